@@ -3,6 +3,8 @@
 mod admit;
 mod browser;
 mod browsing;
+mod candidates;
+mod commands;
 mod crowd;
 mod ended;
 mod families;
@@ -16,7 +18,7 @@ mod stats;
 mod strangers;
 
 use teetap_rules::{Decision, Entry, Report};
-use teetap_wire::{Code, Proto, Scratch, Side, is_connless};
+use teetap_wire::{Code, Scratch, Side, is_connless};
 
 use self::{
     browser::Browser,
@@ -25,15 +27,15 @@ use self::{
     families::Families,
     named::NamedTokens,
     outside::Late,
-    sessions::{Owner, Sessions, Slot},
+    sessions::{Owner, Sessions},
     stateless::Stateless,
     strangers::{Kind, Strangers},
 };
 use super::{
-    Answer, ClientAddr, Command, Config, Held, Input, ListenerId, Notice, Origin, Output, Route, SessionId,
-    Stranger, Time, UpstreamId, Waiting, What, WhichRule,
+    Answer, ClientAddr, Command, Config, Input, ListenerId, Notice, Output, Route, SessionId, Stranger, Time,
+    UpstreamId, What,
     datagram::readable,
-    link::{Browsing, Env, Link, Standing, Taken, Work},
+    link::{Browsing, Env, Link, Taken, Work},
     outbox::{Destination, Outbox},
     redirect::Listeners,
     timers::{Alarm, Timer, Timers},
@@ -285,60 +287,6 @@ impl Hub {
         }
     }
 
-    fn server_datagram(&mut self, id: SessionId, bytes: &[u8]) {
-        let may_take_over = self.may_take_over(id);
-        let answered = self.with_link(id, |link, scratch, env| {
-            let was_answered = link.answer().is_some();
-            link.set_may_take_over(may_take_over);
-            link.on_server(bytes, scratch, env);
-            let proto = link.answer().filter(|_| !was_answered)?;
-            Some((link.client_addr(), link.requested(), proto, link.is_candidate()))
-        });
-        let Some((client, requested, proto, is_candidate)) = answered.flatten() else {
-            return;
-        };
-        let group = (client.listener, requested);
-        self.crowd.server_answered(group, proto, self.env.now);
-        self.families.answered(client.listener, proto);
-        if !is_candidate || proto != Proto::V6 {
-            return;
-        }
-        let slot = self.sessions.slot(client);
-        let Some(current) = slot.current else { return };
-        if slot.candidate == Some(id) {
-            // The other one waits until its token is shown.
-            let slot = Slot {
-                current: Some(id),
-                candidate: Some(current),
-            };
-            self.sessions.slots.insert(client, slot);
-            self.announce(id, Link::take_over);
-        } else {
-            // The candidate has left. The session beside which it waited may have no tokens either; then it answers this
-            // CONNECT too.
-            self.with_link(current, |link, _, env| link.is_as_good_as(requested, env));
-        }
-    }
-
-    /// Returns true if a session that waits beside another one may take its place without a token: the other one has tokens,
-    /// or may get some, and its client has not come.
-    fn may_take_over(&self, id: SessionId) -> bool {
-        let link = self.sessions.links.get(&id).filter(|link| link.is_candidate());
-        let current = link.and_then(|link| self.sessions.slot(link.client_addr()).current);
-        let current = current.and_then(|id| self.sessions.links.get(&id));
-        let is_unproved = |link: &Link| link.is_half_open() && link.standing() == Standing::Unproved;
-        current.is_some_and(|link| is_unproved(link) && link.answer() != Some(Proto::V6))
-    }
-
-    /// Announces a session that has waited beside another one.
-    fn announce(&mut self, id: SessionId, announce: impl FnOnce(&mut Link, &mut Env)) {
-        let is_new = self.sessions.links.get(&id).is_some_and(Link::is_candidate);
-        if is_new {
-            self.stats.opened += 1;
-            self.with_link(id, |link, _, env| announce(link, env));
-        }
-    }
-
     fn on_upstream_failed(&mut self, upstream: UpstreamId, error: &str, exhausted: bool) {
         let owner = self.sessions.owners.get(&upstream).copied();
         let session = match owner {
@@ -381,77 +329,6 @@ impl Hub {
         }
     }
 
-    /// Returns the messages that are held, in one session or in all.
-    fn held(&self, session: Option<SessionId>) -> Box<[Waiting]> {
-        let mut list = Vec::new();
-        let links = self.sessions.links.values();
-        let links = links.filter(|link| session.is_none_or(|session| session == link.id()));
-        links.for_each(|link| link.list_held(&mut list));
-        list.into()
-    }
-
-    fn on_command(&mut self, command: &Command) -> Result<(), &'static str> {
-        if let Command::Close {
-            session: None,
-            side,
-            reason,
-        } = command
-        {
-            self.each_link(|link, env| link.close(*side, reason, env));
-            return Ok(());
-        }
-        match command {
-            Command::List { session: None } => return Ok(()),
-            Command::Toggle { rule, enabled } => return self.toggle(rule, *enabled),
-            _ => {}
-        }
-        let id = command.session().unwrap_or(SessionId(0));
-        let result = self.with_link(id, |link, _, env| match command {
-            Command::Inject { message, .. } => link.inject(message, Origin::User, env),
-            Command::Release { held, .. } => link.release(*held, env),
-            Command::Drop { dir, held, .. } => link.drop_held(*dir, *held, env),
-            Command::Edit { dir, held, data, .. } => link.edit_held(*dir, *held, data),
-            Command::List { .. } | Command::Toggle { .. } => Ok(()),
-            Command::Resync { .. } => link.resync(env),
-            Command::Close { .. } if link.is_closing() => Err("the session is closing already"),
-            Command::Close { side, reason, .. } => {
-                link.close(*side, reason, env);
-                Ok(())
-            }
-        });
-        result.unwrap_or(Err("there is no such session"))
-    }
-
-    /// Enables or disables a rule or link line.
-    fn toggle(&mut self, which: &WhichRule, enabled: bool) -> Result<(), &'static str> {
-        const WHY: &str = "there is no such rule";
-        let program = self.env.program.clone().ok_or(WHY)?;
-        let line = match which {
-            WhichRule::Number(_) => None,
-            WhichRule::Line(line) => Some(*line),
-            WhichRule::Name(name) if program.find(name).is_none() => program.find_line(name),
-            WhichRule::Name(_) => None,
-        };
-        if let Some(line) = line {
-            let is_there = self.env.shared.enable_line(line, enabled);
-            return is_there.then_some(()).ok_or("there is no such link line");
-        }
-        let id = match which {
-            WhichRule::Number(id) => *id,
-            WhichRule::Name(name) => program.find(name).ok_or(WHY)?,
-            WhichRule::Line(_) => return Err(WHY),
-        };
-        if !self.env.shared.enable(id, enabled) {
-            return Err(WHY);
-        }
-        if let Some(key) = program.hold_key(id).filter(|_| !enabled) {
-            self.each_link(|link, env| {
-                let _nothing_is_held = link.release(Held::Key(key), env);
-            });
-        }
-        Ok(())
-    }
-
     /// Runs `act` on a session, then looks at what became of it.
     fn with_link<T>(
         &mut self,
@@ -489,19 +366,6 @@ impl Hub {
         if let Some(next) = promoted {
             self.announce(next, Link::promote);
         }
-    }
-
-    /// Promotes a candidate that has shown its own token: the client restarted.
-    fn promote(&mut self, addr: ClientAddr, current: SessionId, candidate: SessionId) {
-        self.sessions.slots.insert(
-            addr,
-            Slot {
-                current: Some(candidate),
-                candidate: None,
-            },
-        );
-        self.announce(candidate, Link::promote);
-        self.with_link(current, |link, _, env| link.leave(env));
     }
 
     fn run_timers(&mut self) {

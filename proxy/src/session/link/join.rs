@@ -6,32 +6,20 @@
 use std::time::Duration;
 
 use teetap_rules::impair::LineSet;
-use teetap_wire::{
-    Code, Control, Dir, Flags, Header, Note, Notes, Packet, Proto, Scratch, Seq, Side, Token, control,
-};
+use teetap_wire::{Control, Dir, Flags, Header, Notes, Packet, Proto, Seq, Side, Token, control};
 
 use super::{
-    Env, Link, Opened, Taken, Tried, fitting,
-    phase::{Answered, LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
-    ruled::{Came, Later},
+    Env, Link, Opened, Tried,
+    phase::{LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
+    ruled::Later,
 };
 use crate::session::{
-    Notice, State,
-    datagram::readable,
-    handshake::{Accepted, Handshake, Step},
-    leg::Leg,
-    redirect::Waiting,
-    snapshots::Snapshots,
-    splice::Splice,
-    timers::Alarm,
+    Notice, State, datagram::readable, handshake::Handshake, leg::Leg, redirect::Waiting,
+    snapshots::Snapshots, splice::Splice, timers::Alarm,
 };
 
 /// A silent server is reported after this long, and again each time it doubles.
 const FIRST_NOTICE: Duration = Duration::from_secs(2);
-/// No line on which one plays is slower; a server that took longer to answer was not there.
-const SLOWEST: Duration = Duration::from_secs(3);
-/// Datagrams of a client that wait for the server's answer; its resends make up for more.
-const MAX_EARLY: usize = 16;
 
 impl Link {
     /// A client's first CONNECT: opens the server leg.
@@ -107,31 +95,6 @@ impl Link {
         came
     }
 
-    /// Sends the first request to the server.
-    pub(super) fn begin(&mut self, env: &mut Env) {
-        let Phase::Opening(opening) = &mut self.phase else {
-            return;
-        };
-        opening.left = None;
-        if !std::mem::replace(&mut opening.has_begun, true) {
-            self.send_request(env);
-        }
-    }
-
-    pub(crate) fn on_upstream_open(&mut self, local: std::net::SocketAddr) {
-        self.local = Some(local);
-    }
-
-    /// Reports that there is no upstream socket: the network may be down, or descriptors used up. The next request to the
-    /// server tries again.
-    pub(crate) fn on_upstream_failed(&mut self, error: &str, env: &mut Env) {
-        self.local = None;
-        if let Phase::Opening(opening) = &mut self.phase {
-            opening.has_no_socket = true;
-        }
-        self.report_network(Notice::UpstreamFailed { error: error.into() }, env);
-    }
-
     /// A CONNECT once more: answered as before, so that a lost answer is healed.
     pub(crate) fn on_repeated_connect(&mut self, datagram: &[u8], env: &mut Env) {
         if !self.is_closing() && self.is_half_open() {
@@ -161,262 +124,6 @@ impl Link {
     pub(crate) fn take_over(&mut self, env: &mut Env) {
         self.opened.is_candidate = false;
         self.report_state(State::Opening, None, None, env);
-    }
-
-    pub(crate) fn send_request(&mut self, env: &mut Env) {
-        let Phase::Opening(opening) = &mut self.phase else {
-            return;
-        };
-        if !opening.has_begun {
-            // The first packet of the client has not come through the rules.
-            return;
-        }
-        opening.next_request = env.now + REQUEST_EVERY;
-        if std::mem::take(&mut opening.has_no_socket) {
-            env.out.open(self.opened.upstream, self.opened.server.port());
-        }
-        let Phase::Opening(Opening {
-            handshake: Some(handshake),
-            ..
-        }) = &self.phase
-        else {
-            return;
-        };
-        let mut request = Vec::new();
-        handshake.request(&mut request);
-        let mut scratch = Scratch::new();
-        let Ok(packet) = Packet::parse(self.server.proto, &request, &mut scratch) else {
-            return;
-        };
-        self.send_control(Side::Server, &packet.header, packet.payload, env);
-    }
-
-    pub(super) fn opening_timeout(&mut self, env: &mut Env) {
-        let silence = self.client_silence(env.now);
-        let silent = env.now.since(self.opened.at);
-        let Phase::Opening(opening) = &mut self.phase else {
-            return;
-        };
-        if silence >= opening.patience() {
-            return match opening.left.take() {
-                Some(reason) => self.begin_closing(Some(Side::Client), Some(&reason), env),
-                // The address may belong to another client by now: only the server gets a CLOSE.
-                None => self.close(Some(Side::Server), b"the client gave up", env),
-            };
-        }
-        if !opening.has_begun {
-            return;
-        }
-        if opening.next_notice <= env.now {
-            opening.next_notice = env.now + silent;
-            self.notice(Notice::UpstreamSilent { time: silent }, env);
-        }
-        if matches!(&self.phase, Phase::Opening(opening) if opening.next_request <= env.now) {
-            self.send_request(env);
-        }
-    }
-
-    /// Before the server has let the proxy in, a client can only leave, unless it was answered before. Without a token of
-    /// the proxy's only a client of 0.6.4 can leave: servers with tokens ignore a CLOSE that shows none, and any host can
-    /// forge one.
-    pub(super) fn client_while_opening(
-        &mut self,
-        datagram: &[u8],
-        packet: &Packet<'_>,
-        env: &mut Env,
-    ) -> Taken {
-        if let Err(code) = self.client.check(packet).and_then(|()| fitting(packet)) {
-            return Taken::No(code);
-        }
-        let reason = match packet.control() {
-            Some(Control::Close { reason }) => Some(reason.unwrap_or_default()),
-            _ => None,
-        };
-        if let (None, Phase::Opening(opening)) = (reason, &mut self.phase)
-            && let Some(early) = &mut opening.early
-        {
-            self.client.last_received = env.now;
-            if early.len() < MAX_EARLY {
-                early.push(readable(datagram).into());
-            }
-            return Taken::Yes;
-        }
-        let came = self.control_came(Side::Client, datagram, packet, env);
-        self.report_one_leg(Side::Client, datagram, &packet.notes, env);
-        let Some(reason) = reason.filter(|_| !matches!(came, Came::Not)) else {
-            return Taken::Yes;
-        };
-        if self.client.token_in.is_some() {
-            self.close_server_while_opening(reason, env);
-            self.begin_closing(Some(Side::Client), Some(reason), env);
-        } else if self.opened.requested == Proto::V6 {
-            self.may_leave_while_opening(reason, env);
-        }
-        Taken::Yes
-    }
-
-    /// The CLOSE of a client without tokens, which may be forged: the server gets it, and does what it does with one. The
-    /// session ends unless another CONNECT shows that the client is still there.
-    fn may_leave_while_opening(&mut self, reason: &[u8], env: &mut Env) {
-        self.close_server_while_opening(reason, env);
-        self.client.last_received = env.now;
-        if let Phase::Opening(opening) = &mut self.phase {
-            opening.has_begun = false;
-            opening.left = Some(reason.into());
-        }
-    }
-
-    /// Sends CLOSE to a server that may have a slot already.
-    pub(super) fn close_server_while_opening(&mut self, reason: &[u8], env: &mut Env) {
-        let Phase::Opening(Opening {
-            handshake: Some(handshake),
-            has_begun: true,
-            ..
-        }) = &self.phase
-        else {
-            return;
-        };
-        let Some((proto, token)) = handshake.slot() else {
-            return;
-        };
-        (self.server.proto, self.server.token_out) = (proto, token);
-        self.send_close(Side::Server, reason, env);
-    }
-
-    /// A datagram of the server's before it has let us in. True when it is traffic that has to be relayed.
-    pub(super) fn server_while_opening(
-        &mut self,
-        datagram: &[u8],
-        scratch: &mut Scratch,
-        env: &mut Env,
-    ) -> bool {
-        let came = match Packet::parse(self.server.proto, datagram, scratch) {
-            Ok(packet) => self.control_came(Side::Server, datagram, &packet, env),
-            Err(_) => Came::AsItIs,
-        };
-        match came {
-            Came::AsItIs => self.server_opens(datagram, scratch, env),
-            Came::Not => {
-                self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
-                false
-            }
-            Came::Times(bytes, times) => (0..times).any(|_| self.server_opens(&bytes, scratch, env)),
-        }
-    }
-
-    /// The same for one that the rules let come.
-    pub(super) fn server_opens(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> bool {
-        let Phase::Opening(opening) = &mut self.phase else {
-            return true;
-        };
-        let Some(handshake) = opening.handshake.take() else {
-            return false;
-        };
-        match handshake.handle(datagram, scratch) {
-            Step::Stay(handshake) => {
-                opening.handshake = Some(handshake);
-                let notes = self.why_ignored(datagram, scratch);
-                self.report_one_leg(Side::Server, datagram, &notes, env);
-                false
-            }
-            Step::Next(handshake) => {
-                opening.handshake = Some(handshake);
-                self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
-                self.send_request(env);
-                false
-            }
-            Step::Accepted(accepted) => {
-                let is_traffic = accepted.is_traffic;
-                let early = opening.early.take();
-                self.answer = Some(accepted.proto);
-                if early.is_some() && accepted.proto != self.client.proto {
-                    return self.answers_otherwise(&accepted, datagram, env);
-                }
-                self.on_accepted(&accepted, env);
-                if !is_traffic {
-                    self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
-                }
-                if self.opened.is_candidate && accepted.proto == Proto::V6 && !self.may_take_over {
-                    // A candidate without a token could never prove itself.
-                    self.leave(env);
-                    return false;
-                }
-                match early {
-                    Some(early) => self.client_came_early(&early, scratch, env),
-                    None => self.answer_client(env),
-                }
-                is_traffic && !self.is_closing()
-            }
-            Step::Refused(reason) => {
-                self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
-                self.send_close(Side::Client, &reason, env);
-                self.begin_closing(Some(Side::Server), Some(&reason), env);
-                false
-            }
-        }
-    }
-
-    /// Handles what a client sent that was answered before the server.
-    fn client_came_early(&mut self, early: &[Box<[u8]>], scratch: &mut Scratch, env: &mut Env) {
-        for datagram in early {
-            if let Taken::No(code) = self.on_client(datagram, scratch, env) {
-                self.report_refused(Side::Client, datagram, code, env);
-            }
-        }
-    }
-
-    /// Ends the session: the client was answered in the protocol that other clients got, but the server answers this one
-    /// in another.
-    fn answers_otherwise(&mut self, accepted: &Accepted, datagram: &[u8], env: &mut Env) -> bool {
-        const REASON: &[u8] = b"The server has changed, please connect again";
-        self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
-        (self.server.proto, self.server.token_out) = (accepted.proto, accepted.token_out);
-        self.send_close(Side::Server, REASON, env);
-        self.send_close(Side::Client, REASON, env);
-        self.begin_closing(None, Some(REASON), env);
-        false
-    }
-
-    /// Returns the notes of a datagram that did nothing for the handshake. A 0.6 server may show another token than the
-    /// one in the request: its variant is not known yet.
-    fn why_ignored(&self, datagram: &[u8], scratch: &mut Scratch) -> Notes {
-        let proto = self.server.proto;
-        let mut notes = Notes::default();
-        let code = match Packet::parse(proto, datagram, scratch) {
-            Err(error) => error.code(),
-            Ok(packet) if proto == Proto::V7 && packet.header.token != Some(self.opened.own) => {
-                Code::WrongToken
-            }
-            Ok(packet) => return packet.notes,
-        };
-        notes.push(Note {
-            code,
-            at: 0,
-            len: datagram.len(),
-        });
-        notes
-    }
-
-    fn on_accepted(&mut self, accepted: &Accepted, env: &Env) {
-        // From the first CONNECT on: on a slow line the answer to that one comes after others have been sent.
-        let connect_took = env.now.since(self.opened.at).min(SLOWEST);
-        self.phase = Phase::Answered(Answered {
-            connect_took,
-            is_legacy_reported: false,
-        });
-        self.server.proto = accepted.proto;
-        self.server.token_in = accepted.token_in;
-        self.server.token_out = accepted.token_out;
-        self.server.last_received = env.now;
-        self.client.proto = accepted.proto;
-        // 0.7: each side shows the other's token. Older kinds share one, and tokenless ones have none.
-        let shared = accepted.token_out.map(|_| self.opened.token);
-        self.client.token_in = shared;
-        self.client.token_out = if accepted.proto == Proto::V7 {
-            self.opened.client_token
-        } else {
-            shared
-        };
     }
 
     /// CONNECTACCEPT (ACCEPT in 0.7) to the client.
@@ -505,55 +212,5 @@ impl Link {
             self.show_ack(Dir::S2c, env);
         }
         true
-    }
-
-    /// The legacy and anti-spoof joins hide a token in game messages and start their numbers late: nothing is
-    /// touched before a tokenless server has acked the client.
-    pub(super) fn may_renumber(&self) -> bool {
-        self.server.proto != Proto::V6 || self.c2s.has_been_acked()
-    }
-
-    pub(super) fn label_legacy_join(&mut self, env: &mut Env) {
-        let is_tokenless = self.server.proto == Proto::V6;
-        let Phase::Answered(answered) = &mut self.phase else {
-            return;
-        };
-        if is_tokenless && !std::mem::replace(&mut answered.is_legacy_reported, true) {
-            self.notice(Notice::LegacyJoin, env);
-        }
-    }
-
-    /// Another program was set, or none. What the rules of the old one remember may be carried over.
-    pub(crate) fn on_program(&mut self, env: &mut Env) {
-        let is_new = matches!(self.phase, Phase::Opening(_));
-        self.rules = env.open_rules(&self.opened, is_new, self.rules.take());
-        self.open_links(env);
-        if self.is_online() {
-            self.arm_for_rules(env);
-        }
-    }
-
-    /// Arms the directions in which rules act.
-    pub(crate) fn arm_for_rules(&mut self, env: &mut Env) {
-        let mut is_pending = false;
-        for dir in [Dir::C2s, Dir::S2c] {
-            if !env.acts(self.server.proto, dir) {
-                continue;
-            }
-            if self.may_renumber() {
-                self.arm(dir, env);
-            } else {
-                is_pending = true;
-            }
-        }
-        if let Some(online) = self.online() {
-            online.arm_pending = is_pending;
-        }
-    }
-
-    pub(super) fn arm(&mut self, dir: Dir, env: &mut Env) {
-        if self.splice(dir).arm() {
-            self.notice(Notice::Renumbered { dir }, env);
-        }
     }
 }

@@ -1,13 +1,15 @@
 //! One client-server pair: two legs, two directions, one phase.
 //!
-//! `join` brings both legs online, `relay` carries datagrams across, `made` sends messages of the proxy itself, `end`
-//! closes. Every datagram is read by `skim` and leaves through `transmit`. The order of steps for a datagram is in
-//! `relay`. A `phase` owns the state that exists in that phase only.
+//! `join` and `opening` bring both legs online, `arm` begins to renumber, `relay` carries datagrams across, `made` sends
+//! messages of the proxy itself, `end` closes. Every datagram is read by `skim` and leaves through `transmit`. The order of
+//! steps for a datagram is in `relay`. A `phase` owns the state that exists in that phase only.
 
+mod arm;
 mod end;
 mod env;
 mod join;
 mod made;
+mod opening;
 mod phase;
 mod relay;
 mod report;
@@ -221,10 +223,6 @@ impl Link {
         tried
     }
 
-    pub(crate) fn set_may_take_over(&mut self, may_take_over: bool) {
-        self.may_take_over = may_take_over;
-    }
-
     /// Notes that another kind of CONNECT leads to no tokens either. If this session has none, it answers that CONNECT.
     pub(crate) fn is_as_good_as(&mut self, requested: Proto, env: &mut Env) {
         self.tried.add(requested);
@@ -308,7 +306,14 @@ impl Link {
     }
 
     /// Handles a server's datagram.
-    pub(crate) fn on_server(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) {
+    pub(crate) fn on_server(
+        &mut self,
+        datagram: &[u8],
+        may_take_over: bool,
+        scratch: &mut Scratch,
+        env: &mut Env,
+    ) {
+        self.may_take_over = may_take_over;
         if matches!(self.phase, Phase::Opening(_)) {
             if !self.server_while_opening(datagram, scratch, env) {
                 return;

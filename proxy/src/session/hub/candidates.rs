@@ -1,0 +1,74 @@
+//! Sessions that wait beside another one of their client, and take its place when they prove themselves.
+
+use teetap_wire::Proto;
+
+use super::{Env, Hub, Link, SessionId, sessions::Slot};
+use crate::session::{ClientAddr, link::Standing};
+
+impl Hub {
+    pub(super) fn server_datagram(&mut self, id: SessionId, bytes: &[u8]) {
+        let may_take_over = self.may_take_over(id);
+        let answered = self.with_link(id, |link, scratch, env| {
+            let was_answered = link.answer().is_some();
+            link.on_server(bytes, may_take_over, scratch, env);
+            let proto = link.answer().filter(|_| !was_answered)?;
+            Some((link.client_addr(), link.requested(), proto, link.is_candidate()))
+        });
+        let Some((client, requested, proto, is_candidate)) = answered.flatten() else {
+            return;
+        };
+        let group = (client.listener, requested);
+        self.crowd.server_answered(group, proto, self.env.now);
+        self.families.answered(client.listener, proto);
+        if !is_candidate || proto != Proto::V6 {
+            return;
+        }
+        let slot = self.sessions.slot(client);
+        let Some(current) = slot.current else { return };
+        if slot.candidate == Some(id) {
+            // The other one waits until its token is shown.
+            let slot = Slot {
+                current: Some(id),
+                candidate: Some(current),
+            };
+            self.sessions.slots.insert(client, slot);
+            self.announce(id, Link::take_over);
+        } else {
+            // The candidate has left. The session beside which it waited may have no tokens either; then it answers this
+            // CONNECT too.
+            self.with_link(current, |link, _, env| link.is_as_good_as(requested, env));
+        }
+    }
+
+    /// Returns true if a session that waits beside another one may take its place without a token: the other one has tokens,
+    /// or may get some, and its client has not come.
+    fn may_take_over(&self, id: SessionId) -> bool {
+        let link = self.sessions.links.get(&id).filter(|link| link.is_candidate());
+        let current = link.and_then(|link| self.sessions.slot(link.client_addr()).current);
+        let current = current.and_then(|id| self.sessions.links.get(&id));
+        let is_unproved = |link: &Link| link.is_half_open() && link.standing() == Standing::Unproved;
+        current.is_some_and(|link| is_unproved(link) && link.answer() != Some(Proto::V6))
+    }
+
+    /// Announces a session that has waited beside another one.
+    pub(super) fn announce(&mut self, id: SessionId, announce: impl FnOnce(&mut Link, &mut Env)) {
+        let is_new = self.sessions.links.get(&id).is_some_and(Link::is_candidate);
+        if is_new {
+            self.stats.opened += 1;
+            self.with_link(id, |link, _, env| announce(link, env));
+        }
+    }
+
+    /// Promotes a candidate that has shown its own token: the client restarted.
+    pub(super) fn promote(&mut self, addr: ClientAddr, current: SessionId, candidate: SessionId) {
+        self.sessions.slots.insert(
+            addr,
+            Slot {
+                current: Some(candidate),
+                candidate: None,
+            },
+        );
+        self.announce(candidate, Link::promote);
+        self.with_link(current, |link, _, env| link.leave(env));
+    }
+}
