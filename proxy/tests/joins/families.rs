@@ -100,7 +100,9 @@ fn nothing_is_refused_before_the_probe_has_found_something() {
         }),
     ] {
         let mut stage = Stage::new(pair(Variant::V7, Variant::V65), 7);
-        speaks.map(|speaks| stage.world.input(Input::Probed(speaks)));
+        if let Some(speaks) = speaks {
+            stage.world.input(Input::Probed(speaks));
+        }
         stage.run(SECOND);
         assert_ne!(sent(&stage, Place::ToClient), 0, "{speaks:?}");
         assert_eq!(mismatches(&stage), [], "{speaks:?}");

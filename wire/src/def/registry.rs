@@ -126,7 +126,7 @@ impl Registry {
                 .collect();
             (defs, sets)
         };
-        let [mut v6, ddnet, mut v7] = Dialect::ALL.map(|dialect| resolved(dialect));
+        let [mut v6, ddnet, mut v7] = Dialect::ALL.map(&mut resolved);
         adopt_limits(&mut v6.0, &ddnet.0);
         adopt_limits(&mut v7.0, &ddnet.0);
         let table = |(defs, sets)| Table::new(defs, sets);
