@@ -30,6 +30,7 @@ const STYLE: Style = Style {
     viewer: Viewer::Everything,
     items: false,
     since: false,
+    frames: false,
     secrets: Secrets::Hide,
 };
 

@@ -79,7 +79,12 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
         }
         (About::Datagram, What::Datagram(datagram), Some(reading)) => {
             let draft = start.draft().arrow(datagram.dir, datagram.leg).push(' ');
-            let draft = draft.push(Whole { datagram, reading });
+            let frame = datagram.ends.frame.filter(|_| style.frames);
+            let draft = draft.push(Whole {
+                datagram,
+                reading,
+                frame,
+            });
             row(draft.notes(Marks(&reading.notes)));
         }
         (About::Bytes(bytes), What::Datagram(datagram), _) => row(bytes_text(start, *bytes, datagram)),
@@ -241,16 +246,26 @@ fn whole_bytes<'a>(
 struct Whole<'a> {
     datagram: &'a Datagram,
     reading: &'a Reading,
+    /// The number in the capture, if that is shown.
+    frame: Option<u64>,
 }
 
 impl fmt::Display for Whole<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { datagram, reading } = self;
+        let Self {
+            datagram,
+            reading,
+            frame,
+        } = self;
         match (datagram.ordinal, reading.size) {
-            (0, Some(_)) => f.write_str("datagram:")?,
-            (0, None) => write!(f, "datagram of the {}:", datagram.origin)?,
-            (ordinal, _) => write!(f, "datagram {ordinal}:")?,
+            (0, Some(_)) => f.write_str("datagram")?,
+            (0, None) => write!(f, "datagram of the {}", datagram.origin)?,
+            (ordinal, _) => write!(f, "datagram {ordinal}")?,
         }
+        if let Some(frame) = frame {
+            write!(f, ", frame {frame}")?;
+        }
+        f.write_str(":")?;
         let out = reading
             .sizes_out
             .iter()

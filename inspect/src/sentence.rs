@@ -45,6 +45,12 @@ impl Sentences {
     /// Returns the sentences that belong under a line, one row each.
     pub fn under(&mut self, lines: &EventLines<'_>, line: &Line, style: Style) -> Vec<Row> {
         let start = Start::of(lines.event);
+        let ends = match &lines.event.what {
+            What::Datagram(datagram) => Some(datagram.ends),
+            What::Connless(connless) => Some(connless.ends),
+            What::Session(_) | What::Notice(_) | What::Answer(_) => None,
+        };
+        let frame = ends.and_then(|ends| ends.frame).filter(|_| style.frames);
         let noted = Noted::of(lines, line, style);
         let notes = noted
             .iter()
@@ -53,7 +59,12 @@ impl Sentences {
         for (noted, note) in notes {
             if self.is_new(lines.event.session.map(|session| session.0), note.code) {
                 let draft = start.draft().push("     ").wrapped();
-                rows.push(draft.push(noted.sentence(note, style)).row(line.kind));
+                let draft = draft.push(noted.sentence(note, style));
+                let draft = match frame {
+                    Some(frame) => draft.push(format_args!("; frame {frame}")),
+                    None => draft,
+                };
+                rows.push(draft.row(line.kind));
             }
         }
         rows

@@ -89,6 +89,8 @@ pub struct Style {
     pub items: bool,
     /// The changes of a snapshot are those since the one before it, not those to its base.
     pub since: bool,
+    /// The numbers of datagrams in a capture are shown.
+    pub frames: bool,
     /// The form in which secret fields are shown.
     pub secrets: Secrets,
 }

@@ -453,6 +453,7 @@ pub(super) fn style(show: &Show) -> Style {
         viewer: Viewer::Run,
         verbosity: show.verbosity(),
         items: show.verbosity() >= Verbosity::Datagrams,
+        frames: false,
         since: !show.json.json && show.verbosity() < Verbosity::Bytes,
         secrets: show.secrets.secrets(),
     }

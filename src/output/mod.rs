@@ -416,6 +416,8 @@ impl Output {
         self.end_folds();
         self.lines.sentences.restart();
         self.lines.printer.begin(opened.wall);
+        // A recording of teetap is shown as the run was, which had no frames.
+        self.style.frames = opened.run.is_none();
         if self.style.json {
             jsonl::opened(opened.file, opened.wall, opened.run, &mut self.stdout);
         }

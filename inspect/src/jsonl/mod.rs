@@ -130,7 +130,7 @@ fn body<'a>(lines: &'a EventLines<'_>, line: &lines::Line, style: Style) -> Opti
             Body::Message(connless_body(connless, (reading, message), style))
         }
         (About::Datagram, What::Datagram(datagram), Some(reading)) => {
-            Body::Datagram(datagram_body(datagram, reading, style.verbosity))
+            Body::Datagram(datagram_body(datagram, reading, style))
         }
         (About::Message { index, with_datagram }, What::Datagram(datagram), Some(reading)) => {
             let message = lines.message(*index)?;
@@ -215,6 +215,7 @@ fn message_body(
         seq: message.seq.map(teetap_wire::Seq::get),
         seq_out: message.seq_out.map(teetap_wire::Seq::get),
         datagram: ordinal(datagram),
+        frame: datagram.ends.frame.filter(|_| style.frames),
         size: message.range().len(),
         fields: reading.json(message, style.secrets).and_then(object),
         scale: reading.scales_json(message).and_then(object),
@@ -247,6 +248,7 @@ fn connless_body(
         seq: None,
         seq_out: None,
         datagram: None,
+        frame: connless.ends.frame.filter(|_| style.frames),
         size: connless.bytes.len(),
         fields: reading.json(message, style.secrets).and_then(object),
         scale: reading.scales_json(message).and_then(object),
@@ -268,13 +270,14 @@ fn object(json: String) -> Option<Box<RawValue>> {
     RawValue::from_string(json).ok()
 }
 
-fn datagram_body(datagram: &Datagram, reading: &Reading, verbosity: Verbosity) -> DatagramBody {
+fn datagram_body(datagram: &Datagram, reading: &Reading, style: Style) -> DatagramBody {
     let flags = [
         (Flags::CONTROL, "control"),
         (Flags::RESEND, "resend"),
         (Flags::COMPRESSION, "compression"),
     ];
     let header = HeaderBody {
+        frame: datagram.ends.frame.filter(|_| style.frames),
         size: reading.size,
         sizes_out: reading.sizes_out.clone(),
         flags: flags
@@ -288,7 +291,7 @@ fn datagram_body(datagram: &Datagram, reading: &Reading, verbosity: Verbosity) -
         token_ok: reading.token_ok(),
         error: reading.error.map(|error| error.to_string().into()),
     };
-    let bytes = verbosity >= Verbosity::Bytes;
+    let bytes = style.verbosity >= Verbosity::Bytes;
     let placed = datagram.placed.iter().filter(|_| bytes);
     let mut body = DatagramBody::new(datagram);
     body.notes = Some(notes(&reading.notes));

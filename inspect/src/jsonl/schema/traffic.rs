@@ -87,6 +87,9 @@ pub(in crate::jsonl) struct MessageBody<'a> {
     pub(in crate::jsonl) seq_out: Option<u16>,
     /// Ordinal of its datagram in the session and direction; null when no peer sent it.
     pub(in crate::jsonl) datagram: Option<u64>,
+    /// Number of its datagram in the capture; missing elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) frame: Option<u64>,
     /// Bytes of id and fields.
     pub(in crate::jsonl) size: usize,
     /// Decoded fields; null when they are not decoded.
@@ -223,6 +226,9 @@ pub struct DatagramBody {
 /// The part of a datagram that its bytes say.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::jsonl) struct HeaderBody {
+    /// Number in the capture; missing elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) frame: Option<u64>,
     /// Bytes as received; null when no peer sent it.
     pub(in crate::jsonl) size: Option<usize>,
     /// The size in bytes of each datagram sent in return.
