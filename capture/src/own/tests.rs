@@ -38,13 +38,27 @@ fn lines(mut read: impl FnMut() -> Option<Item>) -> Vec<Value> {
             Item::Gap { at, lost } => jsonl::gap(at, lost, &mut out),
         }
     }
-    values(&String::from_utf8(out).unwrap())
+    let mut lines = values(&String::from_utf8(out).unwrap());
+    lines.iter_mut().for_each(without_scales);
+    lines
 }
 
 fn values(text: &str) -> Vec<Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
+}
+
+/// Removes the scales of fields, which the definitions add in any version.
+fn without_scales(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            object.remove("scale");
+            object.values_mut().for_each(without_scales);
+        }
+        Value::Array(list) => list.iter_mut().for_each(without_scales),
+        _ => {}
+    }
 }
 
 /// The lines as version 2 has them.
