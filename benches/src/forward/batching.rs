@@ -1,7 +1,7 @@
 //! The batching forwarder: as the minimal one, with many datagrams for each system call (`recvmmsg`, `sendmmsg`).
 //!
-//! What clients send is received in batches, and leaves by an upstream socket for each client. What the server sends
-//! comes by these sockets, and leaves in batches.
+//! Datagrams of clients are received in batches and leave by one upstream socket for each client. Datagrams of the server
+//! arrive at these sockets and leave in batches.
 
 use std::collections::HashMap;
 use std::io::{IoSlice, IoSliceMut};

@@ -131,7 +131,7 @@ impl<'a> Packet<'a> {
     /// with a message that can have a UUID is inflated whole, and so is one with a message of which `is_enough` returns
     /// false; it gets the number and the start of each.
     ///
-    /// What is wrong with the rest of such a payload is not noticed.
+    /// Damage in the rest of such a payload is not noticed.
     ///
     /// # Errors
     /// As [`Packet::parse`].
