@@ -31,7 +31,12 @@ pub(super) fn suggested(
 ) -> clap::Error {
     let first = args.iter().skip(1).filter_map(|arg| arg.to_str());
     let first = first.into_iter().find(|arg| !arg.starts_with('-'));
-    let Some(word) = first.filter(|_| error.kind() == ErrorKind::UnknownArgument) else {
+    // The word after it is an unknown argument, or, where it is like a command, an unknown command.
+    let is_after = matches!(
+        error.kind(),
+        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand
+    );
+    let Some(word) = first.filter(|_| is_after) else {
         return error;
     };
     match command_like(word) {

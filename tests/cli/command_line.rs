@@ -118,7 +118,7 @@ fn help_names_options_sub_commands_and_exit_codes() {
 
 #[test]
 fn bad_input_is_refused_in_one_line_before_anything_starts() {
-    let cases: [(&[&str], i32, &str); 22] = [
+    let cases: [(&[&str], i32, &str); 24] = [
         (&["run"], 2, "HOST[:PORT]"),
         (&[""], 2, "empty"),
         (&["host:0"], 2, "expected 1-65535"),
@@ -136,6 +136,9 @@ fn bad_input_is_refused_in_one_line_before_anything_starts() {
         (&[NO_SERVER, "run", NO_SERVER], 2, "is before the command"),
         (&["demo", "--proto", "0.7"], 2, "takes no --proto"),
         (&["opne", "FILE"], 2, "did you mean 'open'"),
+        // `x` is like `explain`.
+        (&["opne", "x"], 2, "did you mean 'open'"),
+        (&[NO_SERVER, "opne"], 2, "'opne'"),
         (&["man", "opne"], 2, "'opne'"),
         (&["help", "opne"], 2, "'opne'"),
         (&["gerp"], 3, "did you mean the command 'grep'"),
