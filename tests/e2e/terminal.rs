@@ -1,6 +1,7 @@
 //! The screen in terminals of any size, suspended and continued, and with texts of hostile peers.
 
 use std::{
+    fs::File,
     io::Read as _,
     num::NonZero,
     process::{Child, Command, Stdio},
@@ -193,37 +194,40 @@ fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() -> Result<()> {
     Ok(())
 }
 
+/// Starts the demo on a terminal.
+fn demo_on(terminal: File) -> Result<Child> {
+    Ok(demo()
+        .env("TERM", "xterm-256color")
+        .stdin(terminal.try_clone()?)
+        .stdout(terminal)
+        .stderr(Stdio::piped())
+        .spawn()?)
+}
+
+/// Waits for the end of a program. Returns its exit code, and the text on stderr.
+fn end_of(mut child: Child) -> Result<(Option<i32>, String)> {
+    let ended = wait_end(&mut child, PATIENCE)?;
+    let mut text = String::new();
+    let mut stderr = child.stderr.take().context("no stderr")?;
+    stderr.read_to_string(&mut text)?;
+    Ok((ended, text))
+}
+
 #[test]
 fn an_error_of_drawing_is_reported_and_a_lost_terminal_is_not() -> Result<()> {
     // A terminal that takes no bytes: its other end is not read, and writing does not wait.
     let (outer, inner) = terminal::open(200, 60)?;
     let flags = rustix::fs::fcntl_getfl(&inner)? | rustix::fs::OFlags::NONBLOCK;
     rustix::fs::fcntl_setfl(&inner, flags)?;
-    let mut child = demo()
-        .env("TERM", "xterm-256color")
-        .stdin(inner.try_clone()?)
-        .stdout(inner)
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let ended = wait_end(&mut child, PATIENCE)?;
-    let mut text = String::new();
-    child
-        .stderr
-        .take()
-        .context("no stderr")?
-        .read_to_string(&mut text)?;
+    let child = demo_on(inner)?;
+    let (ended, text) = end_of(child)?;
     ensure!(ended == Some(3), "{ended:?}: {text}");
     ensure!(text.contains("cannot draw on the terminal: "), "{text}");
     drop(outer);
 
     let (outer, inner) = terminal::open(200, 60)?;
     let mut reader = outer.try_clone()?;
-    let mut child = demo()
-        .env("TERM", "xterm-256color")
-        .stdin(inner.try_clone()?)
-        .stdout(inner)
-        .stderr(Stdio::piped())
-        .spawn()?;
+    let child = demo_on(inner)?;
     // Until the screen is drawn.
     let (mut block, mut shown) = ([0; 4096], Vec::<u8>::new());
     while !shown.windows(8).any(|part| part == b"tour 1/7") {
@@ -232,13 +236,7 @@ fn an_error_of_drawing_is_reported_and_a_lost_terminal_is_not() -> Result<()> {
         shown.extend(block.iter().take(read));
     }
     drop((reader, outer));
-    let ended = wait_end(&mut child, PATIENCE)?;
-    let mut text = String::new();
-    child
-        .stderr
-        .take()
-        .context("no stderr")?
-        .read_to_string(&mut text)?;
+    let (ended, text) = end_of(child)?;
     ensure!(ended == Some(129), "{ended:?}: {text}");
     ensure!(!text.contains("cannot draw"), "{text}");
     Ok(())
