@@ -170,10 +170,10 @@ pub trait Decide: Any + Send {
         Verdict::PASS
     }
 
-    /// Returns true unless the id is all that matters of a message, so that the rest of it need not be known to decide
-    /// about it or to observe it. `start` begins with an id without a UUID.
-    fn reads(&self, _of: (Proto, Dir), _start: &[u8], _shared: &mut Shared) -> bool {
-        true
+    /// Returns true if nothing would come of a message with this id, whatever its fields are: the caller may skip
+    /// [`Self::decide`] or [`Self::observe`], and need not know the message. Not of other copies, see [`Self::repeat`].
+    fn ignores(&self, _of: (Proto, Dir), _id: MessageId, _shared: &mut Shared) -> bool {
+        false
     }
 
     /// Handles another copy of a message that was decided or observed before: its sender sends it again. The verdict

@@ -1,7 +1,7 @@
 //! The datagram around a chunk, as rules see it.
 
-use teetap_rules::{Message, PacketFacts};
-use teetap_wire::{Chunk, Dir, Note, Packet, Proto};
+use teetap_rules::{Decide, Message, PacketFacts, Shared};
+use teetap_wire::{Chunk, Dir, Note, Packet, Proto, identify};
 
 use super::{ids::SessionId, time::Time};
 
@@ -32,6 +32,11 @@ impl<'a> Frame<'a> {
             now,
             packet: PacketFacts::new(packet, size, notes),
         }
+    }
+
+    /// Returns true if nothing would come of the message of a chunk, see [`Decide::ignores`].
+    pub(crate) fn is_ignored(&self, rules: &dyn Decide, chunk: &Chunk<'_>, shared: &mut Shared) -> bool {
+        identify(chunk.data).is_some_and(|(id, _)| rules.ignores((self.proto, self.dir), id, shared))
     }
 
     /// Returns the message of a chunk.

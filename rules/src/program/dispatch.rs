@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use teetap_wire::def::{Class, Def, Id};
-use teetap_wire::{Dir, Proto};
+use teetap_wire::{Dir, Layer, MessageId, Proto};
 
 use super::compile::Rules;
+use super::state::is_entry;
 use crate::eval::{Key, Subject};
 
 /// Numbers of messages that are looked up by index.
@@ -49,6 +50,8 @@ struct Table {
     numbered: [[u16; NUMBERS]; Class::ALL.len()],
     /// The same for messages without one, by class.
     unknown: [usize; Class::ALL.len()],
+    /// The numbers of messages that visit nothing and begin nothing, as bits, by layer.
+    ignored: [u128; 2],
     /// None stands twice.
     lists: Vec<Arc<Visited>>,
 }
@@ -65,13 +68,35 @@ impl Dispatch {
         if let Some(every) = &self.every {
             return Some(Arc::clone(every));
         }
-        let tables = self.tables.get_mut(proto as usize);
-        let table = tables.and_then(|tables| tables.get_mut(dir as usize))?;
-        let table = table.get_or_insert_with(|| Table::new(rules, proto, dir));
-        table
+        self.table(rules, (proto, dir))?
             .list(proto, subject)
             .filter(|list| !list.is_empty())
             .cloned()
+    }
+
+    /// Returns true if a message with this id visits nothing and does not begin the game. Never true of a message
+    /// with a UUID or with a large number.
+    pub(super) fn ignores(&mut self, rules: &Rules, place: (Proto, Dir), id: MessageId) -> bool {
+        #[cfg(test)]
+        if self.every.is_some() {
+            return false;
+        }
+        let Some(table) = self.table(rules, place).filter(|_| id.uuid.is_none()) else {
+            return false;
+        };
+        let bit = u32::try_from(id.id).ok().and_then(|id| 1u128.checked_shl(id));
+        let [system, game] = table.ignored;
+        let ignored = match id.layer {
+            Layer::System => system,
+            Layer::Game => game,
+        };
+        bit.is_some_and(|bit| ignored & bit != 0)
+    }
+
+    fn table(&mut self, rules: &Rules, (proto, dir): (Proto, Dir)) -> Option<&Table> {
+        let tables = self.tables.get_mut(proto as usize);
+        let table = tables.and_then(|tables| tables.get_mut(dir as usize))?;
+        Some(table.get_or_insert_with(|| Table::new(rules, proto, dir)))
     }
 }
 
@@ -106,11 +131,32 @@ impl Table {
         }
         let unknown = Class::ALL.map(|class| list(class, None));
         let mut lists: Vec<_> = lists.into_iter().collect();
+        let empty = lists
+            .iter()
+            .find(|(visited, _)| visited.is_empty())
+            .map(|(_, at)| *at);
+        let ignored = [Layer::System, Layer::Game].map(|layer| {
+            let numbers = (0i32..).take(NUMBERS).filter(|number| {
+                let id = MessageId {
+                    layer,
+                    id: *number,
+                    uuid: None,
+                };
+                let found = of.registry.identify(proto, dir, id);
+                found.is_some_and(|def| {
+                    let at = known.binary_search_by_key(&Key::new(proto.into(), def), |(key, _)| *key);
+                    let list = at.ok().and_then(|at| known.get(at)).map(|(_, list)| *list);
+                    list.is_some() && list == empty && !is_entry(dir, def)
+                })
+            });
+            numbers.fold(0, |bits, number| bits | 1 << number)
+        });
         lists.sort_unstable_by_key(|(_, at)| *at);
         Self {
             known,
             numbered,
             unknown,
+            ignored,
             lists: lists.into_iter().map(|(list, _)| list).collect(),
         }
     }
@@ -148,7 +194,7 @@ mod tests {
     use crate::dice::{Dice, Key as DiceKey};
     use crate::program::compile::compile;
     use crate::program::{Logic as _, Opening, Shared};
-    use crate::verdict::Message;
+    use crate::verdict::{Message, Verdict};
 
     /// Conditions with memory of all kinds.
     const RULES: &str = "\
@@ -230,6 +276,89 @@ mod tests {
             verdicts += usize::from(!one.0.rules.is_empty());
         }
         assert!(verdicts > 1000, "{verdicts}");
+    }
+
+    /// Rules about few messages, with all that is remembered beside the visits of messages.
+    const RARE: &[&str] = &[
+        "drop when sv_broadcast",
+        "mark when cl_say chance 30%\ninject s2c sv_chat{client_id: -1, message: \"hi\"} every 1s",
+        "mark when sv_chat after ready until cl_emoticon",
+        "expect sv_motd within 2s when cl_say",
+        "link s2c loss 1% after cl_say",
+    ];
+
+    #[test]
+    fn nothing_comes_of_messages_that_are_ignored() {
+        let registry = Registry::builtin();
+        for text in RARE {
+            let rules = Arc::new(
+                compile(text, registry)
+                    .unwrap_or_else(|errors| panic!("{text}: {errors:?}"))
+                    .0,
+            );
+            let opening = Opening {
+                seed: 3,
+                session: 1,
+                at: 0,
+                is_new: false,
+                client: None,
+            };
+            let mut states = [(); 2].map(|()| {
+                let shared = rules.share(Shared::default());
+                (Arc::clone(&rules).open(opening, None), shared)
+            });
+            let mut ignored = 0;
+            for (ordinal, name) in [
+                "cl_say",
+                "input",
+                "sv_chat",
+                "ready",
+                "input",
+                "snap",
+                "sv_motd",
+                "cl_emoticon",
+                "input",
+            ]
+            .iter()
+            .cycle()
+            .take(90)
+            .enumerate()
+            {
+                let def = registry.named(Proto::Ddnet, None, name).next().unwrap();
+                let mut data = Vec::new();
+                def.encode(&Datum::Group(Vec::new()), &mut data).unwrap();
+                let dir = if def.way.allows(Dir::C2s) {
+                    Dir::C2s
+                } else {
+                    Dir::S2c
+                };
+                let at = ordinal as u64 * 300_000;
+                let message = Message::alone((1, dir, Proto::Ddnet), None, &data, at);
+                let id = message.id.unwrap();
+                let [(some, shared), (all, all_shared)] = &mut states;
+                let is_ignored = some.ignores((Proto::Ddnet, dir), id, shared);
+                ignored += usize::from(is_ignored);
+                let verdict = if is_ignored {
+                    Verdict::PASS
+                } else {
+                    some.decide(&message, shared)
+                };
+                let made = some.on_time(at + 1, shared);
+                let expected = all.decide(&message, all_shared);
+                assert_eq!(
+                    (verdict, made, some.effects(), some.deadline(), some.open_lines()),
+                    (
+                        expected,
+                        all.on_time(at + 1, all_shared),
+                        all.effects(),
+                        all.deadline(),
+                        all.open_lines()
+                    ),
+                    "{text}: {ordinal}: {name}"
+                );
+            }
+            assert_eq!(ignored > 0, !text.starts_with("expect"), "{text}: {ignored}");
+        }
     }
 
     #[test]

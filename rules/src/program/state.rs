@@ -4,8 +4,8 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use teetap_wire::def::{Class, Decoded, Registry};
-use teetap_wire::{Dir, Proto, Seq, Side};
+use teetap_wire::def::{Class, Decoded, Def, Registry};
+use teetap_wire::{Dir, MessageId, Proto, Seq, Side};
 
 use super::compile::Rules;
 use super::faults::{Drawn, Entry, TIMER};
@@ -19,7 +19,7 @@ use super::write::timed;
 use super::{Logic, Opening};
 use crate::context::{Context, MessageView, Needs, PacketView};
 use crate::dice::hash;
-use crate::eval::{Identity, SessionState, Subject, Variables};
+use crate::eval::{Identity, SessionState, Variables};
 use crate::impair::{LineSet, Links};
 use crate::span::Span;
 use crate::syntax::Action;
@@ -285,10 +285,7 @@ impl State {
 
     /// Starts the timers if the game begins with this message.
     fn enter(&mut self, view: &MessageView<'_>, message: &Message<'_>, shared: &mut Shared) {
-        let is_entry = message.dir == Dir::C2s
-            && view
-                .def
-                .is_some_and(|def| def.class == Class::System && *def.name == *"enter_game");
+        let is_entry = view.def.is_some_and(|def| is_entry(message.dir, def));
         if let Some(opened) = self.opened.take_if(|_| is_entry) {
             shared.entered(Entry {
                 at: message.at,
@@ -368,6 +365,11 @@ impl State {
             self.effects.extend(ends);
         }
     }
+}
+
+/// Returns true if the game begins for the sender of this message.
+pub(super) fn is_entry(dir: Dir, def: &Def) -> bool {
+    dir == Dir::C2s && def.class == Class::System && *def.name == *"enter_game"
 }
 
 /// Returns a rule with these actions as a test of the run.
@@ -452,20 +454,12 @@ impl Decide for State {
         self.on_message(message, shared, false)
     }
 
-    fn reads(&self, (proto, dir): (Proto, Dir), start: &[u8], shared: &mut Shared) -> bool {
-        if self.rules.measures || self.rules.needs != Needs::NOTHING {
-            return true;
-        }
-        let Some(found) = self.rules.registry.known_message(proto, dir, start) else {
-            return true;
-        };
-        let subject = Subject {
-            class: Some(found.def.class),
-            id: Identity::Other,
-            def: Some(found.def),
-        };
-        let visited = shared.dispatch.visited(&self.rules, (proto, dir), &subject);
-        visited.is_some()
+    fn ignores(&self, (proto, dir): (Proto, Dir), id: MessageId, shared: &mut Shared) -> bool {
+        let rules = &self.rules;
+        let remembers = rules.measures || rules.needs != Needs::NOTHING;
+        // A message with another effect than through the rules that it visits is seen.
+        let is_awaited = rules.expects || self.starts_late || self.proto != Some(proto);
+        !remembers && !is_awaited && shared.dispatch.ignores(rules, (proto, dir), id)
     }
 
     fn repeat(&mut self, message: &Message<'_>, shared: &mut Shared) -> Verdict {

@@ -160,7 +160,11 @@ impl Link {
             if let Some(rules) = &mut rules {
                 let is_repeat = |u| !is_first && repeats && splice.is_repeat(u);
                 let verdict = if is_first && observes {
-                    rules.observe(&frame.message(&chunk), &mut env.shared)
+                    if frame.is_ignored(&**rules, &chunk, &mut env.shared) {
+                        Verdict::PASS
+                    } else {
+                        rules.observe(&frame.message(&chunk), &mut env.shared)
+                    }
                 } else if chunk.header.vital.is_some_and(is_repeat) {
                     rules.repeat(&frame.message(&chunk), &mut env.shared)
                 } else {

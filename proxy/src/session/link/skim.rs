@@ -5,7 +5,7 @@
 //! damaged behind them crosses, as it would without a proxy, and its receiver drops it. Watchers that see every datagram
 //! read it whole themselves.
 
-use teetap_wire::{Dir, Packet, PacketError, Scratch, Side};
+use teetap_wire::{Dir, Packet, PacketError, Scratch, Side, identify};
 
 use super::{Env, Link, phase::Phase};
 
@@ -32,7 +32,9 @@ impl Link {
         // What is renumbered may be composed anew.
         Packet::skim(proto, datagram, scratch, |vital, start| {
             (is_untouched || vital.is_none())
-                && rules.is_none_or(|rules| !rules.reads((proto, dir), start, &mut env.shared))
+                && rules.is_none_or(|rules| {
+                    identify(start).is_some_and(|(id, _)| rules.ignores((proto, dir), id, &mut env.shared))
+                })
         })
     }
 

@@ -101,6 +101,9 @@ impl Placing<'_> {
         let Some(rules) = self.rules.as_deref_mut() else {
             return Verdict::PASS;
         };
+        if self.frame.is_ignored(rules, chunk, self.shared) {
+            return Verdict::PASS;
+        }
         let message = self.frame.message(chunk);
         if !self.acts {
             return rules.observe(&message, self.shared);
