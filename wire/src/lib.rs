@@ -49,7 +49,7 @@ pub use chunk::{Chunk, ChunkHeader, ChunkTooLarge, Chunks, write_chunk};
 pub use connless::{Connless, is_connless, write_v7};
 pub use control::{Control, accept, close, connect, connect_accept, token_reply, token_request};
 pub use detect::{First, detect};
-pub use huffman::{HuffmanError, Inflated, Trailing, compress, decompress, replace_tail};
+pub use huffman::{HuffmanError, Inflated, StreamEnd, Trailing, compress, decompress, replace_tail};
 pub use message::{Layer, MessageId, identify};
 pub use note::{Code, Note, Notes, Place, Severity};
 pub use packet::{

@@ -45,7 +45,8 @@ impl Leg {
     /// Handles a valid packet of the peer.
     pub(crate) fn on_valid(&mut self, packet: &Packet<'_>, now: Time) {
         self.last_received = now;
-        if let Some(trailing) = packet.inflated.as_ref().and_then(|inflated| inflated.trailing) {
+        let whole = packet.inflated.and_then(|inflated| inflated.trailing);
+        if let Some(trailing) = whole.or(packet.end.and_then(|end| end.trailing)) {
             self.trailing = trailing;
         }
     }

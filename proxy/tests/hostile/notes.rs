@@ -1,7 +1,7 @@
 //! The core says what it refused, and nothing refused goes on.
 
 use teetap_kit::{
-    codec::{Chunk, Datagram, Packing, Variant, control},
+    codec::{Chunk, Datagram, Packing, Variant, control, open},
     hostile::{self, LARGEST},
     huffman::Ending,
     rules::compiled,
@@ -118,6 +118,46 @@ fn an_end_that_no_number_depends_on_is_left_to_its_receiver() {
             );
         }
     });
+}
+
+/// The same of DDNet, whose token is behind that end: it is read from the last bits, and a wrong one is refused whatever is
+/// in front of it.
+#[test]
+fn a_token_behind_an_end_that_is_not_read_counts() {
+    for from in SIDES {
+        let mut stage = Stage::at((Variant::Ddnet, Variant::Ddnet), Phase::Online);
+        let shown = stage.shown(from);
+        let pack = |token| {
+            let mut data = vec![0; 300];
+            data.iter_mut().step_by(7).for_each(|byte| *byte = 0x55);
+            data[0] = 7 << 1;
+            let chunks = vec![Chunk::new(None, data)];
+            Datagram::of_chunks(shown.format, shown.ack, token, chunks).pack(Packing::Always(Ending::Padded))
+        };
+        let whole = pack(shown.token);
+        let is_readable =
+            |bytes: &[u8]| open(shown.format, bytes).is_ok_and(|opened| opened.head.token == shown.token);
+        assert!(is_readable(&whole));
+        let mut unreadable = 0;
+        for at in whole.len() / 2..whole.len() - 12 {
+            let mut bytes = whole.clone();
+            // The end-of-stream code.
+            bytes[at..at + 2].copy_from_slice(&[0x8a, 0x1b]);
+            let report = stage.report(from, &bytes);
+            assert_eq!((report.codes, report.sent), (vec![], 1), "{from} {at}");
+            unreadable += usize::from(!is_readable(&bytes));
+        }
+        assert!(unreadable > 0, "{from}");
+        for token in hostile::other_tokens(shown.token) {
+            let report = stage.report(from, &pack(Some(token)));
+            assert_eq!(
+                (report.codes, report.sent),
+                (vec![Code::WrongToken], 0),
+                "{from} {token:?}"
+            );
+        }
+        stage.recover(Phase::Online);
+    }
 }
 
 /// The same under rules: only the messages that they are about are read whole.

@@ -162,18 +162,23 @@ pub fn every_number(shown: Shown) -> Vec<Vec<u8>> {
 
 /// Valid but for one bit of its token.
 pub fn wrong_tokens(shown: Shown) -> Vec<Vec<u8>> {
-    let Some(token) = shown.token else {
-        return Vec::new();
-    };
-    (0..32)
-        .map(|bit| {
-            let mut wrong = token;
-            if let Some(byte) = wrong.get_mut(bit / 8) {
-                *byte ^= 1 << (bit % 8);
-            }
-            control::close(shown.format, shown.ack, Some(wrong), "a wrong token")
-        })
+    other_tokens(shown.token)
+        .map(|wrong| control::close(shown.format, shown.ack, Some(wrong), "a wrong token"))
         .collect()
+}
+
+/// Returns tokens that differ from this one in a bit.
+pub fn other_tokens(token: Option<Token>) -> impl Iterator<Item = Token> {
+    let flip = |token: Token, bit: usize| {
+        let mut wrong = token;
+        if let Some(byte) = wrong.get_mut(bit / 8) {
+            *byte ^= 1 << (bit % 8);
+        }
+        wrong
+    };
+    token
+        .into_iter()
+        .flat_map(move |token| (0..32).map(move |bit| flip(token, bit)))
 }
 
 /// Datagrams with the right token and something else wrong: ids that do not exist, counts that are not true, control

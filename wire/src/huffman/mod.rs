@@ -69,6 +69,46 @@ pub fn decompress(input: &[u8], out: &mut [u8]) -> Result<Inflated, HuffmanError
     Stream::new(input).finish(out)
 }
 
+/// The end of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamEnd {
+    /// The number of bits, including the 15 of the end-of-stream code.
+    pub bits: usize,
+    /// As [`Inflated::trailing`].
+    pub trailing: Option<Trailing>,
+}
+
+/// Returns the first bit of the codes of `tail`, and the end, if these codes and the end-of-stream code are the last bits of
+/// `input` in one of the two forms, and nothing follows.
+fn end_of(input: &[u8], tail: [u8; 4]) -> Option<(usize, StreamEnd)> {
+    let last = input.iter().rposition(|byte| *byte != 0)?;
+    let top = input.get(last)?.checked_ilog2()?;
+    let eof = CODES[EOF];
+    // The last bit that is set is the same one of the end-of-stream code, whatever follows.
+    let begin = (last * 8 + top as usize).checked_sub(eof.bits.checked_ilog2()? as usize)?;
+    let bits = begin + EOF_BITS;
+    let trailing = match (bits % 8, input.len().checked_sub(bits / 8)?) {
+        (0, 0) => Some(Trailing::WhenPartial),
+        (0, 1) => Some(Trailing::Always),
+        (1.., 1) => None,
+        _ => return None,
+    };
+    let (mut wanted, mut count) = (0, 0);
+    for code in tail.map(code) {
+        wanted |= u128::from(code.bits) << count;
+        count += u32::from(code.len);
+    }
+    let begin = begin.checked_sub(count as usize)?;
+    wanted |= u128::from(eof.bits) << count;
+    count += u32::from(eof.len);
+    let mut found = [0; 16];
+    for (to, from) in found.iter_mut().zip(input.get(begin / 8..)?) {
+        *to = *from;
+    }
+    let found = u128::from_le_bytes(found) >> (begin % 8) & ((1 << count) - 1);
+    (found == wanted).then_some((begin, StreamEnd { bits, trailing }))
+}
+
 /// A compressed input that is inflated only as far as it is read.
 #[derive(Debug)]
 pub(crate) struct Stream<'a> {
@@ -98,6 +138,15 @@ impl<'a> Stream<'a> {
             (self.len, self.has_ended) = (len, has_ended);
         }
         Ok((self.len, self.has_ended))
+    }
+
+    /// Returns the end of the input if its last bits are those of `tail`, of which nothing was inflated yet.
+    ///
+    /// The codes before them are not looked at: if one of them reaches into these bits, which no compressor writes, the clear
+    /// bytes do not end with `tail`.
+    pub(crate) fn end(&self, tail: [u8; 4]) -> Option<StreamEnd> {
+        let (begin, end) = end_of(self.reader.input, tail)?;
+        (self.reader.position() <= begin).then_some(end)
     }
 
     /// Inflates the rest.

@@ -14,6 +14,10 @@ fn inflated(input: &[u8]) -> Result<(Vec<u8>, Inflated), HuffmanError> {
     decompress(input, &mut out).map(|found| (out[..found.len].to_vec(), found))
 }
 
+fn end(input: &[u8], tail: [u8; 4]) -> Option<StreamEnd> {
+    Stream::new(input).end(tail)
+}
+
 /// Generates game-like bytes: many zeros, some small numbers, anything.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![3 => Just(0u8), 2 => 0u8..0x20, 2 => any::<u8>()];
@@ -156,6 +160,34 @@ proptest! {
         let mut out = vec![0xaa];
         replace_tail(&stream, bits, &old, &new, to, &mut out);
         prop_assert_eq!(&out[1..], compressed(&[&head[..], &new].concat(), to));
+    }
+
+    #[test]
+    fn the_end_of_a_stream_is_found_by_its_last_bits(
+        head in payload(), tail in any::<[u8; 4]>(), other in any::<[u8; 4]>(), form in any::<bool>(),
+        surplus in prop::collection::vec(any::<u8>(), 1..3), flip in any::<usize>(),
+    ) {
+        let mut stream = compressed(&[&head[..], &tail].concat(), FORMS[usize::from(form)]);
+        let inflated = decompress(&stream, &mut [0; 2000]).unwrap();
+        let Inflated { bits, trailing, .. } = inflated;
+        let expected = Some(StreamEnd { bits, trailing });
+        prop_assert_eq!(end(&stream, tail), expected);
+        prop_assert!(other == tail || end(&stream, other).is_none());
+        // Any damage to the codes of the tail or of the end.
+        let codes: usize = tail.iter().map(|byte| usize::from(code(*byte).len)).sum();
+        let at = bits - EOF_BITS - codes + flip % (EOF_BITS + codes);
+        stream[at / 8] ^= 1 << (at % 8);
+        prop_assert!(end(&stream, tail).is_none());
+        stream[at / 8] ^= 1 << (at % 8);
+        stream.extend_from_slice(&surplus);
+        let found = end(&stream, tail);
+        prop_assert!(found.is_none() || found.is_some_and(|found| found.bits == bits && surplus == [0]), "{found:?}");
+    }
+
+    #[test]
+    fn any_end_is_searched(stream in prop::collection::vec(any::<u8>(), 0..20), tail in any::<[u8; 4]>()) {
+        let found = end(&stream, tail);
+        prop_assert!(found.is_none_or(|found| found.bits <= stream.len() * 8));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub use write::{Rewrite, rewrite, write};
 
 use crate::connless::is_connless;
 use crate::control::{self, Control};
-use crate::huffman::{self, HuffmanError, Inflated, Stream};
+use crate::huffman::{self, HuffmanError, Inflated, Stream, StreamEnd};
 use crate::message::may_have_uuid;
 use crate::note::{Code, Note, Notes};
 use crate::proto::{Layout, TokenPlace};
@@ -51,6 +51,8 @@ pub struct Packet<'a> {
     /// The result of decompression; `None` if the payload was not compressed, or `is_cut`. Its `len` includes a
     /// payload-tail token.
     pub inflated: Option<Inflated>,
+    /// The end of the compressed payload, if it has a payload-tail token and `is_cut`.
+    pub end: Option<StreamEnd>,
     /// The oddities of the packet itself; [`Packet::chunk_notes`] has those of its chunks.
     pub notes: Notes,
 }
@@ -126,10 +128,12 @@ impl<'a> Packet<'a> {
         Self::parse_with(proto, datagram, |layout, _, rest| inflate(layout, rest, scratch))
     }
 
-    /// Reads a datagram as [`Packet::parse`] does, but leaves the end of a 0.7 payload compressed where it can: up to
+    /// Reads a datagram as [`Packet::parse`] does, but leaves the end of the payload compressed where it can: after
     /// the first byte of the last chunk's message, if that chunk is not vital, as of a snapshot or an input. A payload
     /// with a message that can have a UUID is inflated whole, and so is one with a message of which `is_enough` returns
-    /// false; it gets the number and the start of each.
+    /// false; it gets the number and the start of each. A payload-tail token has to be `token`, which is read from the last
+    /// bits; a payload with another one is inflated whole. So is one of 0.6 without DDNet, whose length callers have to know: its
+    /// receivers copy one that is too long beyond their buffer.
     ///
     /// Damage in the rest of such a payload is not noticed.
     ///
@@ -138,12 +142,18 @@ impl<'a> Packet<'a> {
     pub fn skim(
         proto: Proto,
         datagram: &'a [u8],
+        token: Option<Token>,
         scratch: &'a mut Scratch,
         is_enough: impl FnMut(Option<Seq>, &[u8]) -> bool,
     ) -> Result<Self, PacketError> {
         Self::parse_with(proto, datagram, |layout, (flags, num_chunks), rest| {
-            if proto == Proto::V7 && !flags.contains(Flags::CONTROL) {
-                skim(layout, num_chunks, rest, scratch, is_enough)
+            let skim = Skim {
+                proto,
+                num_chunks,
+                token,
+            };
+            if matches!(proto, Proto::Ddnet | Proto::V7) && !flags.contains(Flags::CONTROL) {
+                skim.inflate(layout, rest, scratch, is_enough)
             } else {
                 inflate(layout, rest, scratch)
             }
@@ -161,7 +171,7 @@ impl<'a> Packet<'a> {
         clear: &'a [u8],
         inflated: Inflated,
     ) -> Result<Self, PacketError> {
-        Self::parse_with(proto, datagram, |_, _, _| Ok((clear, Some(inflated))))
+        Self::parse_with(proto, datagram, |_, _, _| Ok((clear, Depth::Whole(inflated))))
     }
 
     fn parse_with(
@@ -198,14 +208,20 @@ impl<'a> Packet<'a> {
             });
         }
         let is_compressed = flags.contains(Flags::COMPRESSION);
-        let (clear, inflated) = if is_compressed {
-            inflate(layout, (flags, num_chunks), rest)?
+        let (clear, depth) = if is_compressed {
+            let (clear, depth) = inflate(layout, (flags, num_chunks), rest)?;
+            (clear, Some(depth))
         } else {
             (rest, None)
         };
-        if let Some(inflated) = &inflated {
-            note_surplus(inflated, datagram.len(), &mut notes);
-        }
+        let (inflated, cut) = match depth {
+            Some(Depth::Whole(inflated)) => {
+                note_surplus(&inflated, datagram.len(), &mut notes);
+                (Some(inflated), None)
+            }
+            Some(Depth::Start(tail)) => (None, Some(tail)),
+            None => (None, None),
+        };
         if clear.len() > layout.max_payload {
             let len = clear.len() - layout.max_payload;
             notes.push(Note {
@@ -214,8 +230,12 @@ impl<'a> Packet<'a> {
                 len,
             });
         }
-        let payload = match layout.token {
-            TokenPlace::PayloadTail => take_tail(clear, &mut token, &mut notes),
+        let payload = match (layout.token, cut) {
+            (TokenPlace::PayloadTail, None) => take_tail(clear, &mut token, &mut notes),
+            (TokenPlace::PayloadTail, Some(tail)) => {
+                token = tail.map(|(token, _)| token);
+                clear
+            }
             _ => clear,
         };
         let header = Header {
@@ -229,8 +249,9 @@ impl<'a> Packet<'a> {
             proto,
             header,
             payload,
-            is_cut: is_compressed && inflated.is_none(),
+            is_cut: cut.is_some(),
             inflated,
+            end: cut.flatten().map(|(_, end)| end),
             notes,
         })
     }
@@ -271,43 +292,85 @@ fn seen(datagram: &[u8]) -> &[u8] {
     datagram.get(..MAX_DATAGRAM).unwrap_or(datagram)
 }
 
-/// A clear payload, and the result of its decompression unless that stopped on the way.
-type Clear<'a> = (&'a [u8], Option<Inflated>);
+/// A clear payload, and how far it was inflated.
+type Clear<'a> = (&'a [u8], Depth);
+
+enum Depth {
+    Whole(Inflated),
+    /// Up to the message of the last chunk, with the payload-tail token and the end of the stream if there is one.
+    Start(Option<(Token, StreamEnd)>),
+}
 
 fn inflate<'a>(layout: &Layout, rest: &[u8], scratch: &'a mut Scratch) -> Result<Clear<'a>, HuffmanError> {
     let inflated = huffman::decompress(rest, scratch.room(layout)?)?;
-    Ok((scratch.inflated(&inflated), Some(inflated)))
+    Ok((scratch.inflated(&inflated), Depth::Whole(inflated)))
 }
 
-/// Inflates the chunks of a payload up to the message of the last one, or whole: see [`Packet::skim`].
-fn skim<'a>(
-    layout: &Layout,
+/// A compressed payload that [`Packet::skim`] reads.
+struct Skim {
+    proto: Proto,
     num_chunks: u8,
-    rest: &[u8],
-    scratch: &'a mut Scratch,
-    mut is_enough: impl FnMut(Option<Seq>, &[u8]) -> bool,
-) -> Result<Clear<'a>, HuffmanError> {
-    let mut stream = Stream::new(rest);
-    let room = scratch.room(layout)?;
-    let mut at = 0;
-    for left in (0..num_chunks).rev() {
-        let (len, has_ended) = stream.inflate(at + ChunkHeader::header_len(true) + 1, room)?;
-        let clear = room.get(at..len).unwrap_or_default();
-        let Some((header, head)) = ChunkHeader::decode(Proto::V7, clear).filter(|_| !has_ended) else {
-            break;
-        };
-        let start = clear.get(head..).unwrap_or_default();
-        if start.first().is_none_or(|first| may_have_uuid(*first)) || !is_enough(header.vital, start) {
-            break;
-        }
-        if left == 0 && header.vital.is_none() {
-            return Ok((scratch.0.get(..len).unwrap_or_default(), None));
-        }
-        at += head + usize::from(header.size);
-    }
-    let inflated = stream.finish(room)?;
-    Ok((scratch.inflated(&inflated), Some(inflated)))
+    token: Option<Token>,
 }
+
+impl Skim {
+    /// Inflates the chunks up to the message of the last one, or whole.
+    fn inflate<'a>(
+        &self,
+        layout: &Layout,
+        rest: &[u8],
+        scratch: &'a mut Scratch,
+        mut is_enough: impl FnMut(Option<Seq>, &[u8]) -> bool,
+    ) -> Result<Clear<'a>, HuffmanError> {
+        let mut stream = Stream::new(rest);
+        let room = scratch.room(layout)?;
+        let mut at = 0;
+        for left in (0..self.num_chunks).rev() {
+            let (len, has_ended) = stream.inflate(at + ChunkHeader::header_len(true) + 1, room)?;
+            let clear = room.get(at..len).unwrap_or_default();
+            let Some((header, head)) = ChunkHeader::decode(self.proto, clear).filter(|_| !has_ended) else {
+                break;
+            };
+            let start = clear.get(head..).unwrap_or_default();
+            if start.first().is_none_or(|first| may_have_uuid(*first)) || !is_enough(header.vital, start) {
+                break;
+            }
+            at += head + usize::from(header.size);
+            if left == 0 && header.vital.is_none() {
+                let Some(tail) = self.tail(layout, rest.len(), at, &stream) else {
+                    break;
+                };
+                return Ok((scratch.0.get(..len).unwrap_or_default(), Depth::Start(tail)));
+            }
+        }
+        let inflated = stream.finish(room)?;
+        Ok((scratch.inflated(&inflated), Depth::Whole(inflated)))
+    }
+
+    /// Returns the token behind chunks of `len` bytes in a stream of `compressed` bytes, where this variant has one there; `None` if
+    /// it has to be looked for in the whole payload.
+    fn tail(
+        &self,
+        layout: &Layout,
+        compressed: usize,
+        len: usize,
+        stream: &Stream<'_>,
+    ) -> Option<Option<(Token, StreamEnd)>> {
+        if layout.token != TokenPlace::PayloadTail {
+            return Some(None);
+        }
+        let token = self.token?;
+        // Whatever token takes its place, the stream stays smaller than the clear payload.
+        if compressed + LONGEST_TAIL >= len + token.0.len() {
+            return None;
+        }
+        let end = stream.end(token.0)?;
+        Some(Some((token, end)))
+    }
+}
+
+/// The maximum number of bytes that the codes of a token take.
+const LONGEST_TAIL: usize = 8;
 
 /// Notes bytes after the compressed payload, in a datagram of `end` bytes.
 fn note_surplus(inflated: &Inflated, end: usize, notes: &mut Notes) {

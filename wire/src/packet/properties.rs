@@ -168,7 +168,7 @@ proptest! {
         proto in protos(), header in headers(), chunks in prop::collection::vec(
             (prop::option::weighted(0.3, 0u16..1024), prop::collection::vec(0u8..40, 0..150)), 0..5,
         ),
-        compress in forms(), extra in -1i8..2, whole in prop::option::weighted(0.2, 0u8..40), damage in prop::option::weighted(0.3, any::<(usize, u8)>()),
+        compress in forms(), other_token in prop::bool::weighted(0.1), extra in -1i8..2, whole in prop::option::weighted(0.2, 0u8..40), damage in prop::option::weighted(0.3, any::<(usize, u8)>()),
     ) {
         let mut payload = Vec::new();
         for (vital, data) in &chunks {
@@ -186,17 +186,33 @@ proptest! {
         }
         let (mut one, mut two) = (Scratch::new(), Scratch::new());
         let parsed = Packet::parse(proto, &datagram, &mut one);
-        let skimmed = Packet::skim(proto, &datagram, &mut two, |_, start| start.first() != whole.as_ref());
+        let wanted = if other_token { Some(Token([1, 2, 3, 4])) } else { header.token };
+        let skimmed = Packet::skim(proto, &datagram, wanted, &mut two, |_, start| start.first() != whole.as_ref());
         match (parsed, skimmed) {
             (parsed, Ok(packet)) if packet.is_cut => {
-                prop_assert!(proto == Proto::V7 && packet.inflated.is_none());
+                prop_assert!(matches!(proto, Proto::Ddnet | Proto::V7) && packet.inflated.is_none());
+                prop_assert_eq!(packet.end.is_some(), proto == Proto::Ddnet);
                 prop_assert!(!packet.header.flags.contains(Flags::CONTROL));
                 let last = packet.chunks().last().unwrap();
                 prop_assert!(last.header.vital.is_none());
                 prop_assert!(packet.chunks().all(|chunk| chunk.data.first().is_none_or(|first| first & 0x7e != 0)));
                 prop_assert!(packet.chunks().all(|chunk| whole.is_none() || chunk.data.first() != whole.as_ref()));
                 let Ok(parsed) = parsed else { return Ok(()) };
+                if parsed.header.token != packet.header.token {
+                    // Damage has moved the codes.
+                    prop_assert!(proto == Proto::Ddnet && damage.is_some());
+                    return Ok(());
+                }
                 prop_assert_eq!(parsed.header, packet.header);
+                if damage.is_none() && extra == 0 {
+                    let end = parsed.inflated.map(|inflated| (inflated.bits, inflated.trailing));
+                    prop_assert!(packet.end.is_none_or(|found| end == Some((found.bits, found.trailing))));
+                    let with = Rewrite { token: Some(Token([9, 8, 200, 77])), ack: Seq::new(7), resend: true, usual: Trailing::Always };
+                    let (mut of_whole, mut of_start) = (Vec::new(), Vec::new());
+                    rewrite(&parsed, &datagram, with, &mut of_whole);
+                    rewrite(&packet, &datagram, with, &mut of_start);
+                    prop_assert_eq!(of_whole, of_start);
+                }
                 prop_assert!(parsed.payload.starts_with(packet.payload));
                 for (whole, cut) in parsed.chunks().zip(packet.chunks()) {
                     prop_assert_eq!((whole.header, whole.at), (cut.header, cut.at));

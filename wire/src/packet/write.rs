@@ -116,6 +116,12 @@ fn retail(packet: &Packet<'_>, datagram: &[u8], old: Token, new: Token, usual: T
         }
         out.truncate(BASE);
         set_bits(out, packet.proto.layout().compression, 0);
+    } else if let Some(end) = packet.end {
+        // That the result is smaller than the clear payload was made sure of when it was cut.
+        let trailing = end.trailing.unwrap_or(usual);
+        huffman::replace_tail(body, end.bits, &old.0, &new.0, trailing, out);
+        out.truncate(MAX_DATAGRAM);
+        return;
     }
     out.extend_from_slice(packet.payload);
     out.extend_from_slice(&new.0);

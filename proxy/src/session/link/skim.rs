@@ -18,10 +18,11 @@ impl Link {
         scratch: &'a mut Scratch,
         env: &mut Env,
     ) -> Result<Packet<'a>, PacketError> {
-        let (proto, splice) = match from {
-            Side::Client => (self.client.proto, &self.c2s),
-            Side::Server => (self.server.proto, &self.s2c),
+        let (leg, splice) = match from {
+            Side::Client => (&self.client, &self.c2s),
+            Side::Server => (&self.server, &self.s2c),
         };
+        let proto = leg.proto;
         if !self.may_skim(env) {
             return Packet::parse(proto, datagram, scratch);
         }
@@ -30,7 +31,7 @@ impl Link {
         let rules = self.rules.as_ref().filter(|_| is_ruled);
         let is_untouched = splice.is_identity();
         // What is renumbered may be composed anew.
-        Packet::skim(proto, datagram, scratch, |vital, start| {
+        Packet::skim(proto, datagram, leg.token_in, scratch, |vital, start| {
             (is_untouched || vital.is_none())
                 && rules.is_none_or(|rules| {
                     identify(start).is_some_and(|(id, _)| rules.ignores((proto, dir), id, &mut env.shared))
