@@ -183,7 +183,7 @@ fn players_have_names_as_long_as_they_are_there() {
     // Too short for its template.
     assert_eq!(
         line(CLIENT_INFO),
-        r#"client_id=3 local=no team=0 (red) name="nameless tee" clan="""#
+        r#"client_id=3 local=no team=0 (game/red) name="nameless tee" clan="""#
     );
     assert_eq!(line(CHAT), r#"3 "nameless tee": gg"#);
     assert_eq!(line(CLIENT_DROP), r#"3 "nameless tee": "bye""#);

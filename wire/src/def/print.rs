@@ -292,6 +292,9 @@ fn print_set(set: &Set, out: &mut String) {
         if let Some(params) = label.params {
             let _infallible = write!(out, " params={params}");
         }
+        if let Some(shown) = &label.shown {
+            let _infallible = write!(out, " as={shown}");
+        }
         if let Some(doc) = &label.doc {
             let _infallible = write!(out, "  # {}", doc.replace('\n', " "));
         }

@@ -83,7 +83,7 @@ pub(super) fn number(field: &Field, value: i64) -> String {
         Type::Bool if (0..2).contains(&value) => if value == 0 { "no" } else { "yes" }.to_owned(),
         Type::Tune => hundredths(value),
         Type::Enum(set) => match set.label(value) {
-            Some(label) => format!("{value} ({})", label.name),
+            Some(label) => format!("{value} ({})", label.text()),
             None => value.to_string(),
         },
         Type::Flags(set) => flags(set, value),

@@ -19,7 +19,7 @@ mod line;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::model::{Compare, Def, Field, Form, Part, Path, Section, Test, Type, When};
+use super::model::{Compare, Def, Field, Form, Label, Part, Path, Section, Test, Type, When};
 use super::record::{Record, Records, Source, Value};
 use super::secret::{HIDDEN, Secrets};
 use super::show::{bytes_text, flag_names, number};
@@ -253,7 +253,7 @@ impl Render<'_, '_> {
 
 fn label(field: &Field, value: i64) -> Option<&str> {
     match &field.ty {
-        Type::Enum(set) => set.label(value).map(|label| &*label.name),
+        Type::Enum(set) => set.label(value).map(Label::text),
         _ => None,
     }
 }

@@ -223,8 +223,18 @@ pub struct Label {
     pub name: Arc<str>,
     /// The number of elements of a list whose length depends on the value.
     pub params: Option<u16>,
+    /// The text that is shown in place of the name; `None` for the name.
+    pub shown: Option<Arc<str>>,
     /// A description of one line.
     pub doc: Option<Arc<str>>,
+}
+
+impl Label {
+    /// Returns the text that is shown: the name, unless the value has several meanings.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.shown.as_deref().unwrap_or(&self.name)
+    }
 }
 
 /// An enum or a set of flags.

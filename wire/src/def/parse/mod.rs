@@ -13,6 +13,7 @@ use super::lex::{self, Line, Word};
 use super::model::{Dialect, Label, Set, Words};
 use super::suggest::meant_or_all;
 use super::syntax::{Item, Kind, Layout, Member, Name, Scope};
+use crate::printable;
 pub(super) use word::plain_number;
 use word::{at, name, number, shortened};
 
@@ -32,6 +33,9 @@ pub(super) const INCLUDE: &str = "include";
 pub(super) const GIST: &str = "gist";
 /// The one attribute of a label.
 pub(super) const PARAMS: &str = "params=";
+
+/// The start of the attribute of a label that is shown as another text.
+pub(super) const SHOWN_AS: &str = "as=";
 
 /// Reads one file. `level` is 0 for the built-in ones.
 pub(super) fn parse(name: &str, text: &str, level: u8, items: &mut Vec<Item>, errors: &mut Errors) {
@@ -261,19 +265,25 @@ fn set(first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>>, errors: &mut E
     })
 }
 
-/// Reads `VALUE NAME [params=N]`.
+/// Reads `VALUE NAME [params=N | as=TEXT]`.
 fn label(set: &mut Set, first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>>, errors: &mut Errors) {
-    let (name, params) = match rest {
-        [name] => (name, None),
-        [name, attribute] => match attribute.text.strip_prefix(PARAMS) {
-            Some(_) if !set.flags => (name, number(attribute.from(PARAMS.len()), 0, 64, errors)),
-            _ => {
-                let what = format!("unknown attribute `{}`", shortened(attribute.text));
-                let help = (!set.flags).then(|| format!("{PARAMS}N"));
-                errors.push(attribute.mark, what, help);
-                return;
+    let (name, params, shown) = match rest {
+        [name] => (name, None, None),
+        [name, attribute] => {
+            let is_params = attribute.text.starts_with(PARAMS);
+            match attribute.text.strip_prefix(SHOWN_AS) {
+                _ if is_params && !set.flags => {
+                    (name, number(attribute.from(PARAMS.len()), 0, 64, errors), None)
+                }
+                Some(text) if !set.flags && !text.is_empty() => (name, None, Some(text)),
+                _ => {
+                    let what = format!("unknown attribute `{}`", shortened(attribute.text));
+                    let help = (!set.flags).then(|| format!("{PARAMS}N or {SHOWN_AS}TEXT"));
+                    errors.push(attribute.mark, what, help);
+                    return;
+                }
             }
-        },
+        }
         _ => {
             errors.push(first.mark, "expected `VALUE NAME`", None);
             return;
@@ -322,6 +332,7 @@ fn label(set: &mut Set, first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>
         value,
         name: name.text,
         params: params.and_then(|params| u16::try_from(params).ok()),
+        shown: shown.map(|text| printable(text.as_bytes()).into()),
         doc,
     });
 }

@@ -162,7 +162,7 @@ for 0.7|object 90 x vital
 for 0.7|enum e|  normal 0
   3:3: expected a number, found `normal` (the line of a label is `VALUE NAME`)
 for 0.7|enum e|  0 a parms=2
-  3:7: unknown attribute `parms=2` (params=N)
+  3:7: unknown attribute `parms=2` (params=N or as=TEXT)
 for 0.7|game 90 x s2c|  a  int  default=y
   3:19: `int` cannot be `y`
 ";
