@@ -155,6 +155,9 @@ fn connless(message: MessageBody<'_>) -> Option<Connless> {
         forwarded: message.actions.iter().all(|action| action.action == "mark"),
         sent: message.hex_out.into_iter().flatten().next().map(|hex| hex.0),
         link: message.link.iter().map(TransitBody::transit).collect(),
-        ends: Ends::default(),
+        ends: Ends {
+            frame: message.frame,
+            ..Ends::default()
+        },
     })
 }

@@ -434,6 +434,41 @@ fn lines_with_bytes_are_read_back() {
 }
 
 #[test]
+fn the_numbers_of_datagrams_in_a_capture_are_read_back() {
+    let style = Style {
+        frames: true,
+        ..style(Verbosity::Bytes)
+    };
+    let mut datagram = traffic(chunk(1, 2), &[], |_| {});
+    let mut outside = What::Connless(connless(
+        Dir::C2s,
+        b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3",
+        None,
+    ));
+    for (frame, what) in (7..).zip([&mut datagram, &mut outside]) {
+        match what {
+            What::Datagram(datagram) => datagram.ends.frame = Some(frame),
+            What::Connless(connless) => connless.ends.frame = Some(frame),
+            _ => unreachable!(),
+        }
+    }
+    let mut lines = Vec::new();
+    for what in [datagram, outside] {
+        let (at, session) = (Time(1), None);
+        put(&Event { at, session, what }, style, &mut decoder(), &mut lines);
+    }
+    let mut reader = Lines::new(lines.as_slice());
+    let mut frames = Vec::new();
+    while let Some(item) = reader.read().unwrap() {
+        let Item::Event(mut event) = item else {
+            panic!("{item:?}")
+        };
+        frames.push(event.ends_mut().unwrap().frame);
+    }
+    assert_eq!(frames, [Some(7), Some(8)]);
+}
+
+#[test]
 fn lines_without_bytes_or_of_others_are_refused() {
     let mut out = Vec::new();
     let what = traffic(chunk(1, 2), &[], |_| {});

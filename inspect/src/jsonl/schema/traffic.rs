@@ -301,6 +301,7 @@ impl DatagramBody {
         let mut datagram = Datagram::new(self.dir.0, self.proto.0, self.origin.0, received, sent);
         datagram.leg = self.leg.map(|side| side.0);
         datagram.ordinal = self.ordinal.unwrap_or_default();
+        datagram.ends.frame = self.header.as_ref().and_then(|header| header.frame);
         datagram.placed = self.placed.iter().map(PlacedBody::placed).collect();
         datagram.link = self.link.iter().map(TransitBody::transit).collect();
         let mut notes = Notes::new();
