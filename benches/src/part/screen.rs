@@ -87,6 +87,7 @@ fn one(
         plain.play(&mut without, time, |_| Ok(()))?;
         let before = terminal.written().len();
         shown.play(&mut with, time, |_| eye.look(&mut terminal))?;
+        eye.close();
         let written = terminal.written();
         let written = written.get(before..).unwrap_or_default();
         frames += written.windows(FRAME.len()).filter(|part| *part == FRAME).count();
@@ -172,6 +173,13 @@ struct Eye {
 }
 
 impl Eye {
+    /// Looks away until the next round: the time of a key that waits for its view then would be that of the pause.
+    fn close(&mut self) {
+        if self.pressed.take().is_some() {
+            self.turn += 1;
+        }
+    }
+
     /// Presses a key when it is time to, or looks for its view.
     fn look(&mut self, terminal: &mut Terminal) -> Result<()> {
         let since = self.looked.map_or(REST, |looked| looked.elapsed());
