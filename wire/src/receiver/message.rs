@@ -34,7 +34,7 @@ enum Carrier {
 /// How a release treats one message.
 #[derive(Debug)]
 pub struct MessageRow {
-    /// The name of the message, or `game` for all messages of the game layer.
+    /// The name of the message, or `game` for all other messages of the game layer.
     pub name: &'static str,
     /// The releases that treat it so.
     pub releases: &'static [Release],
@@ -224,6 +224,13 @@ const ROWS: &[MessageRow] = &[
         ..SERVER
     },
     MessageRow {
+        name: "cl_start_info",
+        stages: (Ready, Ready),
+        answer: Some("sv_ready_to_enter"),
+        source: "../game/server/gamecontext.cpp CGameContext::OnMessage",
+        ..SERVER
+    },
+    MessageRow {
         name: "enter_game",
         stages: (Ready, Ready),
         next: Some(Ingame),
@@ -283,6 +290,12 @@ const ROWS: &[MessageRow] = &[
     MessageRow {
         name: "con_ready",
         answer: Some("cl_start_info"),
+        ..CLIENT
+    },
+    MessageRow {
+        name: "sv_ready_to_enter",
+        answer: Some("enter_game"),
+        source: "../game/client/gameclient.cpp CGameClient::OnMessage",
         ..CLIENT
     },
     MessageRow {

@@ -13,9 +13,11 @@
 //! | `rows/` | the checks, by topic |
 //! | `table.rs` | the checks of each release and side, in order |
 //! | `message.rs` | which messages each release takes, and when |
+//! | `join.rs` | the order of a join: who waits for whom, for what |
 //!
 //! Out of scope: the contents of messages, floods and timeouts.
 
+mod join;
 mod leg;
 mod message;
 mod reading;
@@ -26,6 +28,7 @@ mod table;
 mod tests;
 mod verdict;
 
+pub use join::{JoinKind, JoinStep, Rejection, SNAPSHOTS};
 pub use leg::{Admission, Leg, Phase, in_window, token_fits};
 pub use message::{MessageRow, MessageVerdict, Stage, message, messages};
 pub use release::{Identified, Release, Signs, identify};

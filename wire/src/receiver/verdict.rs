@@ -115,6 +115,11 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Returns the reason that the CLOSE gives, with `N` for a number; for a ban the word that all reasons have.
+    pub(super) fn reason(self) -> &'static str {
+        self.text().split('"').nth(1).unwrap_or("banned")
+    }
+
     const fn text(self) -> &'static str {
         match self {
             Self::Banned => "answers with CLOSE and the ban",

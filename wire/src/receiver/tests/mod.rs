@@ -1,6 +1,7 @@
 //! Tests of the table: each row with a datagram that trips it and one that does not, joins, and properties.
 
 mod course;
+mod joins;
 mod page;
 mod properties;
 mod rows;
