@@ -155,7 +155,7 @@ fn record(path: &Path, capacity: usize, events: &[Event]) -> Recorded {
     let (mut publisher, worker) = bus.open(Decoder::new(Registry::builtin()));
     events.iter().cloned().for_each(|event| publisher.publish(event));
     drop(publisher);
-    worker.run();
+    worker.run(Clock::start());
     let file = RecordingFile::open(path, end_of_pcapng).unwrap();
     let recording = start(file, encoder(), watcher, Clock::start()).unwrap();
     let done = recording.finish().unwrap();
@@ -373,7 +373,7 @@ fn a_crash_loses_no_more_than_a_tick() {
     let file = RecordingFile::open(&path, end_of_pcapng).unwrap();
     let recording = start(file, encoder(), bus.watch(), Clock::start()).unwrap();
     let (mut publisher, worker) = bus.open(Decoder::new(Registry::builtin()));
-    thread::spawn(move || worker.run());
+    thread::spawn(move || worker.run(Clock::start()));
     events().into_iter().for_each(|event| publisher.publish(event));
     let whole = |path: &Path| {
         play(path)

@@ -109,7 +109,7 @@ impl Proxy {
         let (publisher, worker) = bus.open(stage);
         let aux = thread::Builder::new()
             .name("aux".into())
-            .spawn(move || worker.run())?;
+            .spawn(move || worker.run(clock))?;
         let thread = thread::Builder::new().name("data".into()).spawn(move || {
             let parts = Parts {
                 hub: Hub::new(

@@ -40,8 +40,10 @@ pub(super) struct Counts {
 /// An entry of the ring.
 #[derive(Debug)]
 pub(super) struct Item<T> {
-    /// The number of the event, from 1.
+    /// The number of the event, from 1; of one that the stage made by itself that of the event before it.
     pub(super) ordinal: u64,
+    /// True if the stage made it by itself: no event was published for it.
+    pub(super) is_made: bool,
     pub(super) made: Arc<T>,
     /// Bytes of the event as watchers get it.
     pub(super) size: usize,
@@ -102,6 +104,7 @@ impl<T> Clone for Item<T> {
     fn clone(&self) -> Self {
         Self {
             ordinal: self.ordinal,
+            is_made: self.is_made,
             made: Arc::clone(&self.made),
             size: self.size,
         }

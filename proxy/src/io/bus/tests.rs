@@ -233,6 +233,7 @@ fn a_queue_of_its_own_is_bounded_by_bytes() {
     drop(publisher);
     worker.turn();
     bus.0.send(&super::ring::Item {
+        is_made: false,
         ordinal: 401,
         made: Arc::new(Counted {
             event: event(401),
@@ -242,4 +243,53 @@ fn a_queue_of_its_own_is_bounded_by_bytes() {
         size: 1,
     });
     assert!(bus.0.queues.lock().unwrap().is_empty());
+}
+
+/// A stage with an event of its own at each of these times.
+struct Clocked(Vec<u64>);
+
+impl Stage for Clocked {
+    type Made = Event;
+
+    fn event(&mut self, event: Event) -> Event {
+        event
+    }
+
+    fn gap(&mut self) {}
+
+    fn due(&mut self, before: Time) -> Option<Event> {
+        let at = self.0.first().copied().filter(|at| *at < before.0)?;
+        self.0.remove(0);
+        Some(event(at))
+    }
+}
+
+#[test]
+fn what_the_stage_makes_comes_in_order_and_is_no_gap() {
+    let bus = Bus::with_capacity(4);
+    let (mut publisher, mut worker) = bus.open(Clocked(vec![5, 15, 16, 25]));
+    let mut watcher = bus.watch();
+    let at = |seen: Option<Seen<Event>>| match seen {
+        Some(Seen::Event(made)) => made.at.0,
+        other => panic!("{other:?} is no event"),
+    };
+    for published in [10, 20] {
+        publisher.publish(event(published));
+    }
+    worker.turn();
+    // The ring holds four: the first one, which the stage made, is gone and was not published.
+    let times: Vec<_> = (0..4).map(|_| at(watcher.poll())).collect();
+    assert_eq!((times, watcher.lost()), (vec![10, 15, 16, 20], 0));
+    // Without an event, once its time is over.
+    worker.pass_on_due(Time(25));
+    assert!(watcher.poll().is_none());
+    worker.pass_on_due(Time(26));
+    assert_eq!(at(watcher.poll()), 25);
+    // A watcher that has missed published ones counts these only.
+    let mut late = bus.watch();
+    (30..36).for_each(|published| publisher.publish(event(published)));
+    worker.turn();
+    assert!(matches!(late.poll(), Some(Seen::Gap(2))));
+    let rest: Vec<_> = (0..4).map(|_| at(late.poll())).collect();
+    assert_eq!(rest, [32, 33, 34, 35]);
 }

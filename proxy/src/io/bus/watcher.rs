@@ -74,7 +74,8 @@ impl<T> Watcher<T> {
         let Some(item) = self.next.take().or_else(|| self.receive()) else {
             return if is_over { self.last_gap() } else { None };
         };
-        let missed = item.ordinal.saturating_sub(self.ordinal + 1);
+        let before = item.ordinal.saturating_sub(u64::from(!item.is_made));
+        let missed = before.saturating_sub(self.ordinal);
         if missed > 0 {
             self.next = Some(item);
             return Some(self.gap(missed));
@@ -105,7 +106,7 @@ impl<T> Watcher<T> {
                 }
             };
             // What was published before is on its way.
-            if item.ordinal > self.ordinal {
+            if item.ordinal > self.ordinal || item.is_made && item.ordinal == self.ordinal {
                 return Some(item);
             }
         }

@@ -14,10 +14,16 @@ use super::{
     publisher::size_of_event,
     ring::{Item, Ring},
 };
-use crate::session::Event;
+use crate::{
+    io::Clock,
+    session::{Event, Time},
+};
 
 /// Time between two looks at the queue.
 const TICK: Duration = Duration::from_millis(5);
+
+/// The longest time between the stamp of an event and its place in the queue.
+const LATENESS: Duration = Duration::from_millis(20);
 
 /// A step that turns each event into the value that all watchers get.
 pub trait Stage: Send + 'static {
@@ -29,6 +35,12 @@ pub trait Stage: Send + 'static {
 
     /// Events before the next one are missing: there was no room for them.
     fn gap(&mut self);
+
+    /// Returns an event of its own that was due before this time, the earliest first. Everything that comes later has this time or
+    /// a later one.
+    fn due(&mut self, _before: Time) -> Option<Self::Made> {
+        None
+    }
 
     /// Returns the bytes that an event takes for watchers, beside those of the event itself.
     #[must_use]
@@ -72,9 +84,28 @@ impl<S: Stage> Worker<S> {
     }
 
     /// Runs until the publisher is dropped and everything is passed on.
-    pub fn run(mut self) {
-        while self.turn() {
+    pub fn run(mut self, clock: Clock) {
+        loop {
+            // Read before the queue, so that what was stamped until then is taken first.
+            let now = clock.now();
+            if !self.turn() {
+                return;
+            }
+            self.pass_on_due(Time(now.0.saturating_sub(micros(LATENESS))));
             thread::sleep(TICK);
+        }
+    }
+
+    /// Passes on what the stage makes by itself until this time.
+    pub(super) fn pass_on_due(&mut self, before: Time) {
+        while let Some(made) = self.stage.due(before) {
+            let size = size_of::<Event>() + S::size(&made);
+            self.ring.send(&Item {
+                ordinal: self.ordinal,
+                is_made: true,
+                made: Arc::new(made),
+                size,
+            });
         }
     }
 
@@ -98,9 +129,19 @@ impl<S: Stage> Worker<S> {
         if ordinal != self.ordinal + 1 {
             self.stage.gap();
         }
+        self.pass_on_due(event.at);
         self.ordinal = ordinal;
         let made = Arc::new(self.stage.event(event));
         let size = size + S::size(&made);
-        self.ring.send(&Item { ordinal, made, size });
+        self.ring.send(&Item {
+            ordinal,
+            is_made: false,
+            made,
+            size,
+        });
     }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
