@@ -132,6 +132,7 @@ impl Live {
             ended_by,
             cmd,
             recording: outcome,
+            joins: self.output.take_joins(),
         };
         log::end(&summary);
         if let Some(Err(error)) = self.verdicts.take().map(|verdicts| verdicts.write(&summary)) {

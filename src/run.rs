@@ -18,7 +18,7 @@ use teetap_proxy::{io::Ended, session::Time, words::Word};
 use teetap_rules::{End, Report};
 use teetap_wire::Dir;
 
-use crate::{child, exit::Exit};
+use crate::{child, exit::Exit, output::Joins};
 
 /// Facts at the start.
 #[derive(Clone, Debug)]
@@ -53,6 +53,8 @@ pub(crate) struct Summary {
     /// The end of the command of `run`.
     pub(crate) cmd: Option<child::End>,
     pub(crate) recording: Option<Outcome>,
+    /// The joins of the sessions.
+    pub(crate) joins: Joins,
 }
 
 /// The cause of the end of a run.

@@ -22,6 +22,7 @@ use teetap_wire::{
 
 use crate::{
     Ending, EndingBy, Snapshots, Subscribers,
+    course::Courses,
     habits::Habits,
     place::{Chunk, Place},
     previous::Previous,
@@ -71,6 +72,8 @@ pub struct Decoder {
     changes: u64,
     /// Snapshots are ignored while there is no subscriber.
     blind: bool,
+    /// The joins of sessions.
+    pub(crate) courses: Courses,
 }
 
 impl Decoder {
@@ -99,6 +102,7 @@ impl Decoder {
             subscribers: None,
             changes: 0,
             blind: false,
+            courses: Courses::default(),
         }
     }
 
@@ -135,9 +139,10 @@ impl Decoder {
         }
     }
 
-    /// Ignores snapshots, for a watcher that does not receive all events: they are messages as any other.
+    /// Ignores snapshots and joins, for a watcher that does not receive all events: they are messages as any other.
     pub fn ignore_snapshots(&mut self) {
         self.blind = true;
+        self.courses.ignore();
         self.contexts.ignore_snapshots();
     }
 
@@ -282,6 +287,7 @@ impl Decoder {
         self.habits.restart();
         self.previous = self.previous.take().map(|_| Previous::default());
         self.contexts.restart();
+        self.courses.restart();
         self.rules.clear();
     }
 
@@ -307,10 +313,12 @@ impl Decoder {
     /// Events were missed.
     pub fn gap(&mut self) {
         self.contexts.gap();
+        self.courses.gap();
     }
 
     /// Messages of one session were missed.
     pub(crate) fn gap_in(&mut self, session: Option<SessionId>) {
+        self.courses.gap_in(session);
         if let Some(session) = session {
             self.contexts.gap_in(session.0);
         }

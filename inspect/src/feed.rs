@@ -10,7 +10,7 @@ use teetap_proxy::{
     session::{Event, Notice, State, Time, What},
 };
 
-use crate::{Decoder, Ending, Reading, subscribers::Selected};
+use crate::{Decoder, Ending, Reading, course::Join, subscribers::Selected};
 
 /// An event with its decoded datagram.
 pub struct DecodedEvent {
@@ -30,6 +30,8 @@ pub struct DecodedEvent {
     pub matches: u64,
     /// The cause of the end of the run, here or before.
     pub ending: Option<Arc<Ending>>,
+    /// The join that the event has ended.
+    pub joined: Option<Arc<Join>>,
 }
 
 impl Decoder {
@@ -64,6 +66,7 @@ impl Decoder {
             }
             What::Answer(_) => None,
         };
+        self.courses.event(&event);
         let matches = self.matches() - before;
         let is_opening = matches!(&event.what, What::Session(change) if change.state == State::Opening);
         let since = began
@@ -80,7 +83,22 @@ impl Decoder {
             subscribers,
             matches,
             ending: self.ending().cloned(),
+            joined: self.courses.take_ended(),
         }
+    }
+
+    /// Returns the next event that follows from the time alone, if it was due before this time: a login that stands still. Callers
+    /// ask for it before they decode an event of that time, until there is none.
+    #[must_use]
+    pub fn due(&mut self, before: Time) -> Option<DecodedEvent> {
+        let event = self.courses.due(before)?;
+        Some(self.decode(event))
+    }
+
+    /// Returns the joins that are not over, at the end of a recording.
+    #[must_use]
+    pub fn finish(&mut self, at: Time) -> Vec<Arc<Join>> {
+        self.courses.finish(at)
     }
 }
 
@@ -93,6 +111,10 @@ impl Stage for Decoder {
 
     fn gap(&mut self) {
         Self::gap(self);
+    }
+
+    fn due(&mut self, before: Time) -> Option<DecodedEvent> {
+        Self::due(self, before)
     }
 
     fn size(made: &DecodedEvent) -> usize {

@@ -7,12 +7,14 @@
 //! Events hold bytes. [`decoder`] reads messages through the definitions and asks the filters about them; a [`reading`] is
 //! the typed result. [`feed`] does so once for all watchers; [`subscribers`] are those with filters of their own. [`lines`]
 //! decides which lines an event has, [`row`] and [`jsonl`] render those that are shown, [`sentence`] explains their notes.
+//! [`course`] follows joins, and notices those that stand still.
 //!
 //! Law: no text of a peer leaves here with control characters.
 //!
 //! [`mod@explain`] stands alone: it names every byte of one datagram.
 
 mod after;
+pub mod course;
 pub mod crossing;
 pub mod decoder;
 mod ending;

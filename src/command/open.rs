@@ -7,7 +7,10 @@ use std::{
 
 use teetap_capture::{Item, ReadError};
 use teetap_inspect::{Decoder, Style, Viewer};
-use teetap_proxy::{io::Seen, session::Level};
+use teetap_proxy::{
+    io::Seen,
+    session::{Level, Time},
+};
 use teetap_rules::Filter;
 use teetap_wire::{printable, printable_path};
 
@@ -151,6 +154,7 @@ fn show_all(options: &Show, path: &Path, plan: Plan) -> anyhow::Result<Exit> {
         None => Exit::Ok,
     };
     let tally = recording.tally();
+    end_joins(tally.until, range, &mut output, &mut decoder);
     output.end_folds();
     output.count();
     // The last lines come before the warning.
@@ -167,6 +171,22 @@ fn show_all(options: &Show, path: &Path, plan: Plan) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
+/// Prints the logins that stand still before this time.
+fn show_due(before: Time, range: Range, output: &mut Output, decoder: &mut Decoder) {
+    while let Some(due) = decoder.due(before) {
+        if range.contains(due.event.at) {
+            output.event(&due);
+        }
+    }
+}
+
+/// Ends the joins at the end of a run.
+fn end_joins(at: Time, range: Range, output: &mut Output, decoder: &mut Decoder) {
+    show_due(at, range, output, decoder);
+    let joins = decoder.finish(at);
+    joins.iter().for_each(|join| output.joined(join));
+}
+
 fn show(item: Item, path: &Path, range: Range, output: &mut Output, decoder: &mut Decoder) {
     match item {
         Item::Start { wall, run } => {
@@ -179,6 +199,7 @@ fn show(item: Item, path: &Path, range: Range, output: &mut Output, decoder: &mu
         }
         Item::Event(event) => {
             let at = event.at;
+            show_due(at, range, output, decoder);
             let decoded = decoder.decode(event);
             if range.contains(at) {
                 output.event(&decoded);

@@ -7,11 +7,13 @@ mod around;
 mod effects;
 mod fit;
 mod fold;
+mod joins;
 mod plain;
 mod printer;
 mod streams;
 
 pub(crate) use around::Extent;
+pub(crate) use joins::Joins;
 pub(crate) use plain::counted;
 pub(crate) use streams::{print, say, write_out};
 
@@ -23,6 +25,7 @@ use std::{
 use teetap_capture::Tally;
 use teetap_inspect::{
     DecodedEvent, Decoder, Ending, Sentences, Style, Verbosity, Viewer,
+    course::Join,
     jsonl::{self, PerDir, RecordingBody, SummaryBody},
 };
 use teetap_proxy::{
@@ -77,6 +80,8 @@ pub(crate) struct Output {
     has_lost_terminal: bool,
     /// Events have been shown on a screen, so stdout has none.
     had_screen: bool,
+    /// The joins that are over.
+    joins: Joins,
 }
 
 /// The state of stdout.
@@ -156,6 +161,7 @@ impl Output {
             screen: None,
             has_lost_terminal: false,
             had_screen: false,
+            joins: Joins::default(),
         }
     }
 
@@ -291,8 +297,21 @@ impl Output {
         }
     }
 
+    /// Returns the joins that are over, for the summary.
+    pub(crate) fn take_joins(&mut self) -> Joins {
+        std::mem::take(&mut self.joins)
+    }
+
+    /// Takes a join that is over.
+    pub(crate) fn joined(&mut self, join: &Arc<Join>) {
+        self.joins.add(join);
+    }
+
     /// Takes an event.
     pub(crate) fn event(&mut self, decoded: &DecodedEvent) {
+        if let Some(join) = &decoded.joined {
+            self.joined(join);
+        }
         self.matches += decoded.matches;
         if decoded.ending.is_some() {
             self.ending.clone_from(&decoded.ending);
@@ -408,6 +427,8 @@ impl Output {
             jsonl::summary(summary.at, summary.body(), &mut self.stdout);
         }
         effects::lines(summary).iter().for_each(|line| self.say(line));
+        let joins = summary.joins.lines(self.has_details());
+        joins.iter().for_each(|line| self.say(line));
         self.say(&plain::summary(summary));
     }
 
@@ -426,10 +447,23 @@ impl Output {
         }
     }
 
+    /// Returns true if the steps of each join are printed.
+    fn has_details(&self) -> bool {
+        self.style.verbosity >= Verbosity::Datagrams
+    }
+
     /// Prints the summary of a recording.
     pub(crate) fn tally(&mut self, tally: &Tally, exit: Exit) {
+        let joins = self.take_joins();
         if self.style.json {
-            jsonl::tally(tally, exit.code(), &mut self.stdout);
+            let bodies = (joins.bodies(), joins.left_out());
+            jsonl::tally(tally, bodies, exit.code(), &mut self.stdout);
+        }
+        if !self.style.matches_only {
+            joins
+                .lines(self.has_details())
+                .iter()
+                .for_each(|line| self.say(line));
         }
         self.say(&plain::tally(tally, exit));
     }
@@ -514,6 +548,8 @@ impl Summary {
             rules_changed: self.rules_changed,
             rules: self.report().map(effects::rules).unwrap_or_default(),
             links: self.report().map(effects::links).unwrap_or_default(),
+            joins: self.joins.bodies(),
+            joins_left_out: self.joins.left_out(),
             exit: self.exit.code(),
             ended_by: Some(self.ended_by.body()),
             cmd_exit: self.cmd.map(|end| end.code),
@@ -540,6 +576,7 @@ impl Summary {
     /// Ends a recording with this summary.
     pub(crate) fn leave_to(&self, recording: Finished) {
         let mut lines = effects::lines(self);
+        lines.extend(self.joins.lines(false));
         lines.push(plain::summary(self));
         recording.summary(
             self.at,

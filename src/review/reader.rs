@@ -275,6 +275,11 @@ impl Work {
             if let Item::Start { wall, run } = &item {
                 shift = self::shift(source, *wall, run.as_ref());
             }
+            if let Item::Event(event) = &item {
+                while let Some(due) = decoder.due(event.at + shift) {
+                    batch.items.push(Found::Event(Arc::new(due)));
+                }
+            }
             batch.items.extend(self.found(item, shift, decoder));
             let is_due = batch.items.len() >= BATCH || !batch.items.is_empty() && sent.elapsed() >= SOON;
             if is_due {

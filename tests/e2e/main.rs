@@ -6,6 +6,7 @@ mod control;
 mod effects;
 mod hostile;
 mod input_log;
+mod joins;
 mod journal;
 mod link;
 mod log;

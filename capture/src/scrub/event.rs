@@ -79,6 +79,8 @@ impl Scrubber {
             }
             Notice::Held { rule, .. } | Notice::ExitRequested { rule, .. } => *rule = self.text(rule).into(),
             Notice::InjectRefused { why } | Notice::ResyncRefused { why } => *why = self.text(why).into(),
+            // The names of rules may stand in it.
+            Notice::LoginStalled { why, .. } => *why = why.take().map(|why| self.text(&why).into()),
             Notice::UpstreamSilent { .. }
             | Notice::Candidate
             | Notice::Restart

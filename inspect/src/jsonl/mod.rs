@@ -27,9 +27,9 @@ use teetap_wire::{Flags, Note, printable};
 
 pub use read::Lines;
 pub use schema::{
-    AnswerBody, DatagramBody, EndedByBody, EndingBody, GapBody, LineEffect, ListedBody, LogBody, NoticeBody,
-    OLDEST, PerDir, RecordingBody, ResultBody, RuleBody, RuleEffect, RuleEndingBody, SessionBody, StatsBody,
-    SummaryBody, TransitBody, VERSION, WaitingBody, transits,
+    AnswerBody, DatagramBody, EndedByBody, EndingBody, GapBody, JoinBody, LineEffect, ListedBody, LogBody,
+    NoticeBody, OLDEST, PerDir, RecordingBody, ResultBody, RuleBody, RuleEffect, RuleEndingBody, SessionBody,
+    StatsBody, StepBody, SummaryBody, TransitBody, VERSION, WaitingBody, transits,
 };
 pub use time::rfc3339;
 use time::seconds;
@@ -168,8 +168,9 @@ pub fn summary(at: Time, body: SummaryBody<'_>, out: &mut Vec<u8>) {
     write(at, None, &Body::Summary(Summary::Run(Box::new(body))), out);
 }
 
-/// Appends the `summary` line of a recording that was shown; `exit` is the exit code of the program.
-pub fn tally(tally: &Tally, exit: u8, out: &mut Vec<u8>) {
+/// Appends the `summary` line of a recording that was shown, with its joins and the number of those that are left out; `exit` is the
+/// exit code of the program.
+pub fn tally(tally: &Tally, (joins, joins_left_out): (Vec<JoinBody<'_>>, u64), exit: u8, out: &mut Vec<u8>) {
     let per_dir = |count: fn(&Traffic) -> u64| PerDir {
         c2s: count(&tally.c2s),
         s2c: count(&tally.s2c),
@@ -185,6 +186,8 @@ pub fn tally(tally: &Tally, exit: u8, out: &mut Vec<u8>) {
         broken: tally.broken,
         doubled: tally.doubled,
         lost: tally.lost,
+        joins,
+        joins_left_out,
         exit,
     };
     write(tally.until, None, &Body::Summary(Summary::Recording(body)), out);

@@ -257,6 +257,8 @@ fn start_and_summary() {
             rules_changed: false,
             rules: Vec::new(),
             links: Vec::new(),
+            joins: Vec::new(),
+            joins_left_out: 0,
             exit: 130,
             ended_by: Some(EndedByBody::Signal { signal: 2 }),
             cmd_exit: Some(7),

@@ -1,6 +1,6 @@
 //! Wall-clock times as text: UTC, RFC 3339, with microseconds.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use teetap_proxy::session::Time;
@@ -25,6 +25,12 @@ pub(super) fn seconds(at: Time) -> f64 {
     )]
     let micros = at.0 as f64;
     micros / 1e6
+}
+
+/// A duration in milliseconds, with at most three places.
+pub(super) fn milliseconds(time: Duration) -> f64 {
+    let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    seconds(Time(micros.saturating_mul(1000)))
 }
 
 /// Returns the microseconds that were written as seconds; 0 for a negative or impossible time.

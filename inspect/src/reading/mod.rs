@@ -99,13 +99,17 @@ impl Reading {
         datagram: &Datagram,
         decoder: &mut Decoder,
     ) -> Option<Self> {
-        if decoder.skips(datagram.proto, datagram.dir, datagram.ordinal) {
+        let is_joining = decoder.courses.is_joining(session);
+        if !is_joining && decoder.skips(datagram.proto, datagram.dir, datagram.ordinal) {
             return None;
         }
         let mut scratch = decoder.lend_scratch();
         let build = Build::new(at, session, datagram, decoder);
         let reading = build.read(&mut scratch);
         decoder.give_back(scratch);
+        if is_joining {
+            decoder.courses.datagram(at, session, datagram, &reading);
+        }
         decoder.keep_shown(reading)
     }
 

@@ -298,6 +298,22 @@ notices! {
     EarlyClose "early_close" Warning
         => "CLOSE within 1 s of CONNECT: 0.6.4 and 0.7 servers ban the address for that (not localhost)";
 
+    /// A login stands still: nothing of the join has come for a second. Watchers find it in the events of the session; the core
+    /// does not emit it.
+    LoginStalled "login_stalled" Warning {
+        /// The last message of the join; `None` if there was none.
+        after: Option<Box<str>>,
+        /// True if its receiver has acked it; `None` if it is not vital.
+        acked: Option<bool>,
+        /// The side that is to send the next message.
+        #[cfg_attr(feature = "io", serde(with = "crate::words"))]
+        from: Side,
+        /// The name of that message.
+        waits_for: Box<str>,
+        /// The reason why it does not count, if it was sent.
+        why: Option<Box<str>>,
+    } => "the login stands still: {place}", place = place(after.as_deref(), *acked, *from, waits_for, why.as_deref());
+
     /// There are too many half-open sessions: a CONNECT was answered without a session or not at all, or one of them was
     /// closed.
     HalfOpenLimit "half_open_limit" Warning => "too many CONNECTs: some get no session, or one in place of another half-open session";
@@ -367,6 +383,21 @@ notices! {
         /// Why the proxy has no listen socket for it.
         why: Box<str>,
     } => "redirect to port {port} passes unchanged, so the client may leave the proxy: {why}";
+}
+
+/// Returns the words for the place where a login stands still.
+fn place(after: Option<&str>, acked: Option<bool>, from: Side, waits_for: &str, why: Option<&str>) -> String {
+    let acked = match acked {
+        Some(true) => " (acked)",
+        Some(false) => " (not acked)",
+        None => "",
+    };
+    let after = after.map_or(String::new(), |after| format!("after {after}{acked} "));
+    let why = why.map_or(String::new(), |why| format!("; {why}"));
+    format!(
+        "{after}the {} waits for {waits_for} from the {from}{why}",
+        from.other()
+    )
 }
 
 #[cfg(all(test, feature = "io"))]

@@ -83,6 +83,10 @@ const NOTICES: &[(&str, &str)] = &[
     ("resynced", "{}"),
     ("resync_refused", r#"{"why":"the session is not online"}"#),
     ("early_close", "{}"),
+    (
+        "login_stalled",
+        r#"{"after":"map_change","acked":true,"from":"client","waits_for":"ready","why":null}"#,
+    ),
     ("half_open_limit", "{}"),
     ("suppressed", r#"{"of":"unknown_sender","count":1990}"#),
     ("new_token", r#"{"side":"server"}"#),

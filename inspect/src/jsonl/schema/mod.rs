@@ -4,6 +4,7 @@
 //! type calls "of lines" are missing there.
 
 mod control;
+mod join;
 mod report;
 mod summary;
 mod traffic;
@@ -13,6 +14,7 @@ use std::{borrow::Cow, net::SocketAddr};
 use serde::{Deserialize, Serialize};
 
 pub use control::{ListedBody, ResultBody, RuleBody, StatsBody};
+pub use join::{JoinBody, StepBody};
 pub use report::{AnswerBody, GapBody, LogBody, NoticeBody, WaitingBody};
 pub use summary::{
     EndedByBody, EndingBody, LineEffect, PerDir, RecordingBody, RuleEffect, RuleEndingBody, SummaryBody,

@@ -6,12 +6,14 @@ use serde::{Deserialize, Serialize};
 use teetap_proxy::words::Word;
 use teetap_wire::Dir;
 
+use super::JoinBody;
+
 /// The end of a run, or of a recording that was shown.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 pub(in crate::jsonl) enum Summary<'a> {
     Run(Box<SummaryBody<'a>>),
-    Recording(TallyBody),
+    Recording(TallyBody<'a>),
 }
 
 /// The end of a run.
@@ -43,6 +45,12 @@ pub struct SummaryBody<'a> {
     /// Missing without link lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LineEffect<'a>>,
+    /// The joins of the sessions; missing if there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joins: Vec<JoinBody<'a>>,
+    /// The number of those that are left out; missing if it is 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub joins_left_out: u64,
     pub exit: u8,
     /// Missing in lines of older versions.
     #[serde(default)]
@@ -152,7 +160,7 @@ pub struct RecordingBody<'a> {
 
 /// The end of a recording that was shown.
 #[derive(Serialize, Deserialize)]
-pub(in crate::jsonl) struct TallyBody {
+pub(in crate::jsonl) struct TallyBody<'a> {
     pub(in crate::jsonl) packets: u64,
     pub(in crate::jsonl) sessions: u64,
     pub(in crate::jsonl) datagrams: PerDir,
@@ -168,6 +176,11 @@ pub(in crate::jsonl) struct TallyBody {
     pub(in crate::jsonl) doubled: u64,
     /// Events that are missing in the recording.
     pub(in crate::jsonl) lost: u64,
+    /// As in the summary of a run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::jsonl) joins: Vec<JoinBody<'a>>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(in crate::jsonl) joins_left_out: u64,
     pub(in crate::jsonl) exit: u8,
 }
 
@@ -195,4 +208,9 @@ pub(in crate::jsonl) struct ReplayBody<'a> {
 pub struct PerDir {
     pub c2s: u64,
     pub s2c: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

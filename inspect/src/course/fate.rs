@@ -1,0 +1,99 @@
+//! The fate of a message of a join on its way to the receiver.
+
+use std::fmt;
+
+use teetap_proxy::session::{Action, Datagram};
+use teetap_wire::{Code, receiver::MessageVerdict};
+
+use crate::{
+    Reading,
+    reading::{Done, Message},
+};
+
+/// The fate of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// The receiver gets it.
+    Arrives,
+    /// Left out: it was there before, or comes again.
+    Nothing,
+    /// The receiver does not act upon it.
+    Lost(Why),
+}
+
+/// The reason why a message does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// The receiver drops the datagram.
+    Datagram(Code),
+    /// The receiver drops the message.
+    Message(Code),
+    /// A rule dropped or lost it; the names of the rules.
+    Rule(String),
+    /// A rule holds it.
+    Held(String),
+    /// Sent vital or not, too early or too late. The other message is the one that has to come first.
+    Verdict(MessageVerdict, &'static str),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Datagram(code) => write!(f, "came in a datagram that its receiver drops ({})", code.name()),
+            Self::Message(code) => write!(f, "came, but its receiver drops it ({})", code.name()),
+            Self::Rule(names) => write!(f, "came, but was dropped ({names})"),
+            Self::Held(names) => write!(f, "came, but is held ({names})"),
+            Self::Verdict(verdict, other) => match verdict {
+                MessageVerdict::NeedsVital => f.write_str("came in a chunk that is not vital and is ignored"),
+                MessageVerdict::NeedsNotVital => f.write_str("came in a vital chunk and is ignored"),
+                MessageVerdict::TooEarly | MessageVerdict::AnswersOnly => {
+                    write!(f, "came too early, before {other}, and is ignored")
+                }
+                _ => f.write_str("came too late and is ignored"),
+            },
+        }
+    }
+}
+
+/// Returns the fate of a message, before its receiver looks at its kind.
+pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> Fate {
+    let names = || {
+        let names: Vec<&str> = message.rules.iter().map(|name| &**name).collect();
+        match names.is_empty() {
+            true => "a rule".to_owned(),
+            false => names.join("; "),
+        }
+    };
+    match message.done {
+        Done::Placed(Action::Drop | Action::Lose) => return Fate::Lost(Why::Rule(names())),
+        Done::Placed(Action::Hold) => return Fate::Lost(Why::Held(names())),
+        Done::Placed(Action::Known | Action::Gap | Action::Refuse) | Done::Discarded => return Fate::Nothing,
+        Done::Placed(Action::Pass | Action::Edit | Action::Repeat) | Done::Refused | Done::Ended => {}
+    }
+    let of_datagram = datagram.notes.iter();
+    let mut notes = of_datagram.chain(reading.notes.iter().copied());
+    if let Some(note) = notes.find(|note| drops_datagram(note.code)) {
+        return Fate::Lost(Why::Datagram(note.code));
+    }
+    let mut notes = message.notes.iter();
+    match notes.find(|note| drops(note.code)) {
+        Some(note) => Fate::Lost(Why::Message(note.code)),
+        None => Fate::Arrives,
+    }
+}
+
+/// Returns true for the note of a datagram that its receiver drops as a whole.
+const fn drops_datagram(code: Code) -> bool {
+    matches!(
+        code,
+        Code::MissingToken | Code::WrongToken | Code::AckAhead | Code::AckBehind | Code::PayloadOversized
+    )
+}
+
+/// Returns true for the note of a message that its receiver drops as a whole.
+const fn drops(code: Code) -> bool {
+    matches!(
+        code,
+        Code::MissingField | Code::UnterminatedText | Code::WrongDirection
+    )
+}

@@ -1,0 +1,308 @@
+//! One join while it lasts.
+
+mod steps;
+
+use teetap_proxy::session::{Datagram, Notice, SessionId, Time};
+use teetap_wire::{
+    Dir, Proto, Seq, Side,
+    receiver::{JoinKind, JoinStep, Stage},
+};
+
+use super::{
+    Ended, Join, JoinOutcome, PATIENCE, PassedStep,
+    fate::{self, Fate, Why},
+};
+use crate::{Reading, reading::Message};
+
+/// Steps that are kept of a join. A server may change its map again and again.
+const STEPS: usize = 64;
+
+/// The name of the step for a download of the map, in which messages of both sides alternate.
+const DOWNLOAD: &str = "map_data";
+
+/// Messages that only servers of DDNet send.
+const OF_DDNET: [&str; 3] = ["capabilities", "map_details", "rcon_type"];
+
+/// A join while it lasts.
+#[derive(Debug)]
+pub(super) struct Follow {
+    session: SessionId,
+    begin: Time,
+    kind: JoinKind,
+    steps: Vec<JoinStep>,
+    /// The index of the step that is awaited; optional ones may be left out.
+    next: usize,
+    /// The stage of the client, as the server sees it.
+    stage: Stage,
+    is_online: bool,
+    has_entered: bool,
+    /// True from a challenge to the map change after it: messages for the false map do not count.
+    is_false: bool,
+    /// The time of the last progress.
+    progress: Time,
+    /// The stall since then was reported.
+    is_reported: bool,
+    stalls: u32,
+    last: Option<Last>,
+    passed: Vec<PassedStep>,
+    /// The time at which a download began, while it lasts.
+    download: Option<Time>,
+    /// The last ack of the client during a download.
+    acked: Option<Seq>,
+    /// The last message of the client that did not count.
+    misstep: Option<(&'static str, Why)>,
+    cause: Option<String>,
+}
+
+/// The last message of a join.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    name: &'static str,
+    from: Side,
+    /// The number as its receiver sees it; `None` if it is not vital.
+    seq: Option<Seq>,
+    is_acked: bool,
+}
+
+impl Follow {
+    pub(super) fn new(session: SessionId, at: Time, proto: Proto) -> Self {
+        let kind = JoinKind::of(proto, false);
+        Self {
+            session,
+            begin: at,
+            kind,
+            steps: kind.steps().collect(),
+            next: 0,
+            stage: kind.first_stage(),
+            is_online: false,
+            has_entered: false,
+            is_false: false,
+            progress: at,
+            is_reported: false,
+            stalls: 0,
+            last: None,
+            passed: Vec::new(),
+            download: None,
+            acked: None,
+            misstep: None,
+            cause: None,
+        }
+    }
+
+    /// Returns the time of the last progress.
+    pub(super) const fn progress(&self) -> Time {
+        self.progress
+    }
+
+    /// Returns true once the client is in the game.
+    pub(super) const fn has_entered(&self) -> bool {
+        self.has_entered
+    }
+
+    /// Returns the time at which the join stands still unless something comes; `None` if that was reported, or nothing is awaited.
+    pub(super) fn due(&self) -> Option<Time> {
+        let is_waiting = !self.is_reported && self.awaited().is_some();
+        is_waiting.then(|| self.progress + PATIENCE)
+    }
+
+    /// Reports that the login stands still.
+    pub(super) fn stalled(&mut self) -> Option<Notice> {
+        let (waits_for, from) = self.awaited()?;
+        self.is_reported = true;
+        self.stalls = self.stalls.saturating_add(1);
+        let (after, acked) = self.after();
+        let why = self.misstep_of(waits_for).map(|why| format!("{waits_for} {why}"));
+        let why = why.or_else(|| self.cause.clone());
+        Some(Notice::LoginStalled {
+            after: after.map(Into::into),
+            acked,
+            from,
+            waits_for: waits_for.into(),
+            why: why.map(Into::into),
+        })
+    }
+
+    /// The server has accepted the client, in this protocol.
+    pub(super) fn online(&mut self, proto: Proto) {
+        self.is_online = true;
+        if self.kind != JoinKind::Challenge {
+            self.become_kind(JoinKind::of(proto, self.kind == JoinKind::DdnetSeven));
+        }
+    }
+
+    /// Continues as another kind of join, at the same place.
+    fn become_kind(&mut self, kind: JoinKind) {
+        if kind == self.kind {
+            return;
+        }
+        self.kind = kind;
+        self.steps = kind.steps().collect();
+        if self.stage <= Stage::Auth {
+            self.stage = kind.first_stage();
+        }
+        let last = self.last.map(|last| (last.name, last.from));
+        let place = self
+            .steps
+            .iter()
+            .position(|step| Some((step.name, step.from)) == last);
+        self.next = place.map_or(self.next.min(self.steps.len()), |place| place + 1);
+    }
+
+    /// Takes a notice of the session, which may explain why nothing comes.
+    pub(super) fn notice(&mut self, notice: &Notice) {
+        if let Notice::OtherProtocol {
+            client_speaks,
+            server_speaks,
+            ..
+        } = notice
+        {
+            self.cause = Some(format!(
+                "the client speaks {client_speaks}, and the server only {server_speaks}"
+            ));
+        } else if matches!(notice, Notice::LoginStalled { .. }) {
+            // Of a recording; one that was made here is known.
+            self.stalls = self.stalls.saturating_add(u32::from(!self.is_reported));
+            self.is_reported = true;
+        } else if matches!(
+            notice,
+            Notice::UpstreamUnreachable { .. } | Notice::UpstreamFailed { .. }
+        ) {
+            self.cause = Some(notice.to_string());
+        }
+    }
+
+    /// Takes a datagram.
+    pub(super) fn datagram(&mut self, at: Time, datagram: &Datagram, reading: &Reading) {
+        let (dir, leg) = (datagram.dir, datagram.leg);
+        let sender = dir.sender();
+        // What the proxy says in place of a side is not of the join.
+        if leg.is_some_and(|leg| leg != sender) {
+            return;
+        }
+        if reading.size.is_some() && reading.error.is_none() && reading.token_ok() {
+            self.ack(at, sender, reading.ack);
+        }
+        for message in &reading.messages {
+            if self.has_entered {
+                return;
+            }
+            let Some(name) = message.name else { continue };
+            match fate::of(message, datagram, reading) {
+                Fate::Arrives if dir == Dir::C2s => self.client_sent(at, name, message),
+                Fate::Arrives => self.server_sent(at, name, message),
+                Fate::Lost(why) => self.lost(sender, name, why),
+                Fate::Nothing => {}
+            }
+        }
+    }
+
+    fn ack(&mut self, at: Time, sender: Side, ack: Option<Seq>) {
+        let Some(ack) = ack else { return };
+        if let Some(last) = &mut self.last
+            && last.from != sender
+            && last.seq.is_some_and(|seq| seq.is_behind(ack))
+        {
+            last.is_acked = true;
+        }
+        // Each part of the map that arrives is progress.
+        if self.download.is_some() && sender == Side::Client && self.acked.replace(ack) != Some(ack) {
+            self.progress_at(at);
+        }
+    }
+
+    /// A message does not reach its receiver, or has no effect on it.
+    fn lost(&mut self, sender: Side, name: &'static str, why: Why) {
+        let is_awaited = self
+            .steps
+            .iter()
+            .any(|step| step.name == name && step.from == sender);
+        if is_awaited {
+            self.misstep = Some((name, why));
+        }
+    }
+
+    fn add(&mut self, name: &'static str, from: Side, at: Time, took: std::time::Duration) {
+        if self.passed.len() < STEPS {
+            self.passed.push(PassedStep {
+                name,
+                from,
+                at,
+                took,
+                count: 1,
+            });
+        }
+    }
+
+    /// A message of the join has come.
+    fn came(&mut self, at: Time, name: &'static str, from: Side, message: &Message) {
+        let seq = message.seq_out.or(message.seq).filter(|_| message.vital);
+        self.last = Some(Last {
+            name,
+            from,
+            seq,
+            is_acked: false,
+        });
+        self.progress_at(at);
+    }
+
+    const fn progress_at(&mut self, at: Time) {
+        self.progress = at;
+        self.is_reported = false;
+    }
+
+    fn awaited_step(&self) -> Option<&JoinStep> {
+        let mut due = self.steps.iter().skip(self.next);
+        due.find(|step| step.is_needed)
+    }
+
+    /// Returns the message that is awaited, and its sender.
+    fn awaited(&self) -> Option<(&'static str, Side)> {
+        if let Some(last) = &self.last
+            && last.name == "request_map_data"
+        {
+            return Some((DOWNLOAD, Side::Server));
+        }
+        self.awaited_step().map(|step| (step.name, step.from))
+    }
+
+    /// Returns the last message, and whether it was acked.
+    fn after(&self) -> (Option<&'static str>, Option<bool>) {
+        let Some(last) = &self.last else {
+            return (None, None);
+        };
+        (Some(last.name), last.seq.map(|_| last.is_acked))
+    }
+
+    /// Returns the reason why a message did not count that came.
+    fn misstep_of(&self, name: &str) -> Option<String> {
+        let (of, why) = self.misstep.as_ref()?;
+        (*of == name).then(|| why.to_string())
+    }
+
+    /// Returns the join, which is over.
+    pub(super) fn end(self, at: Time, ended: Ended) -> Join {
+        let outcome = match (self.has_entered, self.is_online) {
+            (true, _) => JoinOutcome::Entered,
+            (false, true) => JoinOutcome::NeverEntered,
+            (false, false) => JoinOutcome::NeverOnline,
+        };
+        let awaited = self.awaited();
+        let (after, acked) = self.after();
+        let misstep = awaited.and_then(|(name, _)| self.misstep_of(name));
+        Join {
+            session: self.session,
+            kind: self.kind,
+            begin: self.begin,
+            end: at,
+            outcome,
+            stalls: self.stalls,
+            ended,
+            after,
+            acked,
+            awaited,
+            misstep,
+            cause: self.cause,
+            steps: self.passed,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The messages of a join, one after the other.
+
+use teetap_proxy::session::Time;
+use teetap_wire::{
+    Side,
+    receiver::{JoinKind, MessageVerdict, SNAPSHOTS, Stage, message},
+};
+
+use super::{DOWNLOAD, Follow, OF_DDNET};
+use crate::{
+    course::fate::Why,
+    reading::{Layer, Message},
+};
+
+impl Follow {
+    pub(super) fn client_sent(&mut self, at: Time, name: &'static str, message: &Message) {
+        if message.layer == Layer::Control {
+            if let Some(index) = self.find(name, Side::Client, true) {
+                self.pass(at, index, message);
+            }
+            return;
+        }
+        if name == "request_map_data" {
+            return self.part(at, name, Side::Client, message);
+        }
+        if self.is_false {
+            // Only the proof counts.
+            if let Some(index) = self.find(name, Side::Client, false).filter(|_| name == "input") {
+                self.pass(at, index, message);
+            }
+            return;
+        }
+        let Some(index) = self.find(name, Side::Client, false) else {
+            return;
+        };
+        match self.judge(name, message.vital) {
+            Ok(stage) => {
+                self.stage = stage;
+                self.pass(at, index, message);
+            }
+            Err(why) => self.misstep = Some((name, why)),
+        }
+    }
+
+    /// Returns the stage after a message of the client, or the reason why the server ignores it.
+    fn judge(&self, name: &'static str, vital: bool) -> Result<Stage, Why> {
+        let release = self.kind.server();
+        let Some(row) = message(release, Side::Server, name) else {
+            return Ok(self.stage);
+        };
+        // What is missing before it.
+        let mut due = self.steps.iter().skip(self.next);
+        let missing = due.find(|step| step.from == Side::Client && step.is_needed && step.name != name);
+        let has_no_slot = missing.is_some_and(|step| step.is_control);
+        let before = row.after.filter(|before| self.has_left_out(before));
+        match row.judge(self.stage, vital) {
+            MessageVerdict::Acts(stage) if before.is_none() && !has_no_slot => Ok(stage),
+            MessageVerdict::Acts(_) => {
+                let before = before.or(missing.map(|step| step.name));
+                Err(Why::Verdict(MessageVerdict::TooEarly, before.unwrap_or_default()))
+            }
+            verdict => Err(Why::Verdict(verdict, missing.map_or("", |step| step.name))),
+        }
+    }
+
+    /// Returns true if this step is still to come.
+    fn has_left_out(&self, name: &str) -> bool {
+        let due = self.steps.get(self.next..).unwrap_or_default();
+        due.iter().any(|step| step.name == name)
+    }
+
+    pub(super) fn server_sent(&mut self, at: Time, name: &'static str, message: &Message) {
+        if OF_DDNET.contains(&name) && self.kind == JoinKind::Seven {
+            self.become_kind(JoinKind::DdnetSeven);
+        }
+        if SNAPSHOTS.contains(&name) {
+            return self.snapshot(at, name, message);
+        }
+        if name == DOWNLOAD && !self.is_false {
+            return self.part(at, name, Side::Server, message);
+        }
+        let is_control = message.layer == Layer::Control;
+        if name == "map_change" && !message.resend && self.stage >= Stage::Connecting && !self.is_false {
+            // Another map: the client begins with it anew.
+            self.download = None;
+            let place = self.steps.iter().position(|step| step.name == name);
+            self.next = place.unwrap_or(self.next).min(self.next);
+        }
+        let Some(index) = self.find(name, Side::Server, is_control) else {
+            return;
+        };
+        match name {
+            // In a challenge, until the client has proved its address, the join is false.
+            _ if self.is_false && (name != "map_change" || !self.is_proved()) => return,
+            "map_change" => (self.stage, self.is_false) = (Stage::Connecting, false),
+            // DDNet answers a ready that is too early, and waits for what is missing all the same.
+            "con_ready" if self.kind.server().is_ddnet() && self.stage < Stage::Connecting => return,
+            "con_ready" => self.stage = self.stage.max(Stage::Ready),
+            _ => {}
+        }
+        self.pass(at, index, message);
+    }
+
+    /// Returns true once the client has acked the secret tick, as far as can be seen.
+    fn is_proved(&self) -> bool {
+        self.passed.iter().any(|step| step.name == "input")
+    }
+
+    fn snapshot(&mut self, at: Time, name: &'static str, message: &Message) {
+        let is_challenge = name == "snap_empty"
+            && matches!(self.kind, JoinKind::Plain | JoinKind::Challenge)
+            && self.has_left_out("enter_game");
+        if is_challenge {
+            if self.kind == JoinKind::Plain {
+                self.become_kind(JoinKind::Challenge);
+                self.is_false = true;
+                self.download = None;
+                let place = self.steps.iter().position(|step| step.name == name);
+                self.next = place.unwrap_or(self.next);
+                self.passed
+                    .retain(|step| step.name.starts_with("connect") || step.name == "accept");
+            }
+            if let Some(index) = self.find(name, Side::Server, false) {
+                self.pass(at, index, message);
+            }
+            return;
+        }
+        if let Some(index) = self.find("snap", Side::Server, false).filter(|_| !self.is_false) {
+            self.pass(at, index, message);
+            self.has_entered = true;
+        }
+    }
+
+    /// Takes a part of the map, or the request for one.
+    fn part(&mut self, at: Time, name: &'static str, from: Side, message: &Message) {
+        let awaits_ready = self.awaited_step().is_some_and(|step| step.name == "ready");
+        if message.resend || !awaits_ready {
+            return;
+        }
+        if name == DOWNLOAD {
+            let begin = *self.download.get_or_insert(self.progress);
+            let took = at.since(begin);
+            match self.passed.last_mut().filter(|step| step.name == DOWNLOAD) {
+                Some(step) => {
+                    (step.at, step.took) = (at, took);
+                    step.count = step.count.saturating_add(1);
+                }
+                None => self.add(DOWNLOAD, Side::Server, at, took),
+            }
+        } else {
+            self.download.get_or_insert(self.progress);
+        }
+        self.came(at, name, from, message);
+    }
+
+    /// Returns the first step of this name from the awaited one on.
+    fn find(&self, name: &str, from: Side, is_control: bool) -> Option<usize> {
+        let due = self.steps.iter().enumerate().skip(self.next);
+        let mut found =
+            due.filter(|(_, step)| step.name == name && step.from == from && step.is_control == is_control);
+        found.next().map(|(index, _)| index)
+    }
+
+    /// Takes the message of a step.
+    fn pass(&mut self, at: Time, index: usize, message: &Message) {
+        let Some(step) = self.steps.get(index).copied() else {
+            return;
+        };
+        let took = at.since(self.progress);
+        self.next = index + 1;
+        self.download = None;
+        if self.misstep.as_ref().is_some_and(|(name, _)| *name == step.name) {
+            self.misstep = None;
+        }
+        self.add(step.name, step.from, at, took);
+        self.came(at, step.name, step.from, message);
+    }
+}

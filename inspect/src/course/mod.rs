@@ -1,0 +1,196 @@
+//! The joins of sessions: where each one is, and why one stands still.
+//!
+//! The order of a join is a table of `wire` ([`JoinKind`]). Here it is followed in the messages of a session, from its opening to the first
+//! snapshot, and forgotten then. A join that makes no progress for [`PATIENCE`] becomes a notice, once for each place where it
+//! stands still; a join that is over becomes a [`Join`] with the time of each step.
+//!
+//! Law: time is that of the events, and that until which all events are known. So a recording of a run has the notices of the run.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `follow/` | one join while it lasts |
+//! | `fate.rs` | what becomes of one message of a join |
+//! | `join.rs` | a join that is over |
+//! | `finding.rs` | the faults of joins, for programs that check sessions |
+
+mod fate;
+mod finding;
+mod follow;
+mod join;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+
+use teetap_proxy::session::{Datagram, Event, SessionChange, SessionId, State, Time, What};
+use teetap_rules::context::SESSIONS;
+
+pub use finding::Finding;
+pub use join::{Ended, Join, JoinOutcome, PassedStep};
+
+use crate::Reading;
+use follow::Follow;
+
+#[cfg(doc)]
+use teetap_wire::receiver::JoinKind;
+
+/// The time without progress after which a login stands still.
+pub const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The joins of all sessions, at most as many as there are contexts of sessions.
+#[derive(Default)]
+pub struct Courses {
+    joins: BTreeMap<SessionId, Follow>,
+    /// No join stands still before this time; `None` if none can.
+    next: Option<Time>,
+    /// The join that the last event has ended.
+    ended: Option<Arc<Join>>,
+    is_blind: bool,
+}
+
+impl Courses {
+    /// Follows no joins: not all events come.
+    pub(crate) fn ignore(&mut self) {
+        self.is_blind = true;
+        self.restart();
+    }
+
+    /// Returns true while the session joins.
+    pub(crate) fn is_joining(&self, session: Option<SessionId>) -> bool {
+        session.is_some_and(|session| self.joins.contains_key(&session))
+    }
+
+    /// Another run begins, with sessions of its own.
+    pub(crate) fn restart(&mut self) {
+        self.joins.clear();
+        self.next = None;
+        self.ended = None;
+    }
+
+    /// Events of all sessions were missed: nothing is known of their joins any more.
+    pub(crate) fn gap(&mut self) {
+        self.joins.clear();
+    }
+
+    /// Events of one session were missed.
+    pub(crate) fn gap_in(&mut self, session: Option<SessionId>) {
+        if let Some(session) = session {
+            self.joins.remove(&session);
+        }
+    }
+
+    /// Takes an event other than a datagram.
+    pub(crate) fn event(&mut self, event: &Event) {
+        match (&event.what, event.session) {
+            (What::Session(change), Some(session)) => self.change(event.at, session, change),
+            (What::Notice(notice), Some(session)) => {
+                if let Some(join) = self.joins.get_mut(&session) {
+                    join.notice(notice);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn change(&mut self, at: Time, session: SessionId, change: &SessionChange) {
+        match change.state {
+            State::Opening => {
+                if self.is_blind {
+                    return;
+                }
+                if self.joins.len() >= SESSIONS {
+                    self.joins.pop_first();
+                }
+                self.joins.insert(session, Follow::new(session, at, change.proto));
+                self.expect(at);
+            }
+            State::Online => {
+                if let Some(join) = self.joins.get_mut(&session) {
+                    join.online(change.proto);
+                }
+            }
+            State::Closing | State::Closed => {
+                if let Some(join) = self.joins.remove(&session) {
+                    let reason = change.reason.as_deref();
+                    let ended = Ended::Closed {
+                        by: change.by,
+                        reason: reason.map(teetap_wire::printable),
+                    };
+                    self.ended = Some(Arc::new(join.end(at, ended)));
+                }
+            }
+        }
+    }
+
+    /// Takes a datagram of a session.
+    pub(crate) fn datagram(
+        &mut self,
+        at: Time,
+        session: Option<SessionId>,
+        datagram: &Datagram,
+        reading: &Reading,
+    ) {
+        let Some(session) = session else { return };
+        let Some(join) = self.joins.get_mut(&session) else {
+            return;
+        };
+        join.datagram(at, datagram, reading);
+        let progress = join.progress();
+        if join.has_entered()
+            && let Some(join) = self.joins.remove(&session)
+        {
+            self.ended = Some(Arc::new(join.end(at, Ended::Entered)));
+        }
+        self.expect(progress);
+    }
+
+    /// Returns the join that the last event has ended.
+    pub(crate) fn take_ended(&mut self) -> Option<Arc<Join>> {
+        self.ended.take()
+    }
+
+    /// Records that a join has made progress at this time.
+    fn expect(&mut self, progress: Time) {
+        let due = progress + PATIENCE;
+        self.next = Some(self.next.map_or(due, |next| next.min(due)));
+    }
+
+    /// Returns the first login that stands still since before this time, as an event at the time at which its patience ended.
+    pub(crate) fn due(&mut self, before: Time) -> Option<Event> {
+        if self.next.is_none_or(|next| next >= before) {
+            return None;
+        }
+        let waiting = self
+            .joins
+            .iter_mut()
+            .filter_map(|(session, join)| Some((join.due()?, *session, join)));
+        let (at, session, join) = match waiting.min_by_key(|(at, session, _)| (*at, *session)) {
+            Some((at, session, join)) if at < before => (at, session, join),
+            first => {
+                self.next = first.map(|(at, ..)| at);
+                return None;
+            }
+        };
+        let stalled = join.stalled()?;
+        Some(Event {
+            at,
+            session: Some(session),
+            what: What::Notice(stalled),
+        })
+    }
+
+    /// Ends all joins: nothing more comes. Returns them in the order of their sessions.
+    pub(crate) fn finish(&mut self, at: Time) -> Vec<Arc<Join>> {
+        let joins = std::mem::take(&mut self.joins).into_values();
+        let joins = joins.map(|join| Arc::new(join.end(at, Ended::Open)));
+        joins.collect()
+    }
+}
+
+impl fmt::Debug for Courses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Courses")
+            .field("joins", &self.joins.len())
+            .finish_non_exhaustive()
+    }
+}

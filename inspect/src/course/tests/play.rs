@@ -1,0 +1,284 @@
+//! Scripted joins, played into a decoder.
+
+use std::sync::Arc;
+
+use teetap_proxy::session::{Datagram, Event, Notice, SessionId, State, Time, What};
+use teetap_rules::Draft;
+use teetap_wire::{Dir, Flags, Header, Proto, Seq, Side, Token, control, def::Registry, packet, write_chunk};
+
+use super::script::Script;
+use crate::{Decoder, Style, course::Join, row, testing};
+
+/// A join that is played.
+pub(super) struct Play {
+    script: &'static Script,
+    decoder: Decoder,
+    ms: u64,
+    /// The next line.
+    next: usize,
+    /// The last number and the last ack of each side: client, server.
+    seqs: [u16; 2],
+    acks: [u16; 2],
+    progress: Time,
+    stalls: Vec<(Time, String)>,
+    joins: Vec<Arc<Join>>,
+}
+
+impl Play {
+    pub(super) fn of(script: &'static Script) -> Self {
+        let mut play = Self {
+            script,
+            decoder: Decoder::new(Registry::builtin()),
+            ms: 100,
+            next: 0,
+            seqs: [0; 2],
+            acks: [0; 2],
+            progress: Time::ZERO,
+            stalls: Vec::new(),
+            joins: Vec::new(),
+        };
+        play.push(What::Session(testing::session(State::Opening, script.proto)));
+        play
+    }
+
+    /// Plays the whole script.
+    pub(super) fn all(self) -> Self {
+        let end = self.script.lines().count();
+        self.until(end)
+    }
+
+    /// Plays up to this line.
+    pub(super) fn until(mut self, end: usize) -> Self {
+        while self.next < end {
+            self = self.next();
+        }
+        self
+    }
+
+    /// Plays from this line to the end.
+    pub(super) fn rest(mut self, from: usize) -> Self {
+        self.next = from;
+        self.all()
+    }
+
+    /// Plays the next line.
+    pub(super) fn next(mut self) -> Self {
+        let step = self.script.lines().nth(self.next).unwrap();
+        self.next += 1;
+        self = self.message(step.from, step.name);
+        if step.name == "connect_accept" {
+            self.push(What::Session(testing::session(State::Online, self.script.proto)));
+        }
+        self
+    }
+
+    /// Plays the lines of the client from this one on.
+    pub(super) fn client_from(mut self, from: usize) -> Self {
+        for step in self
+            .script
+            .lines()
+            .skip(from)
+            .filter(|step| step.from == Side::Client)
+        {
+            self = self.message(step.from, step.name);
+        }
+        self
+    }
+
+    /// Lets time pass.
+    pub(super) fn after(mut self, ms: u64) -> Self {
+        self.ms += ms;
+        self
+    }
+
+    /// Lets time pass in which both sides send keepalives with acks.
+    pub(super) fn wait(mut self, ms: u64) -> Self {
+        for _ in 0..ms / 100 {
+            self.ms += 100;
+            for side in [Side::Client, Side::Server] {
+                let ack = self.seqs[1 - side as usize];
+                self.acks[side as usize] = ack;
+                self.control(side, |_, out| control::keepalive(out));
+            }
+        }
+        self
+    }
+
+    /// Lets time pass in which nothing of this session comes.
+    pub(super) fn silent(mut self, ms: u64) -> Self {
+        self.ms += ms;
+        let now = Time(self.ms * 1000);
+        self.take_due(now);
+        self
+    }
+
+    /// The client acks the parts of the map up to this one, a while later.
+    pub(super) fn acked_up_to(mut self, parts: u16) -> Self {
+        self.ms += 700;
+        self.acks[0] = self.seqs[1] - 4 + parts;
+        self.control(Side::Client, |_, out| control::keepalive(out));
+        self
+    }
+
+    /// Sends a message.
+    pub(super) fn message(self, from: Side, name: &str) -> Self {
+        self.sent(from, name, true)
+    }
+
+    /// Sends a message, in a vital chunk or another one where it is vital by its definition.
+    pub(super) fn sent(mut self, from: Side, name: &str, vital: bool) -> Self {
+        self.ms += 10;
+        let index = from as usize;
+        let proto = self.script.proto;
+        match name {
+            "connect" => self.control(from, move |token, out| control::connect(proto, token, out)),
+            "connect_accept" => {
+                self.control(from, move |token, out| control::connect_accept(proto, token, out))
+            }
+            "accept" => self.control(from, |_, out| control::accept(out)),
+            _ => {
+                // A peer acks what it has got.
+                self.acks[index] = if from == Side::Client && self.next <= self.script.online() {
+                    0
+                } else {
+                    self.seqs[1 - index]
+                };
+                let (is_vital, data) = data(proto, from, name);
+                let seq = (is_vital && vital).then(|| {
+                    self.seqs[index] += 1;
+                    Seq::new(self.seqs[index])
+                });
+                let mut payload = Vec::new();
+                write_chunk(proto, seq, false, &data, &mut payload).unwrap();
+                self.packet(from, Flags::empty(), 1, &payload);
+            }
+        }
+        self.progress = Time(self.ms * 1000);
+        self
+    }
+
+    fn control(&mut self, from: Side, write: impl Fn(Token, &mut Vec<u8>)) {
+        let mut payload = Vec::new();
+        write(Token(*b"tokn"), &mut payload);
+        self.packet(from, Flags::CONTROL, 0, &payload);
+    }
+
+    fn packet(&mut self, from: Side, flags: Flags, num_chunks: u8, payload: &[u8]) {
+        let proto = self.script.proto;
+        let header = Header {
+            flags,
+            ack: Seq::new(self.acks[from as usize]),
+            num_chunks,
+            token: (proto != Proto::V6).then_some(Token(*b"tokn")),
+        };
+        let mut bytes = Vec::new();
+        packet::write(proto, &header, payload, None, &mut bytes);
+        let dir = if from == Side::Client { Dir::C2s } else { Dir::S2c };
+        self.push(What::Datagram(Datagram::passed(dir, proto, &bytes, None)));
+    }
+
+    /// Ends the session.
+    pub(super) fn closed_by(mut self, side: Side, reason: Option<&str>) -> Self {
+        self.ms += 1;
+        let mut change = testing::session(State::Closed, self.script.proto);
+        change.by = Some(side);
+        change.reason = reason.map(|reason| reason.as_bytes().into());
+        self.push(What::Session(change));
+        self
+    }
+
+    /// Takes a notice.
+    pub(super) fn notice(mut self, notice: Notice) -> Self {
+        self.push(What::Notice(notice));
+        self
+    }
+
+    /// Sends a datagram that is changed before.
+    pub(super) fn changed(mut self, from: Side, name: &str, change: impl FnOnce(&mut Datagram)) -> Self {
+        self.ms += 10;
+        let (_, data) = data(self.script.proto, from, name);
+        self.seqs[from as usize] += 1;
+        let mut payload = Vec::new();
+        let seq = Seq::new(self.seqs[from as usize]);
+        write_chunk(self.script.proto, Some(seq), false, &data, &mut payload).unwrap();
+        let header = Header {
+            flags: Flags::empty(),
+            ack: Seq::new(self.acks[from as usize]),
+            num_chunks: 1,
+            token: (self.script.proto != Proto::V6).then_some(Token(*b"tokn")),
+        };
+        let mut bytes = Vec::new();
+        packet::write(self.script.proto, &header, &payload, None, &mut bytes);
+        let dir = if from == Side::Client { Dir::C2s } else { Dir::S2c };
+        let mut datagram = Datagram::passed(dir, self.script.proto, &bytes, None);
+        change(&mut datagram);
+        self.push(What::Datagram(datagram));
+        self
+    }
+
+    fn push(&mut self, what: What) {
+        let at = Time(self.ms * 1000);
+        self.take_due(at);
+        let event = Event {
+            at,
+            session: Some(SessionId(1)),
+            what,
+        };
+        let decoded = self.decoder.decode(event);
+        self.joins.extend(decoded.joined);
+    }
+
+    fn take_due(&mut self, before: Time) {
+        while let Some(decoded) = self.decoder.due(before) {
+            let row = row::rows(&decoded, Style::default()).remove(0).text;
+            let (_, text) = row.split_once("#1  ").unwrap();
+            self.stalls.push((decoded.event.at, text.to_owned()));
+        }
+    }
+
+    pub(super) fn gap(&mut self) {
+        self.decoder.gap();
+    }
+
+    pub(super) fn finish(&mut self) -> Vec<Arc<Join>> {
+        self.decoder.finish(Time(self.ms * 1000))
+    }
+
+    /// Returns true if another stall is due.
+    pub(super) fn due(mut self, before: Time) -> Option<Event> {
+        self.decoder.due(before).map(|decoded| decoded.event)
+    }
+
+    pub(super) fn stalls(&self) -> Vec<String> {
+        self.stalls.iter().map(|(_, text)| text.clone()).collect()
+    }
+
+    pub(super) fn stalled_at(&self) -> Vec<Time> {
+        self.stalls.iter().map(|(at, _)| *at).collect()
+    }
+
+    pub(super) fn joins(&self) -> &[Arc<Join>] {
+        &self.joins
+    }
+
+    /// Returns the time of the last message.
+    pub(super) const fn progress(&self) -> Time {
+        self.progress
+    }
+}
+
+/// Returns true if a message is vital, and its bytes.
+fn data(proto: Proto, from: Side, name: &str) -> (bool, Vec<u8>) {
+    let single = if proto == Proto::V7 { 8 } else { 7 };
+    match name {
+        // A snapshot without items, complete.
+        "snap" => (false, vec![single << 1 | 1, 1, 2, 0, 0]),
+        "snap_empty" => (false, vec![(single - 1) << 1 | 1, 1, 2]),
+        _ => {
+            let dir = if from == Side::Client { Dir::C2s } else { Dir::S2c };
+            let (draft, _) = Draft::inject(&format!("{dir} {name}"), Registry::builtin()).unwrap();
+            let made = draft.made(proto).unwrap();
+            (made.vital, made.data)
+        }
+    }
+}

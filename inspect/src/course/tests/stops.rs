@@ -1,0 +1,165 @@
+//! Why a message of a join does not count.
+
+use teetap_proxy::session::{Action, Family, Notice, Origin, Placed};
+use teetap_wire::{Code, Note, Proto};
+
+use super::*;
+
+fn last(play: &Play) -> String {
+    play.stalls().pop().unwrap().replace(STALLED, "")
+}
+
+#[test]
+fn a_message_in_the_wrong_kind_of_chunk_is_named() {
+    let script = Script::named("DDNet");
+    let play = Play::of(script)
+        .until(script.index("info"))
+        .sent(Side::Client, "info", false)
+        .wait(1100);
+    assert_eq!(
+        last(&play),
+        "after client_version (acked) the server waits for info from the client; \
+         info came in a chunk that is not vital and is ignored"
+    );
+    let play = play.closed_by(Side::Client, None);
+    assert_eq!(
+        play.joins()[0].stopped().unwrap(),
+        "after client_version (acked) no info from the client counts: it came in a chunk that is not vital and is ignored; \
+         closed by the client"
+    );
+}
+
+#[test]
+fn a_message_that_comes_too_early_is_named_once_it_is_due() {
+    let script = Script::named("0.7");
+    // The server waits for cl_start_info; enter_game before it has no effect.
+    let play = Play::of(script).until(script.index("cl_start_info"));
+    let play = play
+        .message(Side::Client, "enter_game")
+        .message(Side::Client, "cl_start_info");
+    let play = play.message(Side::Server, "sv_ready_to_enter").wait(1100);
+    assert_eq!(
+        last(&play),
+        "after sv_ready_to_enter (acked) the server waits for enter_game from the client; \
+         enter_game came too early, before cl_start_info, and is ignored"
+    );
+}
+
+/// DDNet answers it in any stage.
+#[test]
+fn a_ready_before_info_is_no_step_though_ddnet_answers_it() {
+    let script = Script::named("DDNet");
+    let play = Play::of(script)
+        .until(script.index("info"))
+        .message(Side::Client, "ready");
+    let play = play
+        .message(Side::Server, "con_ready")
+        .message(Side::Client, "cl_start_info");
+    let waits = "after client_version (acked) the server waits for info from the client";
+    assert_eq!(last(&play.wait(1100)), waits);
+}
+
+#[test]
+fn a_message_that_a_rule_drops_is_named() {
+    let script = Script::named("0.7");
+    for (action, words) in [
+        (Action::Drop, "ready came, but was dropped (a rule)"),
+        (Action::Hold, "ready came, but is held (a rule)"),
+    ] {
+        let play = Play::of(script).until(script.index("ready"));
+        let play = play.changed(Side::Client, "ready", |datagram| {
+            datagram.placed = [Placed::new(None, action)].into();
+        });
+        let waits = format!("after map_change (acked) the server waits for ready from the client; {words}");
+        assert_eq!(last(&play.wait(1100)), waits);
+    }
+}
+
+#[test]
+fn a_datagram_that_its_receiver_drops_is_named() {
+    let script = Script::named("0.7");
+    let play = Play::of(script).until(script.index("ready"));
+    let play = play.changed(Side::Client, "ready", |datagram| {
+        let note = Note {
+            code: Code::WrongToken,
+            at: 3,
+            len: 4,
+        };
+        datagram.notes.push(note);
+    });
+    assert_eq!(
+        last(&play.wait(1100)),
+        "after map_change (acked) the server waits for ready from the client; \
+         ready came in a datagram that its receiver drops (wrong-token)"
+    );
+}
+
+#[test]
+fn a_server_of_another_protocol_is_named() {
+    let script = Script::named("0.6.5");
+    let play = Play::of(script)
+        .until(script.index("connect_accept"))
+        .notice(Notice::OtherProtocol {
+            client: "127.0.0.1:4".parse().unwrap(),
+            client_speaks: Family::Six,
+            server_speaks: Family::Seven,
+        });
+    let play = play.wait(1100).closed_by(Side::Client, None);
+    let cause = "the client speaks 0.6, and the server only 0.7";
+    assert_eq!(
+        last(&play),
+        format!("after connect the client waits for connect_accept from the server; {cause}")
+    );
+    assert_eq!(
+        play.joins()[0].to_string(),
+        format!(
+            "session 1 never came online: after connect the server never sent connect_accept: {cause}; closed by the client"
+        )
+    );
+}
+
+/// A message that the proxy sends to one side in place of the other does not belong to the join.
+#[test]
+fn what_the_proxy_says_does_not_count() {
+    let script = Script::named("0.7");
+    let play = Play::of(script).until(script.index("connect_accept"));
+    let play = play.changed(Side::Server, "map_change", |datagram| {
+        datagram.origin = Origin::Proxy;
+        datagram.leg = Some(Side::Client);
+    });
+    assert_eq!(
+        last(&play.wait(1100)),
+        "after connect the client waits for connect_accept from the server"
+    );
+}
+
+#[test]
+fn a_client_that_may_load_the_map_is_not_a_warning() {
+    let script = Script::named("0.7");
+    for (name, severity) in [("ready", Severity::Info), ("enter_game", Severity::Warning)] {
+        let play = Play::of(script).until(script.index(name));
+        let event = play.due(Time(u64::MAX)).unwrap();
+        let finding = Finding::of_event(&event).unwrap();
+        assert_eq!((finding.severity, finding.code), (severity, "login-stalled"));
+    }
+    assert_eq!(script.proto, Proto::V7);
+}
+
+/// A recording of a run has the notice of the run; the same one is not made again.
+#[test]
+fn a_recorded_stall_is_not_made_again() {
+    let script = Script::named("0.7");
+    let play = Play::of(script).until(script.index("ready"));
+    let due = Time(play.progress().0 + 1_000_000);
+    let live = play.due(due + std::time::Duration::from_micros(1)).unwrap();
+    let teetap_proxy::session::What::Notice(notice) = live.what else {
+        unreachable!();
+    };
+    assert_eq!(live.at, due);
+    let replay = Play::of(script)
+        .until(script.index("ready"))
+        .after(1000)
+        .notice(notice);
+    let replay = replay.wait(2000).closed_by(Side::Client, None);
+    assert_eq!((replay.stalls().len(), replay.joins()[0].stalls), (0, 1));
+}

@@ -1,0 +1,191 @@
+//! The joins of sessions in the summary: those that stopped with the reason, and with `-v` the time of each step.
+
+use std::{sync::Arc, time::Duration};
+
+use teetap_inspect::{
+    course::{Join, JoinOutcome, PassedStep},
+    jsonl::JoinBody,
+};
+
+use super::counted;
+
+/// The maximum number of joins that are kept, of those that stopped and of the others each.
+const MAX_KEPT: usize = 100;
+
+/// The maximum number of joins that have lines.
+const MAX_LISTED: usize = 20;
+
+/// The columns of the longest bar.
+const BAR: u128 = 24;
+
+/// The joins of a run or a recording that are over.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Joins {
+    stopped: Vec<Arc<Join>>,
+    entered: Vec<Arc<Join>>,
+    left_out: u64,
+}
+
+impl Joins {
+    /// Adds a join.
+    pub(super) fn add(&mut self, join: &Arc<Join>) {
+        let joins = match join.outcome {
+            JoinOutcome::Entered => &mut self.entered,
+            JoinOutcome::NeverEntered | JoinOutcome::NeverOnline => &mut self.stopped,
+        };
+        if joins.len() < MAX_KEPT {
+            joins.push(Arc::clone(join));
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Returns the number of joins that are not kept.
+    pub(super) const fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Returns them as JSON, in the order in which they began.
+    pub(super) fn bodies(&self) -> Vec<JoinBody<'_>> {
+        let mut joins: Vec<&Arc<Join>> = self.stopped.iter().chain(&self.entered).collect();
+        joins.sort_by_key(|join| (join.begin, join.session));
+        joins.into_iter().map(|join| JoinBody::new(join)).collect()
+    }
+
+    /// Returns a line for each join that stopped. With `details` each join has one, and one for each of its steps.
+    pub(super) fn lines(&self, details: bool) -> Vec<String> {
+        let entered = self.entered.iter().filter(|_| details);
+        let mut joins: Vec<&Arc<Join>> = self.stopped.iter().chain(entered).collect();
+        joins.sort_by_key(|join| (join.begin, join.session));
+        let more = joins.len().saturating_sub(MAX_LISTED) as u64 + self.left_out;
+        let mut lines = Vec::new();
+        for join in joins.into_iter().take(MAX_LISTED) {
+            lines.push(format!("teetap: {join}"));
+            if details {
+                steps(join, &mut lines);
+            }
+        }
+        let is_full = lines.len() >= MAX_LISTED || details;
+        if more > 0 && !lines.is_empty() && is_full {
+            lines.push(format!("teetap: and {}", counted(more, "more join")));
+        }
+        lines
+    }
+}
+
+/// Appends a line for each step of a join: the message, the side that was waited for, and the time.
+fn steps(join: &Join, lines: &mut Vec<String>) {
+    let longest = join.steps.iter().map(|step| step.took.as_millis()).max();
+    let longest = longest.unwrap_or_default().max(1);
+    for step in &join.steps {
+        let PassedStep { from, took, .. } = step;
+        let ms = took.as_millis();
+        let bar = "━".repeat(usize::try_from(ms * BAR / longest).unwrap_or_default());
+        let line = format!(
+            "teetap:   {:<24} {from:<6} {:>10}  {bar}",
+            name(step),
+            milliseconds(*took)
+        );
+        lines.push(line.trim_end().to_owned());
+    }
+    if let Some((name, from)) = join.awaited.filter(|_| join.outcome != JoinOutcome::Entered) {
+        let waited = join
+            .end
+            .since(join.steps.last().map_or(join.begin, |step| step.at));
+        lines.push(format!(
+            "teetap:   {name:<24} {from:<6} {:>10}  missing",
+            milliseconds(waited)
+        ));
+    }
+}
+
+/// Returns the name of a step, with the number of its messages where there are many.
+fn name(step: &PassedStep) -> String {
+    match step.count {
+        1 => step.name.to_owned(),
+        count => format!("{} ×{count}", step.name),
+    }
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{} ms", time.as_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use teetap_inspect::course::Ended;
+    use teetap_proxy::session::{SessionId, Time};
+    use teetap_wire::{Side, receiver::JoinKind};
+
+    use super::*;
+
+    fn join(session: u32, outcome: JoinOutcome) -> Arc<Join> {
+        let step = |name, from, at: u64, count| PassedStep {
+            name,
+            from,
+            at: Time(at * 1000),
+            took: Duration::from_millis(at / 2),
+            count,
+        };
+        Arc::new(Join {
+            session: SessionId(session),
+            kind: JoinKind::Seven,
+            begin: Time(u64::from(session)),
+            end: Time(90_000_000),
+            outcome,
+            steps: vec![
+                step("connect", Side::Client, 0, 1),
+                step("map_data", Side::Server, 80_000, 1200),
+                step("sv_ready_to_enter", Side::Server, 80_001, 1),
+            ],
+            stalls: 0,
+            ended: Ended::Open,
+            after: Some("sv_ready_to_enter"),
+            acked: Some(true),
+            awaited: Some(("enter_game", Side::Client)),
+            misstep: None,
+            cause: None,
+        })
+    }
+
+    #[test]
+    fn a_join_that_stopped_has_a_line_and_with_details_its_steps() {
+        let mut joins = Joins::default();
+        joins.add(&join(2, JoinOutcome::NeverEntered));
+        joins.add(&join(1, JoinOutcome::Entered));
+        let stopped = "teetap: session 2 never entered the game: after sv_ready_to_enter (acked) the client never sent enter_game; \
+                       there the events end";
+        assert_eq!(joins.lines(false), [stopped]);
+        let lines = joins.lines(true);
+        let bar = "━".repeat(24);
+        assert_eq!(
+            lines[0],
+            "teetap: session 1 entered the game after 89999 ms (0.7)"
+        );
+        assert_eq!(
+            lines[4..],
+            [
+                stopped,
+                "teetap:   connect                  client       0 ms",
+                &format!("teetap:   map_data ×1200           server   40000 ms  {bar}"),
+                &format!("teetap:   sv_ready_to_enter        server   40000 ms  {bar}"),
+                "teetap:   enter_game               client    9999 ms  missing",
+            ]
+        );
+        assert!(
+            lines[1..4]
+                .iter()
+                .chain(&lines[5..])
+                .all(|line| line.chars().count() < 80)
+        );
+    }
+
+    #[test]
+    fn joins_are_bounded_and_the_rest_is_counted() {
+        let mut joins = Joins::default();
+        (0..150).for_each(|session| joins.add(&join(session, JoinOutcome::NeverOnline)));
+        let lines = joins.lines(false);
+        assert_eq!((lines.len(), joins.bodies().len()), (MAX_LISTED + 1, MAX_KEPT));
+        assert_eq!(lines[MAX_LISTED], "teetap: and 130 more joins");
+    }
+}
