@@ -14,6 +14,7 @@
 //! | `faults` | decisions as values, and programs that make those of another run |
 //! | `items` | items of snapshots that rules change |
 //! | `lets` | named expressions |
+//! | `logic` | a program as the session core sees it |
 //! | `parts` | snapshots of several messages, about which a rule decides once |
 //! | `profile` | the profiles of link lines: those of a text, and the built-in ones |
 //! | `progress` | the memory of one rule: counts and windows |
@@ -34,6 +35,7 @@ mod expect;
 mod faults;
 mod items;
 mod lets;
+mod logic;
 mod parts;
 mod profile;
 mod progress;

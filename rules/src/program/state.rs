@@ -1,148 +1,26 @@
 //! The memory of rules about one session, the context of the session, and decisions.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use teetap_wire::def::{Class, Decoded, Def, Registry};
 use teetap_wire::{Dir, MessageId, Proto, Seq, Side};
 
+use super::Opening;
 use super::compile::Rules;
 use super::faults::{Drawn, Entry, TIMER};
 use super::parts::tick_of_part;
 use super::progress::{Progress, micros};
 use super::rule::Rule;
-use super::shared::{Hit, Hits, RuleReport, Shared, Test};
+use super::shared::{Hit, Shared};
 use super::visit::Visit;
 use super::window::{Latches, LineWindow};
 use super::write::timed;
-use super::{Logic, Opening};
 use crate::context::{Context, MessageView, Needs, PacketView};
 use crate::dice::hash;
 use crate::eval::{Identity, SessionState, Variables};
-use crate::impair::{LineSet, Links};
-use crate::span::Span;
-use crate::syntax::Action;
+use crate::impair::LineSet;
 use crate::verdict::{Decide, Effect, Form, Made, Message, RuleId, Verdict};
-
-impl Logic for Rules {
-    fn repeats(&self, proto: Proto, dir: Dir) -> bool {
-        self.repeats.contains(&(proto, dir))
-    }
-
-    fn acts(&self, proto: Proto, dir: Dir) -> bool {
-        self.acts.contains(&(proto, dir))
-    }
-
-    fn open(self: Arc<Self>, session: Opening, before: Option<Box<dyn Decide>>) -> Box<dyn Decide> {
-        let before: Option<Box<dyn Any>> = before.map(|before| before as Box<dyn Any>);
-        let mut before = before.and_then(|before| before.downcast::<State>().ok());
-        let progress = |rule: &Rule| {
-            let kept = before.as_mut().and_then(|before| before.take(rule));
-            kept.unwrap_or_else(|| Progress::new(rule))
-        };
-        let progress = self.rules.iter().map(progress).collect();
-        let windows = self.windows.iter().map(|window| {
-            let kept = before.as_mut().and_then(|before| before.take_window(window));
-            kept.unwrap_or_else(|| Latches::new(&window.window))
-        });
-        let windows = windows.collect();
-        let variables = RefCell::new(self.variables_after(before.as_deref()));
-        // A program that was set before knows if the game has begun.
-        let starts_late = match &before {
-            Some(before) => before.is_in_game() || !session.is_new && !before.sees_entries(),
-            None => !session.is_new,
-        };
-        let opened = match &before {
-            Some(before) => before.opened,
-            None => session.is_new.then_some(session.at),
-        };
-        let mut context = match before {
-            Some(before) => before.context_for(&self),
-            None if session.is_new => Context::opening(session.at),
-            None => Context::new(session.at),
-        };
-        // Rules decide about messages of sessions that are online.
-        context.set_state(SessionState::Online);
-        context.set_client(session.client);
-        Box::new(State {
-            seed: session.seed,
-            session: session.session,
-            proto: None,
-            starts_late,
-            has_entered: false,
-            opened,
-            effects: Vec::new(),
-            progress,
-            windows,
-            variables,
-            context,
-            rules: self,
-            buffer: Decoded::new(),
-            item: Cell::default(),
-        })
-    }
-
-    fn observes(&self, proto: Proto, dir: Dir) -> bool {
-        self.observes.contains(&(proto, dir))
-    }
-
-    fn controls(&self) -> bool {
-        self.controls
-    }
-
-    fn browses(&self) -> bool {
-        self.browses
-    }
-
-    fn measures(&self) -> bool {
-        self.measures
-    }
-
-    fn inspects(&self) -> bool {
-        self.inspects
-    }
-
-    fn changes_snapshots(&self, proto: Proto) -> bool {
-        let mut rules = self.rules.iter();
-        rules.any(|rule| rule.sets_items && rule.reaches(proto, Dir::S2c))
-    }
-
-    fn share(&self, before: Shared) -> Shared {
-        let rules = self.rules.iter().map(|rule| &*rule.identity);
-        Shared::new(rules, self.links.identities(), before)
-    }
-
-    fn links(&self) -> Option<&Links> {
-        Some(&self.links).filter(|links| !links.is_empty())
-    }
-
-    fn seed(&self) -> Option<u64> {
-        self.seed
-    }
-
-    fn place_of_line(&self, line: u16) -> Span {
-        let place = self.line_places.get(usize::from(line));
-        place.copied().unwrap_or_default()
-    }
-
-    fn rules(&self) -> Vec<RuleReport> {
-        let reports = (0..).zip(&self.rules).map(|(id, rule)| RuleReport {
-            id: RuleId(id),
-            place: rule.span,
-            name: rule.name.clone(),
-            text: rule.text.clone(),
-            is_enabled: true,
-            hits: Hits::default(),
-            test: test(&rule.actions),
-        });
-        reports.collect()
-    }
-
-    fn rule(&self, id: RuleId) -> Option<&str> {
-        self.rules.get(usize::from(id.0)).map(|rule| &*rule.identity)
-    }
-}
 
 /// The state of one session.
 pub(super) struct State {
@@ -190,6 +68,54 @@ impl Rules {
 }
 
 impl State {
+    /// Creates the state of a session. `before` is the one under another program.
+    pub(super) fn open(rules: Arc<Rules>, session: Opening, mut before: Option<Box<Self>>) -> Self {
+        let progress = |rule: &Rule| {
+            let kept = before.as_mut().and_then(|before| before.take(rule));
+            kept.unwrap_or_else(|| Progress::new(rule))
+        };
+        let progress = rules.rules.iter().map(progress).collect();
+        let windows = rules.windows.iter().map(|window| {
+            let kept = before.as_mut().and_then(|before| before.take_window(window));
+            kept.unwrap_or_else(|| Latches::new(&window.window))
+        });
+        let windows = windows.collect();
+        let variables = RefCell::new(rules.variables_after(before.as_deref()));
+        // A program that was set before knows if the game has begun.
+        let starts_late = match &before {
+            Some(before) => before.is_in_game() || !session.is_new && !before.sees_entries(),
+            None => !session.is_new,
+        };
+        let opened = match &before {
+            Some(before) => before.opened,
+            None => session.is_new.then_some(session.at),
+        };
+        let mut context = match before {
+            Some(before) => before.context_for(&rules),
+            None if session.is_new => Context::opening(session.at),
+            None => Context::new(session.at),
+        };
+        // Rules decide about messages of sessions that are online.
+        context.set_state(SessionState::Online);
+        context.set_client(session.client);
+        Self {
+            seed: session.seed,
+            session: session.session,
+            proto: None,
+            starts_late,
+            has_entered: false,
+            opened,
+            effects: Vec::new(),
+            progress,
+            windows,
+            variables,
+            context,
+            rules,
+            buffer: Decoded::new(),
+            item: Cell::default(),
+        }
+    }
+
     /// Returns true if it sees the messages that show that the game begins.
     fn sees_entries(&self) -> bool {
         self.rules.observes.iter().any(|(_, dir)| *dir == Dir::C2s)
@@ -370,18 +296,6 @@ impl State {
 /// Returns true if the game begins for the sender of this message.
 pub(super) fn is_entry(dir: Dir, def: &Def) -> bool {
     dir == Dir::C2s && def.class == Class::System && *def.name == *"enter_game"
-}
-
-/// Returns a rule with these actions as a test of the run.
-fn test(actions: &[Action]) -> Option<Test> {
-    let fails = actions.iter().any(|action| matches!(action, Action::Fail(_)));
-    let expects = actions
-        .iter()
-        .any(|action| matches!(action, Action::Expect { .. }));
-    (fails || expects).then_some(Test {
-        waits: !fails,
-        failure: None,
-    })
 }
 
 /// Returns the view of a message on its way: the first copy, which has no number towards the receiver yet.

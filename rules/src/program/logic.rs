@@ -1,0 +1,103 @@
+//! A program as the session core sees it.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use teetap_wire::{Dir, Proto};
+
+use super::compile::Rules;
+use super::shared::{Hits, RuleReport, Shared, Test};
+use super::state::State;
+use super::{Logic, Opening};
+use crate::impair::Links;
+use crate::span::Span;
+use crate::syntax::Action;
+use crate::verdict::{Decide, RuleId};
+
+impl Logic for Rules {
+    fn repeats(&self, proto: Proto, dir: Dir) -> bool {
+        self.repeats.contains(&(proto, dir))
+    }
+
+    fn acts(&self, proto: Proto, dir: Dir) -> bool {
+        self.acts.contains(&(proto, dir))
+    }
+
+    fn open(self: Arc<Self>, session: Opening, before: Option<Box<dyn Decide>>) -> Box<dyn Decide> {
+        let before: Option<Box<dyn Any>> = before.map(|before| before as Box<dyn Any>);
+        let before = before.and_then(|before| before.downcast::<State>().ok());
+        Box::new(State::open(self, session, before))
+    }
+
+    fn observes(&self, proto: Proto, dir: Dir) -> bool {
+        self.observes.contains(&(proto, dir))
+    }
+
+    fn controls(&self) -> bool {
+        self.controls
+    }
+
+    fn browses(&self) -> bool {
+        self.browses
+    }
+
+    fn measures(&self) -> bool {
+        self.measures
+    }
+
+    fn inspects(&self) -> bool {
+        self.inspects
+    }
+
+    fn changes_snapshots(&self, proto: Proto) -> bool {
+        let mut rules = self.rules.iter();
+        rules.any(|rule| rule.sets_items && rule.reaches(proto, Dir::S2c))
+    }
+
+    fn share(&self, before: Shared) -> Shared {
+        let rules = self.rules.iter().map(|rule| &*rule.identity);
+        Shared::new(rules, self.links.identities(), before)
+    }
+
+    fn links(&self) -> Option<&Links> {
+        Some(&self.links).filter(|links| !links.is_empty())
+    }
+
+    fn seed(&self) -> Option<u64> {
+        self.seed
+    }
+
+    fn place_of_line(&self, line: u16) -> Span {
+        let place = self.line_places.get(usize::from(line));
+        place.copied().unwrap_or_default()
+    }
+
+    fn rules(&self) -> Vec<RuleReport> {
+        let reports = (0..).zip(&self.rules).map(|(id, rule)| RuleReport {
+            id: RuleId(id),
+            place: rule.span,
+            name: rule.name.clone(),
+            text: rule.text.clone(),
+            is_enabled: true,
+            hits: Hits::default(),
+            test: test(&rule.actions),
+        });
+        reports.collect()
+    }
+
+    fn rule(&self, id: RuleId) -> Option<&str> {
+        self.rules.get(usize::from(id.0)).map(|rule| &*rule.identity)
+    }
+}
+
+/// Returns a rule with these actions as a test of the run.
+fn test(actions: &[Action]) -> Option<Test> {
+    let fails = actions.iter().any(|action| matches!(action, Action::Fail(_)));
+    let expects = actions
+        .iter()
+        .any(|action| matches!(action, Action::Expect { .. }));
+    (fails || expects).then_some(Test {
+        waits: !fails,
+        failure: None,
+    })
+}
