@@ -1,6 +1,6 @@
 //! The numbers that a receiver may ack.
 
-use teetap_wire::{Code, Seq};
+use teetap_wire::{Code, Seq, receiver::in_window};
 
 /// The acks of one direction: from the last valid one to the highest number that was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ impl AckWindow {
     /// # Errors
     /// The oddity of an ack outside the window.
     pub const fn check(self, ack: Seq) -> Result<(), Code> {
-        if ack.is_within(self.last, self.top) {
+        if in_window(ack.get(), self.last.get(), self.top) {
             Ok(())
         } else if ack.is_behind(self.last) {
             Err(Code::AckBehind)

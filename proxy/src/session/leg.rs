@@ -1,6 +1,6 @@
 //! One leg of a session: the proxy and one peer.
 
-use teetap_wire::{Code, Control, Packet, Proto, Scratch, Seq, Token, Trailing};
+use teetap_wire::{Code, Control, Packet, Proto, Scratch, Seq, Token, Trailing, receiver::token_fits};
 
 use super::Time;
 
@@ -34,12 +34,15 @@ impl Leg {
 
     /// Checks that the peer's token is the agreed one.
     pub(crate) fn check(&self, packet: &Packet<'_>) -> Result<(), Code> {
-        match (self.token_in, packet.header.token) {
-            (None, _) => Ok(()),
-            (Some(wanted), Some(shown)) if wanted == shown => Ok(()),
-            (Some(_), Some(_)) => Err(Code::WrongToken),
-            (Some(_), None) => Err(Code::MissingToken),
+        let shown = packet.header.token;
+        if token_fits(self.token_in, shown) {
+            return Ok(());
         }
+        Err(if shown.is_some() {
+            Code::WrongToken
+        } else {
+            Code::MissingToken
+        })
     }
 
     /// Handles a valid packet of the peer.
