@@ -273,6 +273,33 @@ fn custody_answers_requests_after_a_gap_is_closed() {
     });
 }
 
+/// While one of the server's messages is missing, the server answers: it has that one, too.
+#[test]
+fn requests_during_a_gap_are_for_the_server() {
+    with_rules(&vec![fate("d", Fate::Drop)], |bench| {
+        bench.is("S a1 1:a", &["C a1 1:a"]);
+        assert_eq!(bench.inject(made(Dir::S2c, "X")), ["C a1 2:X"]);
+        bench.is("S a1 3:c", &["C a1 keepalive"]);
+        bench.is("C R a1", &["S R a1"]);
+        bench.is("S a1 2*:b 3*:c", &["C a1 3*:b 4*:c"]);
+        bench.is("C R a1", &["S a1 keepalive", "C a1 2*:X 3*:b 4*:c"]);
+    });
+}
+
+/// A client asks with each datagram until the messages arrive. They are sent once in 100 ms.
+#[test]
+fn custody_answers_requests_once_in_a_while() {
+    with_rules(&vec![fate("d", Fate::Drop)], |bench| {
+        assert_eq!(bench.inject(made(Dir::S2c, "X")), ["C a1 1:X"]);
+        bench.is("C R a0", &["S a0 keepalive", "C a1 1*:X"]);
+        bench.is("C R a0", &["S a0 keepalive"]);
+        bench.after(99, &[]);
+        bench.is("C R a0", &["S a0 keepalive"]);
+        bench.after(1, &[]);
+        bench.is("C R a0", &["S a0 keepalive", "C a1 1*:X"]);
+    });
+}
+
 #[test]
 fn a_hold_queue_is_bounded_in_bytes() {
     with_rules(&vec![fate("h", hold(600, Order::Kept))], |bench| {
