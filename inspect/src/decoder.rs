@@ -6,14 +6,14 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use teetap_proxy::session::{self, Action, Event, SessionChange, SessionId, State, Time};
+use teetap_proxy::session::{self, Event, SessionChange, SessionId, State, Time};
 use teetap_rules::{
     Filter, RuleId,
     context::{Contexts, MessageView, Names, Needs, PacketView},
     eval::{Identity, Lazy, SessionState},
 };
 use teetap_wire::{
-    Code, Control, Dir, Note, Notes, Packet, Proto, Scratch, Seq,
+    Code, Control, Dir, Note, Notes, Proto, Scratch,
     connless::Connless,
     def::{Class, Decoded, Def, Gist, Record, Registry},
     identify, printable,
@@ -23,12 +23,12 @@ use teetap_wire::{
 use crate::{
     Ending, EndingBy, Snapshots, Subscribers,
     course::Courses,
-    habits::Habits,
     place::{Chunk, Place},
     previous::Previous,
-    reading::{Expected, Layer, Message, Reading},
+    reading::{Layer, Message, Reading},
     select::Select,
     snapshot,
+    stream::Streams,
     subscribers::Selected,
 };
 
@@ -66,7 +66,7 @@ pub struct Decoder {
     ends_by_rules: bool,
     /// The cause of the end of the run.
     ending: Option<Arc<Ending>>,
-    habits: Habits,
+    streams: Streams,
     subscribers: Option<Subscribers>,
     /// The number of changes of subscriptions that are known.
     changes: u64,
@@ -98,7 +98,7 @@ impl Decoder {
             rules: Vec::new(),
             ends_by_rules: false,
             ending: None,
-            habits: Habits::default(),
+            streams: Streams::default(),
             subscribers: None,
             changes: 0,
             blind: false,
@@ -144,6 +144,7 @@ impl Decoder {
         self.blind = true;
         self.courses.ignore();
         self.contexts.ignore_snapshots();
+        self.streams.set_partial(true);
     }
 
     /// Ignores sessions: only messages are shown.
@@ -231,6 +232,9 @@ impl Decoder {
                 .needs(self.gists, self.sessions, stores, self.registry)
         };
         self.contexts.set_needs(needs);
+        let reads_all = self.everything || self.select.reads_all();
+        let is_blind = self.blind && !self.select.has_subscribers();
+        self.streams.set_partial(is_blind || !reads_all);
     }
 
     /// Returns the cause of the end of the run, once there is one.
@@ -260,11 +264,11 @@ impl Decoder {
         if state != State::Closed || !was_online {
             self.select.on_session(session, state);
         }
-        if matches!(state, State::Opening | State::Closed) {
-            self.habits.forget(session);
-            if let Some(previous) = &mut self.previous {
-                previous.forget(session.0);
-            }
+        self.streams.on_session(session, change);
+        if matches!(state, State::Opening | State::Closed)
+            && let Some(previous) = &mut self.previous
+        {
+            previous.forget(session.0);
         }
         self.contexts
             .on_session(at.0, session.0, state.into(), change.client);
@@ -284,7 +288,7 @@ impl Decoder {
     /// Another run begins, with sessions of its own.
     pub fn restart(&mut self) {
         self.select.restart();
-        self.habits.restart();
+        self.streams.restart();
         self.previous = self.previous.take().map(|_| Previous::default());
         self.contexts.restart();
         self.courses.restart();
@@ -314,6 +318,7 @@ impl Decoder {
     pub fn gap(&mut self) {
         self.contexts.gap();
         self.courses.gap();
+        self.streams.gap();
     }
 
     /// Messages of one session were missed.
@@ -321,6 +326,7 @@ impl Decoder {
         self.courses.gap_in(session);
         if let Some(session) = session {
             self.contexts.gap_in(session.0);
+            self.streams.gap_in(session);
         }
     }
 
@@ -342,32 +348,20 @@ impl Decoder {
         self.everything || needs.follows_any() || needs.names > Names::None
     }
 
-    /// Takes a datagram with its notes, and returns what was expected where it is wrong.
-    pub(crate) fn expect(
-        &mut self,
-        session: Option<SessionId>,
-        dir: Dir,
-        packet: &Packet<'_>,
-        notes: &[Note],
-    ) -> Expected {
-        let session = session.map(|session| self.habits.expect(session, dir, packet, notes));
-        session.unwrap_or_default()
+    /// Returns the numbers, acks and pace of all sessions.
+    pub(crate) const fn streams(&mut self) -> &mut Streams {
+        &mut self.streams
+    }
+
+    /// Returns the definitions.
+    pub(crate) const fn registry(&self) -> &'static Registry {
+        self.registry
     }
 
     /// Returns true if the receiver of this direction has shown that it is of DDNet.
     pub(crate) fn is_to_ddnet(&self, session: Option<SessionId>, dir: Dir) -> bool {
         let session = session.map(|session| session.0);
         self.contexts.of(session).is_to_ddnet(dir)
-    }
-
-    /// Takes the number under which a vital message was sent on.
-    pub(crate) fn sent(&mut self, session: SessionId, dir: Dir, seq: Seq) {
-        self.habits.sent(session, dir, seq);
-    }
-
-    /// Takes the number of a vital message as it came. Returns the one that was expected of a message ahead of a gap.
-    pub(crate) fn came(&mut self, session: SessionId, dir: Dir, seq: Seq, action: Action) -> Option<Seq> {
-        self.habits.came(session, dir, seq, action)
     }
 
     /// Lends a buffer to inflate into, until [`Self::give_back`].
@@ -430,6 +424,8 @@ impl Decoder {
             seq_out: chunk.seq_out,
             resend: chunk.resend,
             delivered: chunk.delivered,
+            first: chunk.first == Some(true),
+            again: chunk.first == Some(false),
             ..place.view(Class::System, def, chunk.data)
         };
         self.read(message, &view, records)

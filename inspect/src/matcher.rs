@@ -78,7 +78,8 @@ impl Matcher {
     /// Returns true if nothing of this direction can match, nor change what it remembers.
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
         let reach = self.filter.reach();
-        !self.follows && !reach.dir(proto, dir) && !reach.datagrams(proto, dir)
+        // Some notes of one direction take the other.
+        !self.follows && !self.reads_notes() && !reach.dir(proto, dir) && !reach.datagrams(proto, dir)
     }
 
     /// Returns true if a message cannot match, nor change what it remembers.

@@ -60,6 +60,7 @@ fn view(at: u64, session: u32, dir: Dir, data: &[u8]) -> MessageView<'_> {
         resend: false,
         delivered: true,
         first: false,
+        again: false,
         leg: None,
         client: None,
         packet: PacketView::default(),

@@ -33,6 +33,8 @@ pub(crate) struct Chunk<'a> {
     pub(crate) resend: bool,
     /// The receiver takes it, now or later.
     pub(crate) delivered: bool,
+    /// True if it is the first copy that its receiver may take, false for another copy; `None` if that is not known.
+    pub(crate) first: Option<bool>,
     pub(crate) data: &'a [u8],
 }
 
@@ -63,6 +65,7 @@ impl<'a> Place<'a> {
             resend: false,
             delivered: false,
             first: false,
+            again: false,
             leg: None,
             client: None,
             packet: self.packet,

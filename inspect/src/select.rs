@@ -87,6 +87,11 @@ impl Select {
         !self.is_choosy() || self.insatiable() != 0
     }
 
+    /// Returns true if everything is read: all is shown, or a filter asks for notes, some of which no datagram shows by itself.
+    pub(crate) fn reads_all(&self) -> bool {
+        self.shows_all() || self.all().any(Matcher::reads_notes)
+    }
+
     /// Returns true if there is a filter.
     pub(crate) const fn is_choosy(&self) -> bool {
         self.filter.is_some()

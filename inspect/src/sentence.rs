@@ -133,6 +133,9 @@ impl<'a> Noted<'a> {
     /// Returns what was received, and what was expected where that is known.
     fn detail(&self, note: &Note, style: Style) -> Option<String> {
         let reading = self.reading;
+        if let Some(detail) = reading.detail(note) {
+            return Some(detail.to_string());
+        }
         let with = |got: String, expected: Option<String>| match expected {
             Some(expected) => format!("got {got}, expected {expected}"),
             None => format!("got {got}"),

@@ -64,6 +64,8 @@ impl Shown {
     }
 
     fn chunk(&mut self, session: u32, dir: Dir, data: &[u8]) -> Vec<String> {
+        // Its number is the next one, whatever came before.
+        self.decoder.gap();
         self.datagram(session, dir, &chunks(1, false, &[(Some(1), data)]), |_| {})
     }
 }

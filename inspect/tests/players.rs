@@ -114,6 +114,7 @@ fn follow(file: &str) -> Vec<(usize, Vec<Option<i64>>, Vec<String>)> {
                 resend: chunk.header.resend,
                 delivered: true,
                 first: false,
+                again: false,
                 leg: None,
                 client: None,
                 packet: PacketView::default(),

@@ -340,7 +340,7 @@ impl Filter {
 
     /// Remembers a decided message for later ones.
     pub(crate) fn settle(&self, facts: &impl Facts, memory: &mut Memory, is_match: bool) {
-        if is_match {
+        if is_match && !facts.repeated() {
             memory.hit();
         }
         if self.remembers() {

@@ -6,6 +6,8 @@ use teetap_inspect::Decoder;
 use teetap_kit::capture;
 use teetap_wire::{Code, Dir, Note, Proto, Seq, Side, def::Registry};
 
+mod notes;
+
 use super::*;
 use crate::{Encoder, Item, Playback, ReadError, Run};
 use teetap_proxy::{

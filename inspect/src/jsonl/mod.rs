@@ -134,7 +134,7 @@ fn body<'a>(lines: &'a EventLines<'_>, line: &lines::Line, style: Style) -> Opti
         }
         (About::Message { index, with_datagram }, What::Datagram(datagram), Some(reading)) => {
             let message = lines.message(*index)?;
-            let notes = notes(&lines.notes(message, *with_datagram));
+            let notes = notes(&lines.notes(message, *with_datagram), reading);
             Body::Message(message_body(datagram, (reading, message), notes, style))
         }
         _ => return None,
@@ -255,7 +255,7 @@ fn connless_body(
         size: connless.bytes.len(),
         fields: reading.json(message, style.secrets).and_then(object),
         scale: reading.scales_json(message).and_then(object),
-        notes: notes(&message.notes),
+        notes: notes(&message.notes, reading),
         snap: None,
         actions: actions(message),
         origin: Word(Origin::Peer),
@@ -297,7 +297,7 @@ fn datagram_body(datagram: &Datagram, reading: &Reading, style: Style) -> Datagr
     let bytes = style.verbosity >= Verbosity::Bytes;
     let placed = datagram.placed.iter().filter(|_| bytes);
     let mut body = DatagramBody::new(datagram);
-    body.notes = Some(notes(&reading.notes));
+    body.notes = Some(notes(&reading.notes, reading));
     body.placed = placed.map(PlacedBody::new).collect();
     body.header = Some(header);
     body.hex = datagram.received().filter(|_| bytes).map(Hex::from);
@@ -329,8 +329,10 @@ fn actions(message: &Message) -> Vec<ActionBody<'static>> {
     actions
 }
 
-fn notes(notes: &[Note]) -> Vec<NoteBody> {
-    notes.iter().map(NoteBody::explained).collect()
+fn notes(notes: &[Note], reading: &Reading) -> Vec<NoteBody> {
+    let explained = notes.iter().map(|note| (note, reading.detail(note)));
+    let bodies = explained.map(|(note, detail)| NoteBody::explained(note, detail.map(ToString::to_string)));
+    bodies.collect()
 }
 
 fn ordinal(datagram: &Datagram) -> Option<u64> {

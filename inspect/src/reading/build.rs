@@ -5,12 +5,16 @@ use std::ops::Range;
 use teetap_proxy::session::{Action, Connless, Datagram, Origin, Placed, SessionId, Time};
 use teetap_rules::context::PacketView;
 use teetap_wire::{
-    Code, Control, HeaderView, Note, Notes, Packet, PacketError, Place, Scratch, Seq, chunk,
+    Code, Control, HeaderView, Note, Notes, Packet, PacketError, Place, Scratch, chunk,
     connless::Connless as Parsed,
 };
 
 use super::{Done, Message, Reading, Unreadable};
-use crate::{decoder::Decoder, place};
+use crate::{
+    decoder::Decoder,
+    place,
+    stream::{Counted, Found, Piece, Seen},
+};
 
 /// The reading of a datagram while it is made.
 pub(super) struct Build<'a> {
@@ -111,9 +115,8 @@ impl<'a> Build<'a> {
         self.reading.ack = Some(packet.header.ack);
         self.reading.token = packet.header.token;
         self.add_notes(&packet.notes);
-        self.reading.expected = self
-            .decoder
-            .expect(self.session, datagram.dir, packet, &self.reading.notes);
+        let seen = self.seen(packet);
+        self.begin_stream(seen.as_ref());
         // Messages refer to their place in the payload.
         self.reading.bytes.extend_from_slice(packet.payload);
         self.reading.payload = packet.payload.len();
@@ -138,9 +141,20 @@ impl<'a> Build<'a> {
                     chunk.header.vital.filter(|_| whole == Done::Placed(Action::Pass)),
                 ),
             };
-            let delivered = matches!(done, Done::Placed(action) if action.is_delivered());
-            let mut message = self.chunk(&chunk, seq_out, delivered, packet);
+            let action = match done {
+                Done::Placed(action) => Some(action),
+                Done::Discarded | Done::Refused | Done::Ended => None,
+            };
+            let delivered = action.is_some_and(Action::is_delivered);
+            let piece = Piece {
+                chunk: &chunk,
+                action,
+                seq_out,
+            };
+            let counted = self.count(seen.as_ref(), &piece);
+            let mut message = self.chunk(&piece, delivered, counted.is_first, packet);
             (message.seq, message.done) = (chunk.header.vital, done);
+            message.expected_seq = counted.expected;
             if let Some(placed) = datagram
                 .placed
                 .get(index)
@@ -148,12 +162,6 @@ impl<'a> Build<'a> {
             {
                 message.rules = self.decoder.rule_names(&placed.rules);
                 message.marks.clone_from(&placed.marks);
-            }
-            if let (Some(session), Some(seq)) = (self.session, seq_out) {
-                self.decoder.sent(session, datagram.dir, seq);
-            }
-            if let (Some(session), Some(seq), Done::Placed(action)) = (self.session, message.seq, done) {
-                message.expected_seq = self.decoder.came(session, datagram.dir, seq, action);
             }
             message.at = chunk.end() - chunk.data.len();
             message.data = message.at..chunk.end();
@@ -187,7 +195,16 @@ impl<'a> Build<'a> {
         for chunk in packet.chunks() {
             if !self.was_received(&chunk) {
                 // Messages made by rules or people do not describe the state of the server's game: they count as not delivered.
-                let mut message = self.chunk(&chunk, chunk.header.vital, false, packet);
+                let seq_out = chunk.header.vital;
+                let piece = Piece {
+                    chunk: &chunk,
+                    action: None,
+                    seq_out,
+                };
+                if let (Some(session), Some(seq)) = (self.session, seq_out) {
+                    self.decoder.streams().sent(session, (self.at, datagram.dir), seq);
+                }
+                let mut message = self.chunk(&piece, false, None, packet);
                 message.seq = None;
                 if received {
                     message.origin = Origin::Rule;
@@ -218,6 +235,43 @@ impl<'a> Build<'a> {
                         _ => false,
                     }
             }
+        })
+    }
+
+    /// Takes the header of a datagram of a session: its token and ack, and the silence before it.
+    fn begin_stream(&mut self, seen: Option<&Seen<'_>>) {
+        let Some(seen) = seen else { return };
+        let mut found = Found {
+            notes: &mut self.reading.notes,
+            details: &mut self.reading.details,
+        };
+        self.reading.expected = self.decoder.streams().begin(seen, &mut found);
+    }
+
+    /// Counts a chunk, and adds the notes about its number.
+    fn count(&mut self, seen: Option<&Seen<'_>>, piece: &Piece<'_>) -> Counted {
+        let Some(seen) = seen else {
+            return Counted::default();
+        };
+        let mut found = Found {
+            notes: &mut self.reading.notes,
+            details: &mut self.reading.details,
+        };
+        self.decoder.streams().chunk(seen, piece, &mut found)
+    }
+
+    fn seen<'p>(&self, packet: &'p Packet<'p>) -> Option<Seen<'p>>
+    where
+        'a: 'p,
+    {
+        let session = self.session?;
+        Some(Seen {
+            at: self.at,
+            session,
+            datagram: self.datagram,
+            packet,
+            to_ddnet: self.decoder.is_to_ddnet(self.session, self.datagram.dir),
+            registry: self.decoder.registry(),
         })
     }
 
@@ -259,17 +313,19 @@ impl<'a> Build<'a> {
 
     fn chunk(
         &mut self,
-        chunk: &chunk::Chunk<'_>,
-        seq_out: Option<Seq>,
+        piece: &Piece<'_>,
         delivered: bool,
+        first: Option<bool>,
         packet: &Packet<'_>,
     ) -> Message {
+        let Piece { chunk, seq_out, .. } = *piece;
         let place = place(self.at, self.session, self.datagram, packet, &self.reading.notes);
         let chunk = place::Chunk {
             seq: chunk.header.vital,
             seq_out,
             resend: chunk.header.resend,
             delivered,
+            first,
             data: chunk.data,
         };
         Message {

@@ -16,7 +16,7 @@ use teetap_wire::{Code, Flags, Note, PacketError, Seq, Token, def::Record};
 
 pub use message::{Done, Layer, Message};
 
-use crate::decoder::Decoder;
+use crate::{decoder::Decoder, stream::Detail};
 use build::Build;
 
 /// A datagram, decoded.
@@ -44,6 +44,8 @@ pub struct Reading {
     pub messages: Vec<Message>,
     /// Oddities of the datagram that belong to no message.
     pub notes: Vec<Note>,
+    /// The values behind notes about numbers, acks and pace, of the datagram and of its messages.
+    pub details: Vec<Detail>,
     /// More oddities than are kept.
     pub more_notes: bool,
     /// True if its end was not recorded: the oddities that come of that are left out.
@@ -126,6 +128,13 @@ impl Reading {
         self.messages.is_empty() && (!self.notes.is_empty() || self.error.is_some())
     }
 
+    /// Returns the values behind a note about numbers, acks or pace.
+    #[must_use]
+    pub fn detail(&self, note: &Note) -> Option<&Detail> {
+        let mut details = self.details.iter();
+        details.find(|detail| detail.code == note.code && detail.at == note.at)
+    }
+
     /// Returns the subscriptions that it or one of its messages is for.
     pub(crate) fn subscribers(&self) -> u64 {
         let messages = self.messages.iter();
@@ -158,6 +167,7 @@ impl Reading {
         self.bytes.capacity()
             + self.records.capacity() * size_of::<Record>()
             + self.messages.capacity() * size_of::<Message>()
+            + self.details.capacity() * size_of::<Detail>()
             + messages
     }
 
@@ -167,12 +177,14 @@ impl Reading {
             messages,
             sizes_out,
             notes,
+            details,
             bytes,
             records,
             ..
         } = std::mem::take(self);
         (self.messages, self.sizes_out, self.notes) = (messages, sizes_out, notes);
-        (self.bytes, self.records) = (bytes, records);
+        (self.bytes, self.records, self.details) = (bytes, records, details);
+        self.details.clear();
         self.messages.clear();
         self.sizes_out.clear();
         self.notes.clear();

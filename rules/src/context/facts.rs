@@ -209,7 +209,7 @@ impl Facts for MessageFacts<'_> {
     }
 
     fn repeated(&self) -> bool {
-        self.view.seq.is_some() && self.view.resend && !self.view.first
+        self.view.seq.is_some() && (self.view.again || self.view.resend && !self.view.first)
     }
 
     fn snap(&self, fact: SnapFact) -> Option<i64> {

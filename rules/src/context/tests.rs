@@ -34,6 +34,7 @@ fn start_info(session: u32) -> MessageView<'static> {
         resend: false,
         delivered: true,
         first: false,
+        again: false,
         leg: None,
         client: None,
         packet: PacketView::default(),

@@ -41,6 +41,8 @@ pub struct MessageView<'a> {
     pub delivered: bool,
     /// True if it is known to be the first copy, even if it is marked as a resend: the one before it was lost.
     pub first: bool,
+    /// True if it is known not to be the first copy that its receiver may take, even if it is not marked as a resend.
+    pub again: bool,
     /// The one leg of a control message; `None` if it went from leg to leg.
     pub leg: Option<Side>,
     /// The client of a connless message; that of others is known from their session.

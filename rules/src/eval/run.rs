@@ -323,6 +323,8 @@ impl<'a, F: Facts> Run<'a, F> {
             Number::Leg => Some(self.facts.leg()? as i64),
             Number::Snap(fact) => self.facts.snap(*fact),
             Number::Time => signed(self.facts.time()),
+            // A copy is the same message.
+            Number::Ordinal if self.facts.repeated() => None,
             Number::Ordinal => signed(self.memory.matched.checked_add(1)?),
             Number::Count(slot) => signed(self.memory.seen.get(usize::from(*slot))?.count),
             Number::Since(slot) => {

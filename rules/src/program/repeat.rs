@@ -26,6 +26,7 @@ impl State {
         let rules = Arc::clone(&self.rules);
         let view = MessageView {
             first: false,
+            again: false,
             ..view(message, rules.registry)
         };
         self.fail_late(message.at);

@@ -341,6 +341,7 @@ pub(super) fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> Me
         resend: message.resend,
         delivered: true,
         first: true,
+        again: false,
         leg: match message.form {
             Form::Control(leg) => Some(leg),
             Form::Chunk | Form::Connless => None,

@@ -268,8 +268,9 @@ impl Contents {
                 range: range.clone(),
                 depth: 0,
             });
-            let expected = range.and_then(|range| expectation(reading, message, &range, style.secrets));
-            if let Some(value) = expected {
+            let detail = reading.detail(note).map(ToString::to_string);
+            let expected = || range.and_then(|range| expectation(reading, message, &range, style.secrets));
+            if let Some(value) = detail.or_else(expected) {
                 self.lines.push(TreeLine {
                     weight: if is_heavy { Weight::Warning } else { Weight::Note },
                     depth: 1,

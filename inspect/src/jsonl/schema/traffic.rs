@@ -139,11 +139,14 @@ pub(in crate::jsonl) struct NoteBody {
     place: Cow<'static, str>,
     #[serde(default, skip_serializing_if = "str::is_empty")]
     text: Cow<'static, str>,
+    /// The values that were received and expected, of notes about numbers, acks and pace. Of lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
 }
 
 impl NoteBody {
     /// Returns a note with what its code means.
-    pub(in crate::jsonl) fn explained(note: &Note) -> Self {
+    pub(in crate::jsonl) fn explained(note: &Note, detail: Option<String>) -> Self {
         let place = match note.code.place() {
             Place::Datagram => "datagram",
             Place::Payload => "payload",
@@ -153,6 +156,7 @@ impl NoteBody {
             severity: note.code.severity().name().into(),
             place: place.into(),
             text: note.code.text().into(),
+            detail,
             ..Self::plain(note)
         }
     }
@@ -165,6 +169,7 @@ impl NoteBody {
             severity: Cow::default(),
             place: Cow::default(),
             text: Cow::default(),
+            detail: None,
         }
     }
 

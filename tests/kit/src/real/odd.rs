@@ -1,7 +1,7 @@
 //! The odd messages of real peers, and why: every other note is a finding.
 
 /// Protocol, direction and name of a message; the code of the note; why it is there.
-const ODD: [(&str, &str, &str); 8] = [
+const ODD: [(&str, &str, &str); 11] = [
     (
         "0.7 s2c sv_vote_option_list_add",
         "surplus-bytes",
@@ -22,6 +22,9 @@ const ODD: [(&str, &str, &str); 8] = [
         "unknown-message",
         "the npm client sends the UUID of the game message sv_kill_msg_team as one of the engine, with its web address",
     ),
+    ("ddnet c2s cl_start_info", "late-reply", UNFLUSHED),
+    ("0.6 c2s cl_start_info", "late-reply", UNFLUSHED),
+    ("0.6.5 c2s cl_start_info", "late-reply", UNFLUSHED),
     ("ddnet s2c snap_single", UNKNOWN_OBJECT, LATER),
     ("ddnet s2c snap", UNKNOWN_OBJECT, LATER),
     ("0.7 s2c snap_single", UNKNOWN_OBJECT, LATER),
@@ -33,9 +36,20 @@ pub const UNKNOWN_OBJECT: &str = "unknown-object";
 
 const LATER: &str = "DDNet's server says from the second snapshot on which UUID a type has";
 
+const UNFLUSHED: &str = "DDNet's client 16.4 does not flush its start info";
+
+/// The notes of what the network and a busy program do: losses, copies, silences.
+const BY_NETWORK: [&str; 5] = [
+    "seq-ahead",
+    "seq-again",
+    "resend-request",
+    "overtaken",
+    "keepalive-late",
+];
+
 /// Returns true if a note of this code about a message, named by protocol, direction and name, has an explanation.
 pub fn is_odd_as_known(message: &str, code: &str) -> bool {
     let message = message.trim_end();
-    ODD.iter()
-        .any(|(known, odd, _)| *known == message && *odd == code)
+    let mut odd = ODD.iter();
+    BY_NETWORK.contains(&code) || odd.any(|(known, odd, _)| *known == message && *odd == code)
 }

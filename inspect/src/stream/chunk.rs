@@ -1,0 +1,316 @@
+//! A chunk: its number, the copies before it, and the question that it answers.
+
+use teetap_proxy::session::{Action, SessionId, Time};
+use teetap_wire::{
+    Chunk, Code, Dir, Note, Seq, Token,
+    def::{Class, Def},
+    receiver::{Identified, Leg, Phase, Receiver, Signs, identify, message},
+    varint,
+};
+
+use super::{
+    Consequence, Fact, Found, Part, Seen, Stream, Streams,
+    copies::{self, Likeness},
+    look::whole,
+    numbers::{Order, Placing},
+};
+
+/// The numbers at the start of a session, in which another one may be continued.
+const START: u16 = 8;
+
+/// A chunk with the decision about it.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece<'a> {
+    pub(crate) chunk: &'a Chunk<'a>,
+    /// The decision of the core; `None` if the whole datagram went no further.
+    pub(crate) action: Option<Action>,
+    /// The number with which it was sent on.
+    pub(crate) seq_out: Option<Seq>,
+}
+
+/// A vital chunk in the order of its direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// True if it is the first copy that its receiver may take, false for another copy; `None` if it has no number.
+    pub(crate) is_first: Option<bool>,
+    /// The number that was expected of a chunk that is ahead of it.
+    pub(crate) expected: Option<Seq>,
+}
+
+impl Streams {
+    /// Takes the number with which a message that no peer sent was sent on.
+    pub(crate) fn sent(&mut self, session: SessionId, (at, dir): (Time, Dir), seq: Seq) {
+        let (own, _) = self.of(session).both(dir);
+        own.acks.is_shifted = true;
+        own.acks.sent(seq, at, true);
+    }
+
+    /// Takes a chunk of the current datagram.
+    pub(crate) fn chunk(&mut self, seen: &Seen<'_>, piece: &Piece<'_>, found: &mut Found<'_>) -> Counted {
+        self.of(seen.session);
+        let Self {
+            sessions,
+            past,
+            is_partial,
+        } = self;
+        let (Some(seq), Some(stream)) = (piece.chunk.header.vital, sessions.get_mut(&seen.session)) else {
+            return Counted::default();
+        };
+        let notes = !*is_partial && !stream.is_over;
+        let is_taken = !stream.is_void && piece.action.is_some_and(|action| action != Action::Refuse);
+        if !is_taken {
+            // It does not count, and comes again.
+            let is_first = Some(false).filter(|_| stream.is_void && piece.action.is_some());
+            return Counted {
+                is_first,
+                expected: None,
+            };
+        }
+        let (own, _) = stream.both(seen.datagram.dir);
+        let base = own.numbers.base();
+        let Placing { order, is_first } = own.numbers.take(seq, piece.chunk.header.resend, seen.at);
+        if let Some(out) = piece.seq_out {
+            own.acks.is_shifted |= out != seq;
+            own.acks.sent(out, seen.at, true);
+        }
+        let expected = match order {
+            Order::Ahead(expected) => Some(expected),
+            Order::Next | Order::Again => None,
+        };
+        if notes {
+            let found_order = Ordered { seq, order, base };
+            let likeness = stream.note_copies(seen, piece, found_order, found);
+            stream.note_order(seen, piece, found_order, likeness, found);
+            let is_strange = expected.is_some() || matches!(likeness, Likeness::Other { .. });
+            if is_strange {
+                note_foreign_message(past, stream, seen, piece, found_order, found);
+            }
+            if is_first {
+                stream.note_answer(seen, piece, found);
+            }
+        }
+        Counted {
+            is_first: Some(is_first),
+            expected: expected.filter(|_| piece.action == Some(Action::Gap)),
+        }
+    }
+}
+
+/// A number in the order, and the last one before it.
+#[derive(Clone, Copy)]
+struct Ordered {
+    seq: Seq,
+    order: Order,
+    base: Option<Seq>,
+}
+
+impl Stream {
+    /// Adds the notes about copies of a message.
+    fn note_copies(
+        &mut self,
+        seen: &Seen<'_>,
+        piece: &Piece<'_>,
+        Ordered { seq, .. }: Ordered,
+        found: &mut Found<'_>,
+    ) -> Likeness {
+        let is_doubled = self.is_doubled;
+        let (own, _) = self.both(seen.datagram.dir);
+        let Chunk { header, data, .. } = piece.chunk;
+        let likeness = own.copies.take(seq, data, header.resend, seen.at);
+        match likeness {
+            Likeness::Copy { was_plain, storm } => {
+                if was_plain && !header.resend && !is_doubled {
+                    let (last, acked) = (own.numbers.last().unwrap_or(seq), own.acked());
+                    let fact = Fact::Again {
+                        got: seq,
+                        last,
+                        acked,
+                    };
+                    found.add(of_chunk(piece, Code::ResendUnmarked), fact);
+                }
+                if let Some(copies) = storm {
+                    let since = Time(seen.at.0.saturating_sub(1_000_000));
+                    let requests = own.acks.requests_since(since);
+                    let fact = Fact::Storm {
+                        got: seq,
+                        copies,
+                        requests,
+                    };
+                    found.add(of_chunk(piece, Code::ResendStorm), fact);
+                }
+            }
+            Likeness::Other { len } => {
+                let fact = Fact::Changed {
+                    got: seq,
+                    before: len,
+                    now: data.len(),
+                };
+                let code = Code::ResendChanged;
+                found.add(of_chunk(piece, code), fact);
+            }
+            Likeness::New => {}
+        }
+        if header.resend {
+            let bytes = piece.chunk.end() - piece.chunk.at;
+            if let Some(much) = own.acks.resent(seen.at, bytes) {
+                let fact = Fact::Amplified {
+                    asked: much.asked,
+                    answered: much.answered,
+                };
+                found.add(whole(seen, Code::Amplified), fact);
+            }
+        }
+        likeness
+    }
+
+    /// Adds the note about a message that is not the next one.
+    fn note_order(
+        &mut self,
+        seen: &Seen<'_>,
+        piece: &Piece<'_>,
+        ordered: Ordered,
+        likeness: Likeness,
+        found: &mut Found<'_>,
+    ) {
+        let Ordered { seq, order, base } = ordered;
+        let Some(base) = base else { return };
+        let (own, _) = self.both(seen.datagram.dir);
+        let (code, fact) = match order {
+            Order::Next => return,
+            Order::Ahead(expected) => (Code::SeqAhead, Fact::Ahead { got: seq, expected }),
+            // As long as all messages are known, one that is not among them is new.
+            Order::Again
+                if likeness == Likeness::New
+                    && !piece.chunk.header.resend
+                    && own.numbers.is_whole()
+                    && seq.distance_to(base) < 100 =>
+            {
+                let fact = Fact::Behind {
+                    got: seq,
+                    expected: base.next(),
+                };
+                (Code::SeqBehind, fact)
+            }
+            Order::Again => {
+                let acked = own.acked();
+                let fact = Fact::Again {
+                    got: seq,
+                    last: own.numbers.last().unwrap_or(base),
+                    acked,
+                };
+                (Code::SeqAgain, fact)
+            }
+        };
+        let consequence = self.consequence(seen, piece, base);
+        found.add_with(of_chunk(piece, code), fact, consequence);
+    }
+
+    /// Returns what the receiver does with a chunk after the number `base`.
+    fn consequence(&self, seen: &Seen<'_>, piece: &Piece<'_>, base: Seq) -> Option<Consequence> {
+        let (proto, side) = (seen.datagram.proto, seen.datagram.dir.receiver());
+        let receiver = self.receiver(seen);
+        let token = seen.packet.header.token.filter(|token| *token != Token::NONE);
+        let leg = Leg {
+            ack: base,
+            peer_ack: seen.packet.header.ack.get(),
+            sequence: seen.packet.header.ack,
+            ..Leg::new(proto, Phase::Online, token)
+        };
+        let mut verdict = None;
+        let _after =
+            Receiver::new(receiver.release, side).judge(&leg, seen.datagram.received()?, |finding| {
+                if finding.chunk.is_some_and(|place| place.at == piece.chunk.at) {
+                    verdict = Some(finding.verdict);
+                }
+            });
+        verdict.map(|verdict| Consequence {
+            receiver,
+            side,
+            verdict,
+        })
+    }
+
+    /// Returns the release of the receiver of a datagram.
+    fn receiver(&self, seen: &Seen<'_>) -> Identified {
+        let is_client = seen.datagram.dir == Dir::S2c;
+        identify(&Signs {
+            proto: seen.datagram.proto,
+            client_version: self.client_version.filter(|_| is_client),
+            version: None,
+            is_ddnet: seen.to_ddnet,
+        })
+    }
+
+    /// Adds a note if a message answers a question with the flush of its connection, and keeps the questions that it asks itself.
+    fn note_answer(&mut self, seen: &Seen<'_>, piece: &Piece<'_>, found: &mut Found<'_>) {
+        let (dir, data) = (seen.datagram.dir, piece.chunk.data);
+        let Some(known) = seen.registry.known_message(seen.datagram.proto, dir, data) else {
+            return;
+        };
+        let (def, body) = (known.def, known.body);
+        if dir == Dir::C2s && is_version(def) {
+            // A UUID, then the number.
+            let number = data.get(body + 16..).and_then(varint::decode);
+            self.client_version = number.map(|number| number.value);
+        }
+        let receiver = self.receiver(seen);
+        let (own, other) = self.both(dir);
+        // One that is sent again was lost before.
+        let late = own.pace.answered(&def.name, seen.at);
+        if let Some(late) = late.filter(|_| !piece.chunk.header.resend) {
+            let fact = Fact::Late {
+                question: late.question,
+                after: late.after,
+            };
+            found.add(of_chunk(piece, Code::LateReply), fact);
+        }
+        let row = message(receiver.release, dir.receiver(), &def.name);
+        if let Some((row, answer)) = row.and_then(|row| Some((row, row.answer?))) {
+            other.pace.asked(row.name, answer, seen.at);
+        }
+    }
+}
+
+impl super::Way {
+    /// Returns the last ack, where it counts in the numbers of the sender.
+    fn acked(&self) -> Option<Seq> {
+        self.acks.last.filter(|_| !self.acks.is_shifted)
+    }
+}
+
+/// Adds a note if a strange message belongs to another session.
+fn note_foreign_message(
+    past: &super::past::Past,
+    stream: &Stream,
+    seen: &Seen<'_>,
+    piece: &Piece<'_>,
+    Ordered { seq, base, .. }: Ordered,
+    found: &mut Found<'_>,
+) {
+    let dir = seen.datagram.dir;
+    let same = past.with_message(dir, seq, copies::hash(piece.chunk.data));
+    let is_start = base.is_some_and(|base| base.get() < START && base.distance_to(seq) > START);
+    let continued = || {
+        let session = past.with_number(stream.client, dir, seq).filter(|_| is_start);
+        session.map(|session| (session, Part::Number(seq)))
+    };
+    let part = same.map(|session| (session, Part::Message(seq)));
+    if let Some((session, part)) = part.or_else(continued) {
+        let session = session.0;
+        found.add(whole(seen, Code::OtherSession), Fact::Foreign { session, part });
+    }
+}
+
+fn is_version(def: &Def) -> bool {
+    def.class == Class::System && *def.name == *"client_version"
+}
+
+/// Returns a note about a chunk.
+fn of_chunk(piece: &Piece<'_>, code: Code) -> Note {
+    let Chunk { at, data, .. } = piece.chunk;
+    Note {
+        code,
+        at: *at,
+        len: piece.chunk.end() - data.len() - at,
+    }
+}

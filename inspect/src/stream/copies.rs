@@ -1,0 +1,142 @@
+//! The last vital messages of one direction, so that copies of them are known.
+//!
+//! Law: bounded. Of a message it keeps its number, its length and a hash, not its bytes.
+
+use std::{
+    collections::VecDeque,
+    hash::{DefaultHasher, Hasher as _},
+    time::Duration,
+};
+
+use teetap_proxy::session::Time;
+use teetap_wire::Seq;
+
+/// The most messages that are known.
+const MOST: usize = 128;
+
+/// The most datagrams that are known.
+const DATAGRAMS: usize = 16;
+
+/// The time in which the network may deliver a datagram twice.
+const DOUBLED: Duration = Duration::from_secs(2);
+
+/// The time in which copies are counted.
+const BURST: Duration = Duration::from_secs(1);
+
+/// The copies in that time that are a storm. DDNet answers 10 requests a second, and the timer of a chunk is a second.
+const STORM: u8 = 12;
+
+/// The last vital messages of one direction.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    messages: VecDeque<Known>,
+    datagrams: VecDeque<(u64, Time)>,
+}
+
+/// A vital message.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    seq: Seq,
+    hash: u64,
+    len: u16,
+    /// The time of the last copy.
+    at: Time,
+    /// True if a copy came that is not marked as resent.
+    was_plain: bool,
+    burst_since: Time,
+    burst: u8,
+}
+
+/// The relation of a message to those that came before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Likeness {
+    /// No message with its number is known.
+    New,
+    /// A copy. `was_plain`: there was one before that was not marked as resent. `storm`: the copies within a second, when these
+    /// are too many.
+    Copy { was_plain: bool, storm: Option<u8> },
+    /// Another message had its number, of this length in bytes.
+    Other { len: u16 },
+}
+
+/// Returns a hash that is the same in each run.
+pub(super) fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+impl Copies {
+    /// Takes a vital message.
+    pub(super) fn take(&mut self, seq: Seq, data: &[u8], is_resent: bool, at: Time) -> Likeness {
+        let hash = hash(data);
+        let found = self.messages.iter_mut().rev().find(|known| known.seq == seq);
+        let Some(known) = found else {
+            self.messages.push_back(Known {
+                seq,
+                hash,
+                len: u16::try_from(data.len()).unwrap_or(u16::MAX),
+                at,
+                was_plain: !is_resent,
+                burst_since: at,
+                burst: 1,
+            });
+            if self.messages.len() > MOST {
+                self.messages.pop_front();
+            }
+            return Likeness::New;
+        };
+        if known.hash != hash {
+            return Likeness::Other { len: known.len };
+        }
+        if at.since(known.burst_since) >= BURST {
+            (known.burst_since, known.burst) = (at, 0);
+        }
+        known.burst = known.burst.saturating_add(1);
+        known.at = at;
+        let was_plain = known.was_plain;
+        known.was_plain |= !is_resent;
+        Likeness::Copy {
+            was_plain,
+            storm: Some(known.burst).filter(|burst| *burst == STORM),
+        }
+    }
+
+    /// Takes a datagram. Returns true if the network has delivered it twice.
+    pub(super) fn is_doubled(&mut self, bytes: &[u8], at: Time) -> bool {
+        let hash = hash(bytes);
+        let mut known = self.datagrams.iter();
+        let is_doubled = known.any(|(known, then)| *known == hash && at.since(*then) < DOUBLED);
+        self.datagrams.push_back((hash, at));
+        if self.datagrams.len() > DATAGRAMS {
+            self.datagrams.pop_front();
+        }
+        is_doubled
+    }
+
+    /// Returns true if one of the last datagrams had these bytes.
+    pub(super) fn knows(&self, bytes: &[u8]) -> bool {
+        let hash = hash(bytes);
+        self.datagrams.iter().any(|(known, _)| *known == hash)
+    }
+
+    /// Returns the time of the last copy of a message.
+    pub(super) fn last_of(&self, seq: Seq) -> Option<Time> {
+        let mut messages = self.messages.iter().rev();
+        messages.find(|known| known.seq == seq).map(|known| known.at)
+    }
+
+    /// Returns true if a message with this number and this hash is known.
+    pub(super) fn holds(&self, seq: Seq, hash: u64) -> bool {
+        let mut messages = self.messages.iter();
+        messages.any(|known| known.seq == seq && known.hash == hash)
+    }
+
+    /// Forgets the datagrams, of a session that is over.
+    pub(super) fn into_messages(self) -> Self {
+        Self {
+            datagrams: VecDeque::new(),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The values behind the notes about numbers, acks and pace, and their words.
+
+use std::{fmt, time::Duration};
+
+use teetap_wire::{
+    Code, Seq, Side,
+    receiver::{Identified, Verdict},
+};
+
+/// The values behind a note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detail {
+    /// The code of the note.
+    pub code: Code,
+    /// The offset of the note.
+    pub at: usize,
+    /// The values.
+    pub fact: Fact,
+    /// The action of the receiver, where its table has one.
+    pub consequence: Option<Consequence>,
+}
+
+/// The action of a receiver, from the table of its release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Consequence {
+    /// The release of the receiver.
+    pub receiver: Identified,
+    /// The side of the receiver.
+    pub side: Side,
+    /// The action.
+    pub verdict: Verdict,
+}
+
+/// The values behind a note about numbers, acks or pace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// A number ahead of a missing one.
+    Ahead {
+        /// The number.
+        got: Seq,
+        /// The missing number.
+        expected: Seq,
+    },
+    /// A number that came before.
+    Again {
+        /// The number.
+        got: Seq,
+        /// The last number in order.
+        last: Seq,
+        /// The last ack of the receiver, where it counts in the same numbers.
+        acked: Option<Seq>,
+    },
+    /// An old number of a message that never came before.
+    Behind {
+        /// The number.
+        got: Seq,
+        /// The number of the next message.
+        expected: Seq,
+    },
+    /// Another message had the number.
+    Changed {
+        /// The number.
+        got: Seq,
+        /// The length of the message that had it, in bytes.
+        before: u16,
+        /// The length of this one.
+        now: usize,
+    },
+    /// A number that does not come.
+    Never {
+        /// The number.
+        missing: Seq,
+        /// The time since a later one came.
+        after: Duration,
+    },
+    /// An ack beyond a number that did not come.
+    Beyond {
+        /// The ack.
+        got: Seq,
+        /// The missing number.
+        missing: Seq,
+    },
+    /// An ack that does not move.
+    Stuck {
+        /// The ack.
+        got: Seq,
+        /// The oldest number that is not acked.
+        missing: Seq,
+        /// The time since that was sent.
+        after: Duration,
+        /// The times that messages were sent since then.
+        times: u8,
+    },
+    /// A resend request.
+    Request {
+        /// The number that the receiver lacks; `None` if it has all.
+        missing: Option<Seq>,
+        /// True if that number was sent on: it was lost later.
+        was_sent: bool,
+    },
+    /// Too many copies of a message.
+    Storm {
+        /// The number.
+        got: Seq,
+        /// The copies within a second.
+        copies: u8,
+        /// The requests in that time.
+        requests: usize,
+    },
+    /// An answer that waited for a flush.
+    Late {
+        /// The message that it answers.
+        question: &'static str,
+        /// The time since that.
+        after: Duration,
+    },
+    /// A silence of a peer.
+    Silent {
+        /// The length of the silence.
+        for_: Duration,
+    },
+    /// An answer much larger than its request.
+    Amplified {
+        /// Bytes of the request.
+        asked: u32,
+        /// Bytes of the answer.
+        answered: u32,
+    },
+    /// A part of another session.
+    Foreign {
+        /// The other session.
+        session: u32,
+        /// The part.
+        part: Part,
+    },
+    /// An older ack in a datagram that was overtaken.
+    Overtaken {
+        /// The ack.
+        got: Seq,
+        /// The last ack.
+        last: Option<Seq>,
+    },
+}
+
+/// A part of a datagram that belongs to another session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The token.
+    Token,
+    /// The ack.
+    Ack(Seq),
+    /// The number of a message.
+    Number(Seq),
+    /// A message with its number.
+    Message(Seq),
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ahead { got, expected } | Self::Behind { got, expected } => {
+                write!(f, "got {got}, expected {expected}")
+            }
+            Self::Again { got, last, acked } => {
+                write!(f, "got {got} after {last}")?;
+                match acked {
+                    Some(acked) if got.is_behind(*acked) => write!(f, ", the receiver has acked {acked}"),
+                    Some(acked) => write!(f, ", the receiver has acked no more than {acked}"),
+                    None => Ok(()),
+                }
+            }
+            Self::Changed { got, before, now } => {
+                write!(f, "number {got} had {before} bytes and has {now} now")
+            }
+            Self::Never { missing, after } => write!(f, "{missing} has not come for {}", Seconds(*after)),
+            Self::Beyond { got, missing } => write!(f, "got {got}, expected less than {missing}"),
+            Self::Stuck {
+                got,
+                missing,
+                after,
+                times,
+            } => {
+                let after = Seconds(*after);
+                write!(
+                    f,
+                    "got {got}, expected {missing} or more: sent {times} times in {after}"
+                )
+            }
+            Self::Request { missing: None, .. } => f.write_str("it has all numbers that were sent"),
+            Self::Request {
+                missing: Some(missing),
+                was_sent,
+            } => {
+                let why = if *was_sent {
+                    "which was sent on and lost later"
+                } else {
+                    "which did not come"
+                };
+                write!(f, "it lacks {missing}, {why}")
+            }
+            Self::Storm {
+                got,
+                copies,
+                requests,
+            } => write!(
+                f,
+                "number {got} came {copies} times within 1 s, after {requests} requests"
+            ),
+            Self::Late { question, after } => {
+                write!(f, "{} ms after {question}", after.as_millis())
+            }
+            Self::Silent { for_ } => write!(f, "silent for {}, expected at most 1.0 s", Seconds(*for_)),
+            Self::Amplified { asked, answered } => {
+                write!(f, "{answered} bytes for {asked} bytes of requests")
+            }
+            Self::Foreign { session, part } => match part {
+                Part::Token => write!(f, "the token is that of session #{session}"),
+                Part::Ack(ack) => write!(f, "ack {ack} continues session #{session}"),
+                Part::Number(seq) => write!(f, "number {seq} continues session #{session}"),
+                Part::Message(seq) => write!(f, "session #{session} has the same message under number {seq}"),
+            },
+            Self::Overtaken {
+                got,
+                last: Some(last),
+            } => write!(f, "got {got} after {last}"),
+            Self::Overtaken { got, last: None } => write!(f, "got {got}"),
+        }
+    }
+}
+
+impl fmt::Display for Consequence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            receiver,
+            side,
+            verdict,
+        } = self;
+        let assumed = if receiver.assumed { " (assumed)" } else { "" };
+        let side = match side {
+            Side::Client => "client",
+            Side::Server => "server",
+        };
+        write!(f, "a {side} of {}{assumed} {}", receiver.release, verdict.text())
+    }
+}
+
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.consequence {
+            Some(consequence) => write!(f, "{}; {consequence}", self.fact),
+            None => self.fact.fmt(f),
+        }
+    }
+}
+
+/// A time in seconds.
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.1} s", self.0.as_secs_f64())
+    }
+}

@@ -1,0 +1,258 @@
+//! A datagram: its token and ack, the silence before it, a resend request.
+
+use teetap_wire::{Chunk, Code, Dir, Flags, Note, Packet, Seq, Token};
+
+use super::{Fact, Found, Part, Seen, Stream, Streams, past::Past};
+use crate::reading::Expected;
+
+/// The bytes of a header that a note is about.
+const ACK: usize = 2;
+
+impl Streams {
+    /// Takes a datagram that has these notes, before its chunks. Returns what was expected where it is wrong.
+    pub(crate) fn begin(&mut self, seen: &Seen<'_>, found: &mut Found<'_>) -> Expected {
+        let (dir, packet) = (seen.datagram.dir, seen.packet);
+        let token = packet.header.token.filter(|token| *token != Token::NONE);
+        let notes = !self.is_partial && !self.of(seen.session).is_over;
+        if notes && (found.has(Code::WrongToken) || found.has(Code::MissingToken)) {
+            self.note_foreign_token(seen, token, found);
+        }
+        self.of(seen.session);
+        let Self { sessions, past, .. } = self;
+        let Some(stream) = sessions.get_mut(&seen.session) else {
+            return Expected::default();
+        };
+        if notes {
+            stream.note_overtaken(seen, found);
+        }
+        let expected = stream.expect(dir, packet, token, found);
+        let is_dropped = found.notes.iter().any(|note| drops(note.code));
+        stream.is_void = seen.datagram.leg.is_some() || is_dropped;
+        if notes {
+            stream.note_foreign_ack(past, seen, expected.ack, found);
+            stream.is_doubled = stream.is_doubled(seen);
+        }
+        if seen.datagram.leg.is_some() {
+            return expected;
+        }
+        let (own, other) = stream.both(dir);
+        if found.has(Code::CutByCapture) {
+            own.numbers.miss();
+        }
+        other.pace.other_sent();
+        let silence = own.pace.sent(seen.at);
+        if let Some(for_) = silence.filter(|_| notes) {
+            found.add(whole(seen, Code::KeepaliveLate), Fact::Silent { for_ });
+        }
+        if !stream.is_void {
+            stream.take_ack(seen, notes, found);
+            stream.look_for_missing(seen, notes, found);
+        }
+        expected
+    }
+
+    /// Adds a note if a wrong token is that of another session.
+    fn note_foreign_token(&self, seen: &Seen<'_>, token: Option<Token>, found: &mut Found<'_>) {
+        let (Some(token), dir) = (token, seen.datagram.dir) else {
+            return;
+        };
+        let has = |stream: &Stream| {
+            stream
+                .ways
+                .get(dir as usize)
+                .is_some_and(|way| way.token == Some(token))
+        };
+        let mut others = self.sessions.iter().rev();
+        let other = others.find(|(id, stream)| **id != seen.session && has(stream));
+        let other = other
+            .map(|(id, _)| *id)
+            .or_else(|| self.past.with_token(dir, token));
+        if let Some(session) = other {
+            let part = Part::Token;
+            found.add(
+                whole(seen, Code::OtherSession),
+                Fact::Foreign {
+                    session: session.0,
+                    part,
+                },
+            );
+        }
+    }
+}
+
+impl Stream {
+    /// Turns the note of an ack that is too low into that of a datagram that others have overtaken, where it is one.
+    fn note_overtaken(&self, seen: &Seen<'_>, found: &mut Found<'_>) {
+        let (dir, packet) = (seen.datagram.dir, seen.packet);
+        let [c2s, s2c] = &self.ways;
+        let (own, other) = match dir {
+            Dir::C2s => (c2s, s2c),
+            Dir::S2c => (s2c, c2s),
+        };
+        let fills = |chunk: Chunk<'_>| {
+            let next = own.numbers.last().map(Seq::next);
+            own.numbers.has_gap() && !chunk.header.resend && chunk.header.vital == next
+        };
+        let ack = packet.header.ack;
+        let is_overtaken = || {
+            other.acks.was_last(ack, seen.at)
+                || seen
+                    .datagram
+                    .received()
+                    .is_some_and(|bytes| own.copies.knows(bytes))
+                || packet.control().is_none() && packet.chunks().any(fills)
+        };
+        let mut notes = found.notes.iter_mut();
+        let Some(note) = notes.find(|note| note.code == Code::AckBehind) else {
+            return;
+        };
+        if is_overtaken() {
+            note.code = Code::Overtaken;
+            let (note, last) = (*note, other.acks.last);
+            found.add(note, Fact::Overtaken { got: ack, last });
+        }
+    }
+
+    /// Keeps token and ack, and returns what was expected where they are wrong.
+    fn expect(&mut self, dir: Dir, packet: &Packet<'_>, token: Option<Token>, found: &Found<'_>) -> Expected {
+        let (own, other) = self.both(dir);
+        if found.has(Code::WrongToken) || found.has(Code::MissingToken) {
+            return Expected {
+                token: own.token,
+                ack: None,
+            };
+        }
+        own.token = token.or(own.token);
+        let ack = if found.has(Code::AckAhead) {
+            other.acks.top
+        } else if found.has(Code::AckBehind) || found.has(Code::Overtaken) {
+            other.acks.last
+        } else {
+            if packet.header.flags.contains(Flags::CONTROL) {
+                other.acks.last.get_or_insert(packet.header.ack);
+            }
+            None
+        };
+        Expected { token: None, ack }
+    }
+
+    /// Adds a note if an ack beyond all numbers continues another session of the client.
+    fn note_foreign_ack(&self, past: &Past, seen: &Seen<'_>, expected: Option<Seq>, found: &mut Found<'_>) {
+        if !found.has(Code::AckAhead) {
+            return;
+        }
+        let ack = seen.packet.header.ack;
+        // Near its own numbers it is those that it is ahead of.
+        if expected.unwrap_or(Seq::ZERO).distance_to(ack) <= 8 {
+            return;
+        }
+        if let Some(session) = past.with_ack(self.client, seen.datagram.dir.reverse(), ack) {
+            let part = Part::Ack(ack);
+            let session = session.0;
+            found.add(whole(seen, Code::OtherSession), Fact::Foreign { session, part });
+        }
+    }
+
+    fn is_doubled(&mut self, seen: &Seen<'_>) -> bool {
+        let (own, _) = self.both(seen.datagram.dir);
+        let bytes = seen.datagram.received();
+        bytes.is_some_and(|bytes| own.copies.is_doubled(bytes, seen.at))
+    }
+
+    /// Takes a valid ack, and the request in the same header.
+    fn take_ack(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
+        let (at, header) = (seen.at, &seen.packet.header);
+        let (_, other) = self.both(seen.datagram.dir);
+        let ack = header.ack;
+        let requests = header.flags.contains(Flags::RESEND);
+        if requests {
+            let bytes = seen.datagram.received().map_or(0, <[u8]>::len);
+            other.acks.requested(at, bytes);
+        }
+        let stuck = other.acks.acked(ack, at);
+        // An ack of what was never sent has a note of its own.
+        let is_sent = other.acks.top.is_some_and(|top| ack.is_behind(top));
+        let is_whole = is_sent && other.numbers.is_whole();
+        let beyond = (!other.acks.is_shifted)
+            .then(|| other.numbers.acked(ack))
+            .flatten();
+        if !notes {
+            return;
+        }
+        if let Some(missing) = beyond.filter(|_| is_whole) {
+            found.add(of_ack(Code::AckGap), Fact::Beyond { got: ack, missing });
+        }
+        if let Some(stuck) = stuck {
+            let fact = Fact::Stuck {
+                got: ack,
+                missing: stuck.missing,
+                after: stuck.for_,
+                times: stuck.sights,
+            };
+            found.add(of_ack(Code::AckStuck), fact);
+        }
+        if requests {
+            let missing = other.acks.top.filter(|top| *top != ack).map(|_| ack.next());
+            let missing = missing.or_else(|| other.numbers.has_gap().then(|| ack.next()));
+            let is_there = |seq: Seq| other.numbers.last().is_some_and(|last| seq.is_behind(last));
+            let was_sent = missing.is_some_and(is_there);
+            let code = Code::ResendRequest;
+            found.add(Note { code, at: 0, len: 1 }, Fact::Request { missing, was_sent });
+            // One that left before the message came is not one that the receiver lacks.
+            let sent = missing.and_then(|seq| other.copies.last_of(seq));
+            if !other.acks.is_shifted && was_sent && sent.is_some_and(|sent| other.acks.is_lost(sent, at)) {
+                other.numbers.lacks_after(ack);
+            }
+        }
+    }
+
+    /// Adds a note once a missing number never comes.
+    fn look_for_missing(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
+        let (own, _) = self.both(seen.datagram.dir);
+        if !own.numbers.has_gap() || seen.packet.control().is_some() && !notes {
+            return;
+        }
+        let chunks = seen.packet.control().is_none().then(|| seen.packet.chunks());
+        let numbers = chunks
+            .into_iter()
+            .flatten()
+            .filter_map(|chunk| Some((chunk.header.vital?, chunk.header.resend)));
+        let never = own.numbers.look_for_missing(seen.at, numbers);
+        if let Some(never) = never.filter(|_| notes) {
+            let fact = Fact::Never {
+                missing: never.missing,
+                after: never.for_,
+            };
+            found.add(whole(seen, Code::SeqGap), fact);
+        }
+    }
+}
+
+/// Returns true for a note because of which the receiver takes nothing of a datagram.
+const fn drops(code: Code) -> bool {
+    matches!(
+        code,
+        Code::WrongToken
+            | Code::MissingToken
+            | Code::AckAhead
+            | Code::AckBehind
+            | Code::Overtaken
+            | Code::PayloadOversized
+            | Code::NotConnected
+    )
+}
+
+/// Returns a note about a whole datagram.
+pub(super) fn whole(seen: &Seen<'_>, code: Code) -> Note {
+    let len = seen.datagram.received().map_or(0, <[u8]>::len);
+    Note { code, at: 0, len }
+}
+
+/// Returns a note about the ack of a header.
+const fn of_ack(code: Code) -> Note {
+    Note {
+        code,
+        at: 0,
+        len: ACK,
+    }
+}

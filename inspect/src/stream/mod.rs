@@ -1,0 +1,219 @@
+//! The numbers, acks and pace of the datagrams of sessions, and the notes that no datagram shows by itself.
+//!
+//! ```text
+//! Streams::begin   a datagram: its token and ack, the silence before it, a resend request
+//! Streams::chunk   each of its chunks in order: its number, and the copies before it
+//! ```
+//!
+//! Law: a pure function of the events, so that a run and its recording have the same notes. A datagram is looked at as its sender
+//! sent it, and a chunk counts for the receiver of that leg as the table in [`teetap_wire::receiver`] says. What the network does
+//! (losses, copies, reordering) is information; a warning or an error is something that no correct peer does, however bad the
+//! network. Bounded: 128 messages and 16 datagrams in each direction of a session, [`SESSIONS`] sessions, and the last 32 that are
+//! over.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `numbers.rs` | the order of vital messages: next, again, ahead, never |
+//! | `copies.rs` | copies of messages and of datagrams |
+//! | `acks.rs` | acks, resend requests and what they bring |
+//! | `pace.rs` | silences and late answers |
+//! | `past.rs` | sessions that are over |
+//! | `look.rs` | a datagram |
+//! | `chunk.rs` | a chunk |
+//! | `detail.rs` | the values behind notes, in words |
+
+mod acks;
+mod chunk;
+mod copies;
+mod detail;
+mod look;
+mod numbers;
+mod pace;
+mod past;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, net::IpAddr};
+
+use teetap_proxy::session::{Datagram, SessionChange, SessionId, State, Time};
+use teetap_rules::context::SESSIONS;
+use teetap_wire::{Code, Dir, Note, Packet, Token, def::Registry};
+
+pub(crate) use chunk::{Counted, Piece};
+pub use detail::{Consequence, Detail, Fact, Part};
+
+use acks::Acks;
+use copies::Copies;
+use numbers::Numbers;
+use pace::Pace;
+use past::Past;
+
+/// The streams of all sessions.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    sessions: BTreeMap<SessionId, Stream>,
+    past: Past,
+    /// True if some datagrams are not read: there are no notes then.
+    is_partial: bool,
+}
+
+/// The two directions of a session.
+#[derive(Debug, Default)]
+struct Stream {
+    client: Option<IpAddr>,
+    /// The directions, with the acks of the numbers in each.
+    ways: [Way; 2],
+    /// The version of a client of DDNet.
+    client_version: Option<i32>,
+    /// True if the current datagram is one that its receiver drops, or that went no further.
+    is_void: bool,
+    /// True if the network has delivered the current datagram twice.
+    is_doubled: bool,
+    /// True if the session is closed.
+    is_over: bool,
+}
+
+/// One direction.
+#[derive(Debug, Default)]
+struct Way {
+    /// The token of its datagrams.
+    token: Option<Token>,
+    numbers: Numbers,
+    copies: Copies,
+    /// The acks of its receiver.
+    acks: Acks,
+    /// The pace of its sender.
+    pace: Pace,
+}
+
+/// A datagram of a session.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    pub(crate) at: Time,
+    pub(crate) session: SessionId,
+    pub(crate) datagram: &'a Datagram,
+    pub(crate) packet: &'a Packet<'a>,
+    /// True if its receiver has shown that it is of DDNet.
+    pub(crate) to_ddnet: bool,
+    pub(crate) registry: &'static Registry,
+}
+
+/// The notes of a datagram, and the values behind them.
+#[derive(Debug)]
+pub(crate) struct Found<'a> {
+    pub(crate) notes: &'a mut Vec<Note>,
+    pub(crate) details: &'a mut Vec<Detail>,
+}
+
+impl Found<'_> {
+    fn add(&mut self, note: Note, fact: Fact) {
+        self.add_with(note, fact, None);
+    }
+
+    fn add_with(&mut self, note: Note, fact: Fact, consequence: Option<Consequence>) {
+        let is_same = |known: &Note| known.code == note.code && known.at == note.at;
+        if !self.notes.iter().any(is_same) {
+            self.notes.push(note);
+        }
+        self.details.push(Detail {
+            code: note.code,
+            at: note.at,
+            fact,
+            consequence,
+        });
+    }
+
+    fn has(&self, code: Code) -> bool {
+        self.notes.iter().any(|note| note.code == code)
+    }
+}
+
+impl Streams {
+    /// Makes notes only if all datagrams are read. Sessions that were not read so far begin anew.
+    pub(crate) fn set_partial(&mut self, is_partial: bool) {
+        if std::mem::replace(&mut self.is_partial, is_partial) && !is_partial {
+            self.gap();
+        }
+    }
+
+    /// A session has changed its state.
+    pub(crate) fn on_session(&mut self, session: SessionId, change: &SessionChange) {
+        let client = Some(change.client.ip());
+        match change.state {
+            State::Opening => {
+                self.forget(session);
+                let way = || Way {
+                    numbers: Numbers::from_the_start(),
+                    ..Way::default()
+                };
+                *self.of(session) = Stream {
+                    client,
+                    ways: [way(), way()],
+                    ..Stream::default()
+                };
+            }
+            State::Closed => {
+                // In recordings datagrams come after it.
+                self.forget(session);
+                self.of(session).is_over = true;
+            }
+            State::Online | State::Closing => self.of(session).client = client,
+        }
+    }
+
+    /// Messages of all sessions were missed.
+    pub(crate) fn gap(&mut self) {
+        self.sessions.values_mut().for_each(Stream::gap);
+    }
+
+    /// Messages of one session were missed.
+    pub(crate) fn gap_in(&mut self, session: SessionId) {
+        if let Some(stream) = self.sessions.get_mut(&session) {
+            stream.gap();
+        }
+    }
+
+    /// Forgets all: another run begins.
+    pub(crate) fn restart(&mut self) {
+        self.sessions.clear();
+        self.past.clear();
+    }
+
+    /// Keeps what later sessions may be compared with.
+    fn forget(&mut self, session: SessionId) {
+        if let Some(stream) = self.sessions.remove(&session) {
+            self.past.add(session, stream);
+        }
+    }
+
+    fn of(&mut self, session: SessionId) -> &mut Stream {
+        if self.sessions.len() >= SESSIONS && !self.sessions.contains_key(&session) {
+            let over = self.sessions.iter().find(|(_, stream)| stream.is_over);
+            let oldest = over.or_else(|| self.sessions.first_key_value());
+            if let Some(oldest) = oldest.map(|(id, _)| *id) {
+                self.forget(oldest);
+            }
+        }
+        self.sessions.entry(session).or_default()
+    }
+}
+
+impl Stream {
+    fn gap(&mut self) {
+        for way in &mut self.ways {
+            *way = Way {
+                token: way.token,
+                ..Way::default()
+            };
+        }
+    }
+
+    /// Returns the directions: that of a datagram, and that of its answers.
+    const fn both(&mut self, dir: Dir) -> (&mut Way, &mut Way) {
+        let [c2s, s2c] = &mut self.ways;
+        match dir {
+            Dir::C2s => (c2s, s2c),
+            Dir::S2c => (s2c, c2s),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The pace of one peer: its silences, and the time that it takes to answer.
+//!
+//! Law: a peer is silent only while the other one is not: a pause of both is one of the recording.
+
+use std::time::Duration;
+
+use teetap_proxy::session::Time;
+
+/// The silence that is noted. A peer with nothing to send sends a keepalive after a second, and one may be lost.
+const SILENCE: Duration = Duration::from_millis(2500);
+
+/// The datagrams of the other peer in that time.
+const OTHERS: u32 = 2;
+
+/// The time after which a connection sends what waits in it, give or take what the network and the loop of a program add.
+const FLUSH: std::ops::RangeInclusive<Duration> = Duration::from_millis(480)..=Duration::from_millis(560);
+
+/// The time that an answer has to be late for it. A later one waited for something else.
+const WAITED: std::ops::RangeInclusive<Duration> = Duration::from_millis(250)..=Duration::from_millis(560);
+
+/// The questions that are known.
+const MOST: usize = 4;
+
+/// The pace of one peer.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    last: Option<Time>,
+    /// The time from the datagram before the current one.
+    pause: Duration,
+    /// The datagrams of the other peer since its last one.
+    others: u32,
+    /// The questions to it: the name of the answer and the time.
+    questions: Vec<(&'static str, &'static str, Time)>,
+}
+
+/// A late answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Late {
+    pub(super) question: &'static str,
+    pub(super) after: Duration,
+}
+
+impl Pace {
+    /// Takes a datagram of this peer. Returns its silence before it, if that was long.
+    pub(super) fn sent(&mut self, at: Time) -> Option<Duration> {
+        let last = self.last.replace(at);
+        self.pause = last.map_or(Duration::ZERO, |last| at.since(last));
+        let others = std::mem::take(&mut self.others);
+        (self.pause >= SILENCE && others >= OTHERS).then_some(self.pause)
+    }
+
+    /// Takes a datagram of the other peer.
+    pub(super) const fn other_sent(&mut self) {
+        self.others = self.others.saturating_add(1);
+    }
+
+    /// Takes a question that this peer has to answer.
+    pub(super) fn asked(&mut self, question: &'static str, answer: &'static str, at: Time) {
+        self.questions.retain(|(_, known, _)| *known != answer);
+        if self.questions.len() >= MOST {
+            self.questions.remove(0);
+        }
+        self.questions.push((question, answer, at));
+    }
+
+    /// Takes a message of this peer in the current datagram. Returns the delay if it is an answer that waited for the flush of the
+    /// connection.
+    pub(super) fn answered(&mut self, name: &str, at: Time) -> Option<Late> {
+        let index = self.questions.iter().position(|(_, answer, _)| *answer == name)?;
+        let (question, _, asked) = self.questions.remove(index);
+        let after = at.since(asked);
+        (FLUSH.contains(&self.pause) && WAITED.contains(&after)).then_some(Late { question, after })
+    }
+}

@@ -1,0 +1,61 @@
+//! Parts of other sessions.
+
+use teetap_proxy::session::State;
+use teetap_wire::Token;
+
+use super::*;
+
+/// Plays a session to its end, and opens another one of the same client.
+fn second(proto: Proto) -> Script {
+    let mut script = Script::new(proto);
+    for number in 1..=40 {
+        script.vital(Dir::S2c, number - 1, number);
+        script.vital(Dir::C2s, number, number);
+    }
+    script.keepalive(Dir::S2c, 40);
+    script.state(State::Closed);
+    script.session = 2;
+    script.token = Token(*b"othr");
+    script.state(State::Opening);
+    script.state(State::Online);
+    script
+}
+
+fn foreign(notes: &[(Code, String)]) -> Vec<&str> {
+    let foreign = notes.iter().filter(|(code, _)| *code == Code::OtherSession);
+    foreign.map(|(_, text)| text.as_str()).collect()
+}
+
+#[test]
+fn parts_of_the_session_before_are_named() {
+    for proto in Proto::ALL {
+        let mut script = second(proto);
+        let message = script.vital(Dir::C2s, 0, 40);
+        assert_eq!(
+            foreign(&message),
+            ["session #1 has the same message under number 40"],
+            "{proto}"
+        );
+        let number = script.vital(Dir::C2s, 0, 41);
+        assert_eq!(foreign(&number), ["number 41 continues session #1"]);
+        let ack = script.send_noted(Dir::C2s, 40, &[], Code::AckAhead);
+        assert_eq!(foreign(&ack), ["ack 40 continues session #1"]);
+        if proto != Proto::V6 {
+            script.token = Token(*b"tokn");
+            let token = script.send_noted(Dir::C2s, 0, &[], Code::WrongToken);
+            assert_eq!(foreign(&token), ["the token is that of session #1"]);
+        }
+    }
+}
+
+/// A join begins as the one before it.
+#[test]
+fn a_second_join_is_not_a_part_of_the_first() {
+    for proto in Proto::ALL {
+        let mut script = second(proto);
+        for number in 1..=60 {
+            assert_eq!(script.vital(Dir::S2c, number - 1, number), [], "{proto}");
+            assert_eq!(script.vital(Dir::C2s, number, number), [], "{proto}");
+        }
+    }
+}

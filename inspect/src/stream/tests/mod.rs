@@ -1,0 +1,149 @@
+//! Tests of notes about numbers, acks and pace: scripted streams of each protocol.
+
+mod captures;
+mod foreign;
+mod order;
+mod pace;
+mod script;
+
+use teetap_proxy::session::{Action, Placed};
+use teetap_rules::Filter;
+use teetap_wire::{Code, Dir, Proto, Seq, Severity, def::Registry};
+
+use script::{KILL, READY, Script};
+
+/// The codes that this module adds.
+const OF_STREAMS: &[Code] = &[
+    Code::AckGap,
+    Code::AckStuck,
+    Code::Overtaken,
+    Code::SeqAhead,
+    Code::SeqAgain,
+    Code::SeqBehind,
+    Code::SeqGap,
+    Code::ResendRequest,
+    Code::ResendUnmarked,
+    Code::ResendChanged,
+    Code::ResendStorm,
+    Code::Amplified,
+    Code::OtherSession,
+    Code::LateReply,
+    Code::KeepaliveLate,
+];
+
+/// Returns the notes of severity warning and error among codes.
+fn bad(codes: &[(Code, String)]) -> Vec<Code> {
+    let codes = codes.iter().map(|(code, _)| *code);
+    codes
+        .filter(|code| code.severity() >= Severity::Warning)
+        .collect()
+}
+
+/// A session without losses around the wrap, with acks of both sides, has no notes.
+#[test]
+fn a_clean_session_has_no_notes() {
+    for proto in Proto::ALL {
+        let mut script = Script::new(proto);
+        for number in 1..2100u16 {
+            script.at += 20_000;
+            let ack = number - 1;
+            let server = script.vital(Dir::S2c, ack, number);
+            script.at += 20_000;
+            let client = script.vital(Dir::C2s, number, number);
+            assert_eq!((server, client), (vec![], vec![]), "{proto} {number}");
+        }
+    }
+}
+
+/// A copy of a message that was lost before counts, and one that came before does not.
+#[test]
+fn a_message_counts_once_however_often_it_comes() {
+    for proto in Proto::ALL {
+        for (text, matches) in [
+            ("count(cl_kill) == 3", [6, 7].as_slice()),
+            ("cl_kill and n <= 2", &[2, 3]),
+            ("cl_kill and n <= 9", &[2, 3, 6]),
+        ] {
+            let mut script = Script::new(proto);
+            let (filter, _) = Filter::parse(text, Registry::builtin()).unwrap();
+            script.decoder.show_only(filter);
+            let kill = script.kill();
+            let mut shown = Vec::new();
+            // 1 is lost, 2 and 3 are ahead of it; then all come, and 1 and 2 once more.
+            for (seq, resent) in [
+                (2, false),
+                (3, false),
+                (1, true),
+                (2, true),
+                (1, true),
+                (2, true),
+                (3, true),
+                (3, true),
+            ] {
+                script.at += 10_000;
+                let chunks = [(Some(seq), resent, kill)];
+                shown.push(script.shows(Dir::C2s, 0, &chunks));
+            }
+            let shown: Vec<usize> = (0..shown.len()).filter(|index| shown[*index]).collect();
+            assert_eq!(shown, matches, "{proto} {text}");
+        }
+    }
+}
+
+/// Where datagrams that cannot match are not read, there are no notes about their numbers.
+#[test]
+fn a_filter_without_notes_reads_no_more_than_before() {
+    for (filter, notes) in [
+        ("c2s and cl_kill", false),
+        ("c2s and cl_kill and lint.seq_again", true),
+        ("c2s and lint", true),
+    ] {
+        let mut script = Script::new(Proto::V7);
+        script
+            .decoder
+            .show_only(Filter::parse(filter, Registry::builtin()).unwrap().0);
+        assert_eq!(script.decoder.skips(Proto::V7, Dir::S2c, 100), !notes, "{filter}");
+        let kill = script.kill();
+        script.send(Dir::C2s, 0, &[(Some(1), false, kill)]);
+        script.at += 1_000_000;
+        let again = script.send(Dir::C2s, 0, &[(Some(1), true, kill)]);
+        let expected = if filter.contains("seq_again") {
+            vec![Code::SeqAgain]
+        } else {
+            vec![]
+        };
+        let codes: Vec<Code> = again.iter().map(|(code, _)| *code).collect();
+        assert_eq!(codes, expected, "{filter}");
+    }
+    // A watcher that does not see all datagrams cannot know.
+    let mut script = Script::new(Proto::V7);
+    script.decoder.ignore_snapshots();
+    script.vital(Dir::C2s, 0, 1);
+    assert_eq!(script.vital(Dir::C2s, 0, 7), []);
+}
+
+/// Live, the core decides about each message, and numbers differ on the legs.
+#[test]
+fn numbers_that_the_proxy_changes_are_judged_as_their_sender_gave_them() {
+    let mut script = Script::new(Proto::V7);
+    let placed = |out: Option<u16>, action| Placed::new(out.map(Seq::new), action);
+    let send = |script: &mut Script, seq, resent, placed: Placed| {
+        script.at += 10_000;
+        script.send_placed(Dir::C2s, 0, &[(Some(seq), resent, READY)], vec![placed])
+    };
+    // The first is dropped by a rule, so the second is the first one of the server.
+    assert_eq!(send(&mut script, 1, false, placed(None, Action::Drop)), []);
+    assert_eq!(send(&mut script, 2, false, placed(Some(1), Action::Pass)), []);
+    let ahead = send(&mut script, 4, false, placed(None, Action::Gap));
+    assert_eq!(ahead[0].0, Code::SeqAhead);
+    assert!(ahead[0].1.starts_with("got 4, expected 3; "), "{ahead:?}");
+    let again = send(&mut script, 2, true, placed(None, Action::Known));
+    assert_eq!(again[0].0, Code::SeqAgain);
+    // The server acks what it got, 1, which is not a gap of the client.
+    script.at += 10_000;
+    assert_eq!(script.send(Dir::S2c, 1, &[(Some(1), false, KILL)]), []);
+    assert_eq!(send(&mut script, 3, true, placed(Some(2), Action::Pass)), []);
+    // What found no room comes again.
+    assert_eq!(send(&mut script, 4, true, placed(None, Action::Refuse)), []);
+    assert_eq!(send(&mut script, 4, true, placed(Some(3), Action::Pass)), []);
+}

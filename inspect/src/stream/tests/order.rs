@@ -1,0 +1,335 @@
+//! The order of numbers, copies, and acks.
+
+use super::*;
+
+fn codes(notes: &[(Code, String)]) -> Vec<Code> {
+    notes.iter().map(|(code, _)| *code).collect()
+}
+
+/// A loss that is healed: each step is noted, and none is bad.
+#[test]
+fn a_loss_is_information() {
+    for proto in Proto::ALL {
+        let mut script = Script::new(proto);
+        for number in 1..10 {
+            script.vital(Dir::S2c, 0, number);
+            script.at += 10_000;
+        }
+        // 10 is lost before the proxy.
+        let ahead = script.vital(Dir::S2c, 0, 11);
+        assert_eq!(codes(&ahead), [Code::SeqAhead], "{proto}");
+        assert!(
+            ahead[0].1.starts_with("got 11, expected 10; a client of "),
+            "{ahead:?}"
+        );
+        assert!(
+            ahead[0].1.ends_with(" drops the chunk and asks for a resend"),
+            "{ahead:?}"
+        );
+        script.at += 20_000;
+        let request = script.request(Dir::C2s, 9);
+        assert_eq!(codes(&request), [Code::ResendRequest]);
+        assert_eq!(request[0].1, "it lacks 10, which did not come");
+        script.at += 20_000;
+        assert_eq!(script.resend(Dir::S2c, 0, &[10, 11]), []);
+        script.at += 20_000;
+        assert_eq!(script.keepalive(Dir::C2s, 11), []);
+        // Once more, although it was acked.
+        let again = script.resend(Dir::S2c, 0, &[11]);
+        assert_eq!(codes(&again), [Code::SeqAgain]);
+        assert!(
+            again[0]
+                .1
+                .starts_with("got 11 after 11, the receiver has acked 11; "),
+            "{again:?}"
+        );
+        assert!(
+            again[0].1.ends_with(" drops the chunk: it has it already"),
+            "{again:?}"
+        );
+    }
+}
+
+/// A message that is lost behind the proxy: the request shows it, and its copy is the one that the receiver takes.
+#[test]
+fn a_loss_behind_the_proxy_is_known_from_the_request() {
+    for proto in Proto::ALL {
+        let mut script = Script::new(proto);
+        for number in 1..=11 {
+            script.vital(Dir::S2c, 0, number);
+        }
+        script.at += 1_000_000;
+        let request = script.request(Dir::C2s, 9);
+        assert_eq!(
+            request[0].1, "it lacks 10, which was sent on and lost later",
+            "{proto}"
+        );
+        let next = script.vital(Dir::S2c, 0, 12);
+        assert!(next[0].1.starts_with("got 12, expected 10; "), "{next:?}");
+        assert_eq!(script.resend(Dir::S2c, 0, &[10, 11, 12]), []);
+        assert_eq!(script.vital(Dir::S2c, 0, 13), []);
+        // A request after all of that lacks nothing.
+        script.keepalive(Dir::C2s, 13);
+        assert_eq!(
+            script.request(Dir::C2s, 13)[0].1,
+            "it has all numbers that were sent"
+        );
+    }
+}
+
+#[test]
+fn copies_are_compared() {
+    for proto in Proto::ALL {
+        let mut script = Script::new(proto);
+        script.vital(Dir::C2s, 0, 1);
+        let bytes = script.bytes(teetap_wire::Flags::empty(), 0, &[(Some(2), false, KILL)]);
+        script.datagram(Dir::C2s, &bytes, |_| {});
+        // The network delivers a datagram twice.
+        script.at += 1000;
+        let twice = script.datagram(Dir::C2s, &bytes, |_| {});
+        assert_eq!(codes(&twice), [Code::SeqAgain], "{proto}");
+        // The peer sends it again without the flag.
+        script.at += 1000;
+        let unmarked = script.send(Dir::C2s, 0, &[(None, false, READY), (Some(2), false, KILL)]);
+        assert!(codes(&unmarked).contains(&Code::ResendUnmarked), "{unmarked:?}");
+        // Other bytes.
+        let changed = script.send(Dir::C2s, 0, &[(Some(2), true, READY)]);
+        let changed: Vec<_> = changed
+            .iter()
+            .filter(|(code, _)| *code == Code::ResendChanged)
+            .collect();
+        assert_eq!(changed[0].1, "number 2 had 1 bytes and has 1 now");
+    }
+}
+
+/// A number of which only copies came before may be the first datagram, late.
+#[test]
+fn a_first_copy_that_was_overtaken_by_its_resend_is_fine() {
+    let mut script = Script::new(Proto::V7);
+    script.vital(Dir::C2s, 0, 1);
+    script.resend(Dir::C2s, 0, &[2]);
+    assert_eq!(bad(&script.vital(Dir::C2s, 0, 2)), []);
+    assert_eq!(
+        bad(&script.vital(Dir::C2s, 0, 1)),
+        [],
+        "a copy of the whole datagram"
+    );
+}
+
+#[test]
+fn a_new_message_with_an_old_number_is_an_error() {
+    for proto in Proto::ALL {
+        let mut script = Script::new(proto);
+        let zero = script.vital(Dir::C2s, 0, 0);
+        assert_eq!(codes(&zero), [Code::SeqBehind], "{proto}");
+        assert!(
+            zero[0].1.starts_with("got 0, expected 1; a server of "),
+            "{zero:?}"
+        );
+    }
+}
+
+/// The sender answers each request with what it has, and the missing number is not among it.
+#[test]
+fn a_number_that_is_skipped_is_an_error_once() {
+    for proto in Proto::ALL {
+        let mut script = Script::new(proto);
+        script.vital(Dir::C2s, 0, 1);
+        let mut all = script.vital(Dir::C2s, 0, 3);
+        for _ in 0..20 {
+            script.at += 500_000;
+            script.request(Dir::S2c, 1);
+            script.at += 10_000;
+            all.extend(script.resend(Dir::C2s, 0, &[3]));
+        }
+        let gaps: Vec<_> = all.iter().filter(|(code, _)| *code == Code::SeqGap).collect();
+        assert_eq!(gaps.len(), 1, "{proto} {all:?}");
+        assert_eq!(gaps[0].1, "2 has not come for 2.0 s");
+        assert_eq!(bad(&all), [Code::SeqGap]);
+    }
+}
+
+/// A peer that sends nothing again.
+#[test]
+fn a_number_that_never_comes_is_an_error_after_a_while() {
+    let mut script = Script::new(Proto::Ddnet);
+    script.vital(Dir::C2s, 0, 1);
+    script.vital(Dir::C2s, 0, 3);
+    let mut all = Vec::new();
+    for _ in 0..7 {
+        script.at += 1_000_000;
+        all.push(codes(&script.keepalive(Dir::C2s, 0)));
+    }
+    assert_eq!(all.concat(), [Code::SeqGap]);
+    assert!(all[4].contains(&Code::SeqGap), "{all:?}");
+    // One that comes late is not a gap.
+    let mut script = Script::new(Proto::Ddnet);
+    script.vital(Dir::C2s, 0, 1);
+    script.vital(Dir::C2s, 0, 3);
+    for _ in 0..4 {
+        script.at += 1_000_000;
+        assert_eq!(script.keepalive(Dir::C2s, 0), []);
+    }
+    assert_eq!(script.resend(Dir::C2s, 0, &[2, 3]), []);
+    script.at += 9_000_000;
+    assert_eq!(bad(&script.keepalive(Dir::C2s, 0)), []);
+}
+
+#[test]
+fn an_ack_beyond_a_missing_number_is_noted() {
+    for proto in Proto::ALL {
+        let mut script = Script::new(proto);
+        script.vital(Dir::S2c, 0, 1);
+        script.vital(Dir::S2c, 0, 3);
+        let beyond = script.keepalive(Dir::C2s, 3);
+        assert_eq!(
+            beyond,
+            [(Code::AckGap, "got 3, expected less than 2".to_owned())],
+            "{proto}"
+        );
+        assert_eq!(script.vital(Dir::S2c, 0, 4), []);
+        // In a recording with a hole it says nothing.
+        let mut script = Script::new(proto);
+        script.vital(Dir::S2c, 0, 1);
+        script.decoder.gap();
+        script.vital(Dir::S2c, 0, 5);
+        script.vital(Dir::S2c, 0, 7);
+        assert_eq!(script.keepalive(Dir::C2s, 7), []);
+    }
+}
+
+#[test]
+fn an_ack_that_does_not_move_is_an_error_once() {
+    for proto in Proto::ALL {
+        let mut script = Script::new(proto);
+        script.vital(Dir::S2c, 0, 1);
+        script.keepalive(Dir::C2s, 1);
+        let mut all = Vec::new();
+        for number in 2..40 {
+            script.at += 200_000;
+            script.vital(Dir::S2c, 0, number);
+            all.extend(script.keepalive(Dir::C2s, 1));
+        }
+        assert_eq!(codes(&all), [Code::AckStuck], "{proto}");
+        assert!(
+            all[0].1.starts_with("got 1, expected 2 or more: sent "),
+            "{all:?}"
+        );
+        // A peer that asks for what it lacks is not stuck.
+        let mut script = Script::new(proto);
+        let mut all = Vec::new();
+        for number in 1..40 {
+            script.at += 200_000;
+            script.vital(Dir::S2c, 0, number);
+            all.extend(script.request(Dir::C2s, 0));
+        }
+        assert_eq!(bad(&all), []);
+    }
+}
+
+#[test]
+fn a_storm_and_an_answer_that_is_too_large_are_warnings() {
+    for proto in Proto::ALL {
+        let mut script = Script::new(proto);
+        script.vital(Dir::S2c, 0, 1);
+        let mut all = Vec::new();
+        for _ in 0..15 {
+            script.at += 20_000;
+            all.extend(script.resend(Dir::S2c, 0, &[1]));
+        }
+        assert_eq!(bad(&all), [Code::ResendStorm], "{proto}");
+        let storm = all.iter().find(|(code, _)| *code == Code::ResendStorm).unwrap();
+        assert_eq!(storm.1, "number 1 came 12 times within 1 s, after 0 requests");
+
+        let mut script = Script::new(proto);
+        let large = vec![0x7e; 1000];
+        for number in 1..=20 {
+            script.send(Dir::S2c, 0, &[(Some(number), false, &large)]);
+        }
+        script.at += 100_000;
+        script.request(Dir::C2s, 0);
+        let mut all = Vec::new();
+        for number in 1..=20 {
+            all.extend(script.send(Dir::S2c, 0, &[(Some(number), true, &large)]));
+        }
+        let much: Vec<_> = all.iter().filter(|(code, _)| *code == Code::Amplified).collect();
+        assert_eq!(much.len(), 1, "{proto} {all:?}");
+        assert!(much[0].1.starts_with("17"), "{much:?}");
+    }
+}
+
+/// One older datagram after a newer one is the network; acks that go back are the peer.
+#[test]
+fn a_datagram_that_was_overtaken_is_not_one_with_a_wrong_ack() {
+    for proto in Proto::ALL {
+        let mut script = Script::new(proto);
+        for number in 1..=9 {
+            script.vital(Dir::S2c, 0, number);
+        }
+        script.keepalive(Dir::C2s, 8);
+        script.at += 10_000;
+        script.keepalive(Dir::C2s, 9);
+        script.at += 50_000;
+        let late = script.send_noted(Dir::C2s, 8, &[], Code::AckBehind);
+        let late: Vec<_> = late
+            .into_iter()
+            .filter(|(code, _)| *code != Code::EmptyNoResend)
+            .collect();
+        assert_eq!(late, [(Code::Overtaken, "got 8 after 9".to_owned())], "{proto}");
+        script.at += 1_000_000;
+        let behind = script.send_noted(Dir::C2s, 2, &[(Some(1), false, READY)], Code::AckBehind);
+        assert_eq!(bad(&behind), [Code::AckBehind]);
+        // Its messages do not count, because its receiver drops it.
+        assert_eq!(
+            bad(&script.send(Dir::C2s, 9, &[(Some(1), true, READY)]))
+                .iter()
+                .filter(|code| **code != Code::NotVital)
+                .count(),
+            0
+        );
+    }
+}
+
+/// The table of the receiver's release says what it does.
+#[test]
+fn the_release_of_the_receiver_is_named() {
+    for (proto, client, server) in [
+        (
+            Proto::V6,
+            "Teeworlds 0.6.4 (assumed)",
+            "Teeworlds 0.6.4 (assumed)",
+        ),
+        (Proto::V65, "Teeworlds 0.6.5", "Teeworlds 0.6.5"),
+        (Proto::Ddnet, "DDNet 20.1 (assumed)", "DDNet 20.1 (assumed)"),
+        (
+            Proto::V7,
+            "Teeworlds 0.7.5 (assumed)",
+            "Teeworlds 0.7.5 (assumed)",
+        ),
+    ] {
+        for (dir, release) in [(Dir::S2c, client), (Dir::C2s, server)] {
+            let mut script = Script::new(proto);
+            let ahead = script.vital(dir, 0, 2);
+            let side = if dir == Dir::S2c { "client" } else { "server" };
+            assert_eq!(
+                ahead[0].1,
+                format!("got 2, expected 1; a {side} of {release} drops the chunk and asks for a resend"),
+            );
+        }
+    }
+    // A client of DDNet says which one it is.
+    let mut script = Script::new(Proto::Ddnet);
+    let mut defs = Registry::builtin().named(Proto::Ddnet, None, "client_version");
+    let Some(teetap_wire::def::Id::Uuid { uuid, .. }) = defs.next().map(|def| &def.id) else {
+        panic!("client_version has no UUID")
+    };
+    let mut version = [&[1][..], uuid, &[7; 16]].concat();
+    teetap_wire::varint::encode(16_040, &mut version);
+    version.extend(b"DDNet 16.4\0");
+    script.send(Dir::C2s, 0, &[(Some(1), false, &version)]);
+    let ahead = script.vital(Dir::S2c, 1, 3);
+    assert!(
+        ahead[0].1.contains("a client of DDNet 16.4 drops the chunk"),
+        "{ahead:?}"
+    );
+}

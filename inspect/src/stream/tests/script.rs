@@ -1,0 +1,210 @@
+//! A scripted session, and the notes of its datagrams.
+
+use teetap_proxy::session::{Datagram, Event, Origin, Placed, SessionId, State, Time, What};
+use teetap_wire::{
+    Code, Dir, Flags, Header, Note, Proto, Seq, Token,
+    def::{Class, Id, Registry},
+    packet, write_chunk,
+};
+
+use super::OF_STREAMS;
+use crate::{DecodedEvent, Decoder, testing::session};
+
+/// Two messages that are the same in no protocol, for which their meaning does not matter.
+pub(super) const READY: &[u8] = b"\x25";
+pub(super) const KILL: &[u8] = b"\x38";
+
+/// A chunk: its number, its resend flag and its bytes.
+pub(super) type Piece<'a> = (Option<u16>, bool, &'a [u8]);
+
+/// A session.
+pub(super) struct Script {
+    pub(super) decoder: Decoder,
+    pub(super) proto: Proto,
+    pub(super) session: u32,
+    /// Microseconds.
+    pub(super) at: u64,
+    pub(super) token: Token,
+}
+
+impl Script {
+    /// Opens session 1.
+    pub(super) fn new(proto: Proto) -> Self {
+        let mut script = Self {
+            decoder: Decoder::new(Registry::builtin()),
+            proto,
+            session: 1,
+            at: 1_000_000,
+            token: Token(*b"tokn"),
+        };
+        script.state(State::Opening);
+        script.state(State::Online);
+        script
+    }
+
+    /// Changes the state of the session.
+    pub(super) fn state(&mut self, state: State) {
+        let what = What::Session(session(state, self.proto));
+        self.event(what);
+    }
+
+    /// Returns the bytes of a message without fields that matter here.
+    pub(super) fn named(&self, name: &str) -> Vec<u8> {
+        let mut defs = Registry::builtin().named(self.proto, None, name);
+        let def = defs
+            .find(|def| matches!(def.class, Class::System | Class::Game))
+            .unwrap();
+        let Id::Number(number) = def.id else {
+            panic!("{name}")
+        };
+        let mut data = Vec::new();
+        teetap_wire::varint::encode((number << 1) | i32::from(def.class == Class::System), &mut data);
+        data
+    }
+
+    pub(super) fn kill(&self) -> &'static [u8] {
+        self.named("cl_kill").leak()
+    }
+
+    /// Sends a vital message of its own, which is the same each time.
+    pub(super) fn vital(&mut self, dir: Dir, ack: u16, number: u16) -> Vec<(Code, String)> {
+        let data = [&[0x7f][..], &number.to_be_bytes()].concat();
+        self.send(dir, ack, &[(Some(number & 1023), false, &data)])
+    }
+
+    /// The same, again.
+    pub(super) fn resend(&mut self, dir: Dir, ack: u16, numbers: &[u16]) -> Vec<(Code, String)> {
+        let data: Vec<Vec<u8>> = numbers
+            .iter()
+            .map(|number| [&[0x7f][..], &number.to_be_bytes()].concat())
+            .collect();
+        let pieces: Vec<Piece<'_>> = numbers
+            .iter()
+            .zip(&data)
+            .map(|(number, data)| (Some(number & 1023), true, &**data))
+            .collect();
+        self.send(dir, ack, &pieces)
+    }
+
+    /// Sends an empty datagram that requests a resend.
+    pub(super) fn request(&mut self, dir: Dir, ack: u16) -> Vec<(Code, String)> {
+        let bytes = self.bytes(Flags::RESEND, ack, &[]);
+        self.datagram(dir, &bytes, |_| {})
+    }
+
+    /// Sends a keepalive.
+    pub(super) fn keepalive(&mut self, dir: Dir, ack: u16) -> Vec<(Code, String)> {
+        let bytes = self.packet(Flags::CONTROL, ack, 0, b"\0");
+        self.datagram(dir, &bytes, |_| {})
+    }
+
+    /// Sends chunks.
+    pub(super) fn send(&mut self, dir: Dir, ack: u16, pieces: &[Piece<'_>]) -> Vec<(Code, String)> {
+        let bytes = self.bytes(Flags::empty(), ack, pieces);
+        self.datagram(dir, &bytes, |_| {})
+    }
+
+    /// Sends chunks about which the core has decided.
+    pub(super) fn send_placed(
+        &mut self,
+        dir: Dir,
+        ack: u16,
+        pieces: &[Piece<'_>],
+        placed: Vec<Placed>,
+    ) -> Vec<(Code, String)> {
+        let bytes = self.bytes(Flags::empty(), ack, pieces);
+        self.datagram(dir, &bytes, |datagram| datagram.placed = placed.into())
+    }
+
+    /// Sends chunks in a datagram with a note of the core.
+    pub(super) fn send_noted(
+        &mut self,
+        dir: Dir,
+        ack: u16,
+        pieces: &[Piece<'_>],
+        code: Code,
+    ) -> Vec<(Code, String)> {
+        let bytes = self.bytes(Flags::empty(), ack, pieces);
+        let note = Note { code, at: 0, len: 2 };
+        self.datagram(dir, &bytes, |datagram| datagram.notes.push(note))
+    }
+
+    /// Returns true if a message of the datagram passes the filter.
+    pub(super) fn shows(&mut self, dir: Dir, ack: u16, pieces: &[Piece<'_>]) -> bool {
+        let bytes = self.bytes(Flags::empty(), ack, pieces);
+        let decoded = self.event(self.what(dir, &bytes, |_| {}));
+        decoded.matches > 0
+    }
+
+    pub(super) fn bytes(&self, flags: Flags, ack: u16, pieces: &[Piece<'_>]) -> Vec<u8> {
+        let mut payload = Vec::new();
+        for (seq, resent, data) in pieces {
+            write_chunk(self.proto, seq.map(Seq::new), *resent, data, &mut payload).unwrap();
+        }
+        self.packet(flags, ack, u8::try_from(pieces.len()).unwrap(), &payload)
+    }
+
+    fn packet(&self, flags: Flags, ack: u16, num_chunks: u8, payload: &[u8]) -> Vec<u8> {
+        let header = Header {
+            flags,
+            ack: Seq::new(ack),
+            num_chunks,
+            token: Some(self.token).filter(|_| self.proto != Proto::V6),
+        };
+        let mut out = Vec::new();
+        packet::write(self.proto, &header, payload, None, &mut out);
+        out
+    }
+
+    /// Sends a datagram, and returns its notes and those of its messages, with the values behind them.
+    pub(super) fn datagram(
+        &mut self,
+        dir: Dir,
+        bytes: &[u8],
+        change: impl FnOnce(&mut Datagram),
+    ) -> Vec<(Code, String)> {
+        let decoded = self.event(self.what(dir, bytes, change));
+        strange(notes(&decoded))
+    }
+
+    fn what(&self, dir: Dir, bytes: &[u8], change: impl FnOnce(&mut Datagram)) -> What {
+        let bytes: &'static [u8] = bytes.to_vec().leak();
+        let mut datagram = Datagram::new(dir, self.proto, Origin::Peer, bytes, [bytes].into_iter());
+        datagram.ordinal = 100;
+        change(&mut datagram);
+        What::Datagram(datagram)
+    }
+
+    fn event(&mut self, what: What) -> DecodedEvent {
+        self.decoder.decode(Event {
+            at: Time(self.at),
+            session: Some(SessionId(self.session)),
+            what,
+        })
+    }
+}
+
+/// Returns all notes of an event.
+pub(super) fn notes(decoded: &DecodedEvent) -> Vec<(Code, String)> {
+    let Some(reading) = &decoded.reading else {
+        return Vec::new();
+    };
+    let of_messages = reading.messages.iter().flat_map(|message| &message.notes);
+    let all = reading.notes.iter().chain(of_messages);
+    all.map(|note| {
+        (
+            note.code,
+            reading.detail(note).map_or_else(String::new, ToString::to_string),
+        )
+    })
+    .collect()
+}
+
+/// Returns the notes about numbers, acks, tokens and pace.
+fn strange(notes: Vec<(Code, String)>) -> Vec<(Code, String)> {
+    let of_core = [Code::AckAhead, Code::AckBehind, Code::WrongToken];
+    notes
+        .into_iter()
+        .filter(|(code, _)| OF_STREAMS.contains(code) || of_core.contains(code))
+        .collect()
+}
