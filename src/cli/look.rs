@@ -2,7 +2,10 @@
 
 use std::ffi::{OsStr, OsString};
 
-use clap::{ArgMatches, Args, FromArgMatches as _, ValueEnum as _, builder::BoolishValueParser};
+use clap::{
+    ArgMatches, Args, FromArgMatches as _, ValueEnum as _,
+    builder::{BoolishValueParser, Resettable},
+};
 
 use crate::{
     look::{Look, When},
@@ -34,7 +37,12 @@ pub(crate) struct LookOptions {
 impl LookOptions {
     /// Returns a command with these options.
     pub(super) fn added(command: clap::Command) -> clap::Command {
+        let about = command.get_about().cloned();
+        let long = command.get_long_about().cloned();
+        // The doc above would take their place.
         Self::augment_args(command)
+            .about(Resettable::from(about))
+            .long_about(Resettable::from(long))
     }
 
     /// Returns the options of the command that was parsed.

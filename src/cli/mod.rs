@@ -205,6 +205,16 @@ mod tests {
     }
 
     #[test]
+    fn each_command_has_a_help_of_its_own() {
+        let root = definition();
+        let abouts = root
+            .get_subcommands()
+            .filter_map(|command| Some(command.get_about()?.to_string()));
+        let different: std::collections::BTreeSet<String> = abouts.collect();
+        assert_eq!(different.len(), COMMANDS.len(), "{different:?}");
+    }
+
+    #[test]
     fn help_is_short() {
         let root = definition();
         for command in std::iter::once(&root).chain(root.get_subcommands()) {
