@@ -11,12 +11,13 @@
 //!
 //! Law: no text of a peer leaves here with control characters.
 //!
-//! [`mod@explain`] stands alone: it names every byte of one datagram.
+//! [`mod@explain`] stands alone: it names every byte of one datagram. [`diff`] compares two sessions.
 
 mod after;
 pub mod course;
 pub mod crossing;
 pub mod decoder;
+pub mod diff;
 mod ending;
 pub mod expect;
 pub mod explain;

@@ -1,0 +1,236 @@
+//! The alignment of two directions.
+//!
+//! Law: every message of both sides is in exactly one step, those of the first side in their order. Messages that are alike are
+//! aligned first, then, between them, those of the same name.
+
+use std::collections::{HashMap, VecDeque};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+/// A message, by its numbers: equal numbers stand for equal values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    /// The name.
+    pub(super) name: u32,
+    /// Everything.
+    pub(super) whole: u32,
+}
+
+/// A message of one side, or one of each. Numbers are places in the sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Alike.
+    Alike(usize, usize),
+    /// Of the same name.
+    Changed(usize, usize),
+    /// Of the same name, in another place; true if they are alike.
+    Moved(usize, usize, bool),
+    /// Only the first side has it.
+    OnlyA(usize),
+    /// Only the second side has it.
+    OnlyB(usize),
+}
+
+/// Aligns two sides.
+pub(super) fn align(a: &[Key], b: &[Key]) -> Vec<Step> {
+    let wholes = |side: &[Key]| side.iter().map(|key| key.whole).collect::<Vec<u32>>();
+    let mut steps = Vec::with_capacity(a.len().max(b.len()));
+    let mut gap = (0..0, 0..0);
+    for op in capture_diff_slices(Algorithm::Patience, &wholes(a), &wholes(b)) {
+        if let DiffOp::Equal {
+            old_index,
+            new_index,
+            len,
+        } = op
+        {
+            between(a, b, (gap.0.start..old_index, gap.1.start..new_index), &mut steps);
+            steps.extend((0..len).map(|at| Step::Alike(old_index + at, new_index + at)));
+            gap = (old_index + len..a.len(), new_index + len..b.len());
+        }
+    }
+    between(a, b, (gap.0.start..a.len(), gap.1.start..b.len()), &mut steps);
+    with_moves(a, b, steps)
+}
+
+type Ranges = (std::ops::Range<usize>, std::ops::Range<usize>);
+
+/// Aligns what is between messages that are alike.
+fn between(a: &[Key], b: &[Key], (of_a, of_b): Ranges, steps: &mut Vec<Step>) {
+    let names = |side: &[Key], range: &std::ops::Range<usize>| {
+        let keys = side.get(range.clone()).unwrap_or_default();
+        keys.iter().map(|key| key.name).collect::<Vec<u32>>()
+    };
+    let (names_a, names_b) = (names(a, &of_a), names(b, &of_b));
+    for op in capture_diff_slices(Algorithm::Patience, &names_a, &names_b) {
+        let (at_a, at_b) = (
+            of_a.start + op.old_range().start,
+            of_b.start + op.new_range().start,
+        );
+        let (len_a, len_b) = (op.old_range().len(), op.new_range().len());
+        if let DiffOp::Equal { .. } = op {
+            steps.extend((0..len_a).map(|at| same_name(a, b, at_a + at, at_b + at)));
+        } else {
+            steps.extend((at_a..at_a + len_a).map(Step::OnlyA));
+            steps.extend((at_b..at_b + len_b).map(Step::OnlyB));
+        }
+    }
+}
+
+/// Returns the step of two messages of the same name. The search for alike ones does not find all of them.
+fn same_name(a: &[Key], b: &[Key], at: usize, other: usize) -> Step {
+    if a.get(at) == b.get(other) {
+        Step::Alike(at, other)
+    } else {
+        Step::Changed(at, other)
+    }
+}
+
+/// Joins messages that only one side has in this place with those that only the other has in another one: alike ones, and then
+/// those of a name that each side has once.
+fn with_moves(a: &[Key], b: &[Key], steps: Vec<Step>) -> Vec<Step> {
+    let key = |side: &[Key], at: usize| side.get(at).copied();
+    let mut moved: HashMap<usize, (usize, bool)> = HashMap::new();
+    let mut taken: Vec<bool> = vec![false; b.len()];
+    let mut alike: HashMap<u32, VecDeque<usize>> = HashMap::new();
+    for step in &steps {
+        if let Step::OnlyB(at) = *step
+            && let Some(key) = key(b, at)
+        {
+            alike.entry(key.whole).or_default().push_back(at);
+        }
+    }
+    let only_a = || {
+        steps.iter().filter_map(|step| match *step {
+            Step::OnlyA(at) => Some(at),
+            _ => None,
+        })
+    };
+    for at in only_a() {
+        let found = key(a, at).and_then(|key| alike.get_mut(&key.whole)?.pop_front());
+        if let Some(other) = found {
+            moved.insert(at, (other, true));
+            mark(&mut taken, other);
+        }
+    }
+    let mut once: HashMap<u32, (Vec<usize>, Vec<usize>)> = HashMap::new();
+    for at in only_a().filter(|at| !moved.contains_key(at)) {
+        if let Some(key) = key(a, at) {
+            once.entry(key.name).or_default().0.push(at);
+        }
+    }
+    for (at, key) in b.iter().enumerate() {
+        let is_only = alike.get(&key.whole).is_some_and(|places| places.contains(&at));
+        if is_only {
+            once.entry(key.name).or_default().1.push(at);
+        }
+    }
+    for (of_a, of_b) in once.into_values() {
+        if let (&[at], &[other]) = (&*of_a, &*of_b) {
+            moved.insert(at, (other, false));
+            mark(&mut taken, other);
+        }
+    }
+    let joined = steps.into_iter().filter_map(|step| match step {
+        Step::OnlyA(at) => Some(match moved.get(&at) {
+            Some((other, is_alike)) => Step::Moved(at, *other, *is_alike),
+            None => step,
+        }),
+        Step::OnlyB(at) => (!taken.get(at).copied().unwrap_or_default()).then_some(step),
+        _ => Some(step),
+    });
+    joined.collect()
+}
+
+fn mark(taken: &mut [bool], at: usize) {
+    if let Some(taken) = taken.get_mut(at) {
+        *taken = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Messages by a letter for the name and a digit for the fields.
+    fn keys(text: &str) -> Vec<Key> {
+        let words = text.split_whitespace();
+        words
+            .map(|word| {
+                let (name, value) = (word.as_bytes()[0], word.as_bytes()[1]);
+                Key {
+                    name: name.into(),
+                    whole: u32::from(name) << 8 | u32::from(value),
+                }
+            })
+            .collect()
+    }
+
+    fn aligned(a: &str, b: &str) -> Vec<Step> {
+        align(&keys(a), &keys(b))
+    }
+
+    #[test]
+    fn one_more_message_shifts_no_others() {
+        use Step::{Alike, OnlyA, OnlyB};
+        assert_eq!(
+            aligned("a1 c1 c2 c3", "a1 c9 c1 c2 c3"),
+            [Alike(0, 0), OnlyB(1), Alike(1, 2), Alike(2, 3), Alike(3, 4)]
+        );
+        assert_eq!(aligned("a1 b1", "a1"), [Alike(0, 0), OnlyA(1)]);
+        assert!(aligned("", "").is_empty());
+    }
+
+    #[test]
+    fn messages_of_a_name_in_the_same_place_are_compared() {
+        use Step::{Alike, Changed};
+        assert_eq!(
+            aligned("a1 b1 c1", "a1 b2 c1"),
+            [Alike(0, 0), Changed(1, 1), Alike(2, 2)]
+        );
+        assert_eq!(aligned("a1", "a2"), [Changed(0, 0)]);
+    }
+
+    #[test]
+    fn another_order_is_not_one_less_and_one_more() {
+        let steps = aligned("a1 b1 c1 d1", "b1 c1 d1 a1");
+        assert!(steps.contains(&Step::Moved(0, 3, true)), "{steps:?}");
+        assert_eq!(steps.len(), 4);
+        let steps = aligned("a1 b1 c1 d1", "b1 c1 d1 a2");
+        assert!(steps.contains(&Step::Moved(0, 3, false)), "{steps:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn every_message_is_in_one_step(
+            a in prop::collection::vec((0u32..5, 0u32..3), 0..40),
+            b in prop::collection::vec((0u32..5, 0u32..3), 0..40),
+        ) {
+            let keys = |side: &[(u32, u32)]| -> Vec<Key> {
+                side.iter().map(|(name, value)| Key { name: *name, whole: name * 10 + value }).collect()
+            };
+            let (a, b) = (keys(&a), keys(&b));
+            let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
+            for step in align(&a, &b) {
+                match step {
+                    Step::Alike(at, other) | Step::Moved(at, other, true) => {
+                        prop_assert_eq!(a[at], b[other]);
+                        of_a.push(at);
+                        of_b.push(other);
+                    }
+                    Step::Changed(at, other) | Step::Moved(at, other, false) => {
+                        prop_assert!(a[at].name == b[other].name && a[at].whole != b[other].whole);
+                        of_a.push(at);
+                        of_b.push(other);
+                    }
+                    Step::OnlyA(at) => of_a.push(at),
+                    Step::OnlyB(at) => of_b.push(at),
+                }
+            }
+            prop_assert_eq!(&of_a, &(0..a.len()).collect::<Vec<_>>());
+            of_b.sort_unstable();
+            prop_assert_eq!(of_b, (0..b.len()).collect::<Vec<_>>());
+        }
+    }
+}

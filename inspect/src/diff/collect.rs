@@ -1,0 +1,441 @@
+//! One side of a comparison, collected from the items of a recording.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use teetap_proxy::session::{Datagram, Event, Origin, SessionId, State, Time, What};
+use teetap_rules::Filter;
+use teetap_wire::{
+    Dir,
+    def::{Registry, Secrets},
+    snap::Fate,
+};
+
+use super::{
+    entry::{Entry, fields},
+    ignore::Ignore,
+    order::Order,
+    side::{Input, Shot, Side},
+    view::View,
+};
+use crate::{Decoder, Layer, Message, Reading, recording::Item};
+
+/// Sessions that wait until one of them is online.
+const CANDIDATES: usize = 64;
+
+/// Events of a session that wait for it to be online; it is taken when there are more.
+const WAITING: usize = 4096;
+
+/// Sessions that are named where the wanted one is not there.
+const NAMED: usize = 8;
+
+/// Messages that come all the time: they are counted, and compared by their ticks where they have some.
+const NOISE: &[&str] = &[
+    "keepalive",
+    "input",
+    "input_timing",
+    "ping",
+    "ping_reply",
+    "ping_ex",
+    "pong_ex",
+];
+
+/// The exchange of tokens of 0.7, which comes before the session, or on the server leg in it.
+const TOKEN: &str = "token";
+
+/// The name under which messages of snapshots are counted.
+pub(super) const SNAPSHOTS: &str = "snap";
+
+/// The forms of [`SNAPSHOTS`].
+const SNAPSHOT_FORMS: &[&str] = &["snap", "snap_single", "snap_empty", "snap_small"];
+
+/// The messages of a recording that are compared.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// The number of the session; `None` = the first one that is online.
+    pub session: Option<u32>,
+    /// The leg.
+    pub view: View,
+    /// Only messages that match are compared.
+    pub filter: Option<Filter>,
+    /// The comparison ends with the first message that matches.
+    pub until: Option<Filter>,
+    /// Messages and fields that are not compared.
+    pub ignore: Ignore,
+    /// Secrets are shown or hidden.
+    pub secrets: Secrets,
+}
+
+/// The reason why a recording has no side of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoSide {
+    /// The recording has no session at all.
+    Empty,
+    /// The recording has other sessions than the wanted one: some of them, and true if there are more.
+    NotThere(Vec<u32>, bool),
+    /// The recording of another program, which has one leg only.
+    OneLeg,
+}
+
+impl fmt::Display for NoSide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("it has no session of the game"),
+            Self::NotThere(others, more) => {
+                let others: Vec<String> = others.iter().map(u32::to_string).collect();
+                let more = if *more { " and more" } else { "" };
+                write!(f, "no such session; it has {}{more}", others.join(", "))
+            }
+            Self::OneLeg => f.write_str("only recordings of teetap have two legs"),
+        }
+    }
+}
+
+impl std::error::Error for NoSide {}
+
+/// Collects a side.
+pub struct Collector {
+    decoder: Decoder,
+    options: Options,
+    /// The events of sessions that are not online yet.
+    candidates: BTreeMap<u32, Vec<Event>>,
+    /// The numbers of sessions.
+    met: BTreeSet<u32>,
+    met_more: bool,
+    /// The side, once its session is chosen.
+    side: Option<Side>,
+    /// The time of the first datagram.
+    began: Option<Time>,
+    orders: [Order<Vital>; 2],
+    /// The last control message of each direction, which may be sent again.
+    last_control: [Option<Entry>; 2],
+    /// The recording is of a run of teetap.
+    is_of_run: bool,
+    /// Nothing more is taken.
+    is_done: bool,
+}
+
+/// A vital message in its turn: what is kept of it.
+enum Vital {
+    Message(Entry),
+    /// A message that comes all the time, or is not compared.
+    Counted,
+}
+
+impl Collector {
+    /// Creates a collector for a recording.
+    #[must_use]
+    pub fn new(options: Options, registry: &'static Registry) -> Self {
+        let mut decoder = Decoder::new(registry);
+        // Repeats are known by the numbers of all messages.
+        decoder.decode_everything();
+        if let Some(filter) = &options.filter {
+            decoder.show_only(filter.clone());
+        }
+        if let Some(until) = &options.until {
+            decoder.wait_for(until.clone());
+        }
+        Self {
+            decoder,
+            options,
+            candidates: BTreeMap::new(),
+            met: BTreeSet::new(),
+            met_more: false,
+            side: None,
+            began: None,
+            orders: Default::default(),
+            last_control: [None, None],
+            is_of_run: false,
+            is_done: false,
+        }
+    }
+
+    /// Returns true once nothing more of the recording counts.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    /// Takes the next item of the recording.
+    pub fn item(&mut self, item: Item) {
+        match item {
+            // Another run has sessions of its own.
+            Item::Start { .. } if self.side.is_some() => self.is_done = true,
+            Item::Start { run, .. } => {
+                self.is_of_run |= run.is_some();
+                self.candidates.clear();
+                self.decoder.restart();
+            }
+            Item::Event(event) => self.event(event),
+            Item::Gap { lost, .. } => {
+                self.decoder.gap();
+                if let Some(side) = &mut self.side {
+                    side.lost += lost;
+                }
+            }
+            Item::Log { .. } => {}
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        let Some(SessionId(id)) = event.session.filter(|_| !self.is_done) else {
+            return;
+        };
+        if let Some(side) = &self.side {
+            if side.session.0 == id {
+                self.take(event);
+            }
+            return;
+        }
+        self.meet(id);
+        if self.options.session.is_some_and(|wanted| wanted != id) {
+            return;
+        }
+        let is_online = matches!(&event.what, What::Session(change) if change.state == State::Online);
+        let waiting = self.candidates.entry(id).or_default();
+        waiting.push(event);
+        let is_wanted = self.options.session == Some(id);
+        if is_online || is_wanted || waiting.len() > WAITING {
+            self.choose(id);
+        } else if self.candidates.len() > CANDIDATES {
+            // Those with the fewest events say the least.
+            let least = self.candidates.iter().min_by_key(|(_, events)| events.len());
+            if let Some(least) = least.map(|(id, _)| *id) {
+                self.candidates.remove(&least);
+            }
+        }
+    }
+
+    /// Remembers the number of a session.
+    fn meet(&mut self, id: u32) {
+        if self.met.len() < NAMED {
+            self.met.insert(id);
+        } else {
+            self.met_more |= !self.met.contains(&id);
+        }
+    }
+
+    /// Takes what was seen of a session, and the rest of it from now on.
+    fn choose(&mut self, id: u32) {
+        let events = self.candidates.remove(&id).unwrap_or_default();
+        self.candidates.clear();
+        self.side = Some(Side::new(SessionId(id)));
+        for event in events {
+            self.take(event);
+        }
+    }
+
+    /// Returns the side at the end of the recording.
+    ///
+    /// # Errors
+    /// The recording does not have it.
+    pub fn finish(mut self) -> Result<Side, NoSide> {
+        if self.side.is_none() {
+            // None came online: the one with most events says most.
+            let most = self.candidates.iter().max_by_key(|(_, events)| events.len());
+            if let Some(most) = most.map(|(id, _)| *id) {
+                self.choose(most);
+            }
+        }
+        self.flush(Order::flush);
+        let has_end = self.options.until.is_some();
+        let is_reached = self.decoder.ending().is_some();
+        let Some(mut side) = self.side else {
+            return Err(match self.options.session {
+                Some(_) if !self.met.is_empty() => {
+                    NoSide::NotThere(self.met.into_iter().collect(), self.met_more)
+                }
+                _ => NoSide::Empty,
+            });
+        };
+        if self.options.view != View::Peers && !self.is_of_run {
+            return Err(NoSide::OneLeg);
+        }
+        side.player = self.decoder.player(side.session).or(side.player);
+        side.reached = has_end.then_some(is_reached);
+        Ok(side)
+    }
+
+    /// Takes an event of the chosen session.
+    fn take(&mut self, event: Event) {
+        if self.is_done {
+            return;
+        }
+        match &event.what {
+            What::Session(change) => {
+                if let Some(side) = &mut self.side {
+                    side.client = Some(change.client);
+                    let player = self.decoder.player(side.session);
+                    side.player = player.or(side.player.take());
+                }
+                let _nothing_to_read = self.decoder.decode(event);
+            }
+            What::Datagram(datagram) => {
+                for shown in self.options.view.shown(datagram) {
+                    let event = Event {
+                        at: event.at,
+                        session: event.session,
+                        what: What::Datagram(shown),
+                    };
+                    self.datagram(event);
+                }
+            }
+            _ => drop(self.decoder.decode(event)),
+        }
+    }
+
+    fn datagram(&mut self, event: Event) {
+        if self.is_done {
+            return;
+        }
+        let began = *self.began.get_or_insert(event.at);
+        let at = Time(event.at.0.saturating_sub(began.0));
+        let decoded = self.decoder.decode(event);
+        let (What::Datagram(datagram), Some(reading)) = (&decoded.event.what, decoded.reading) else {
+            return;
+        };
+        let end = self.decoder.ending().and_then(|ending| ending.message.clone());
+        let is_end = self.decoder.ending().is_some();
+        if let Some(side) = &mut self.side {
+            side.proto = Some(datagram.proto);
+            side.lasted = side.lasted.max(at);
+        }
+        for message in reading
+            .messages
+            .iter()
+            .filter(|message| message.origin == Origin::Peer)
+        {
+            self.message(at, datagram, &reading, message);
+            let is_last =
+                |(dir, label): &(Dir, String)| *dir == datagram.dir && *label == reading.label(message);
+            if is_end && end.as_ref().is_some_and(is_last) {
+                break;
+            }
+        }
+        self.is_done |= is_end;
+        self.decoder.recycle(reading);
+    }
+
+    fn message(&mut self, at: Time, datagram: &Datagram, reading: &Reading, message: &Message) {
+        let dir = datagram.dir;
+        match message.name.filter(|_| message.layer == Layer::Control) {
+            // Numbers begin again.
+            Some("connect") if dir == Dir::C2s => self.flush(Order::restart),
+            // What waits is not sent again.
+            Some("close") => self.flush(Order::flush),
+            _ => {}
+        }
+        let entry = self.entry(at, datagram, reading, message);
+        if message.layer == Layer::Control {
+            if message.name != Some(TOKEN) {
+                self.control(dir, entry);
+            }
+            return;
+        }
+        let kept = entry.map_or(Vital::Counted, Vital::Message);
+        let mut out = Vec::new();
+        match message.seq {
+            Some(seq) => self.order(dir).take(seq, kept, &mut out),
+            None => out.push(kept),
+        }
+        self.keep(dir, out);
+    }
+
+    /// Takes the vital messages that wait for one before them.
+    fn flush(&mut self, flush: fn(&mut Order<Vital>, &mut Vec<Vital>)) {
+        for dir in [Dir::C2s, Dir::S2c] {
+            let mut out = Vec::new();
+            flush(self.order(dir), &mut out);
+            self.keep(dir, out);
+        }
+    }
+
+    /// Keeps a control message, unless it is the last one once more.
+    fn control(&mut self, dir: Dir, entry: Option<Entry>) {
+        let Some(entry) = entry else { return };
+        let [c2s, s2c] = &mut self.last_control;
+        let last = if dir == Dir::C2s { c2s } else { s2c };
+        let is_again = last
+            .as_ref()
+            .is_some_and(|last| last.name == entry.name && last.fields == entry.fields);
+        *last = Some(entry.clone());
+        if !is_again {
+            self.keep(dir, vec![Vital::Message(entry)]);
+        }
+    }
+
+    /// Returns what is kept of a message; `None` if it is only counted, or not compared.
+    fn entry(
+        &mut self,
+        at: Time,
+        datagram: &Datagram,
+        reading: &Reading,
+        message: &Message,
+    ) -> Option<Entry> {
+        let name = reading.label(message);
+        let is_snapshot = SNAPSHOT_FORMS.contains(&&*name);
+        let counted = if is_snapshot { SNAPSHOTS } else { &*name };
+        let ignore = &self.options.ignore;
+        if !message.shown || ignore.message(&name) || ignore.message(counted) {
+            return None;
+        }
+        let (dir, frame) = (datagram.dir, datagram.ends.frame);
+        let side = self.side.as_mut()?;
+        if is_snapshot || NOISE.contains(&&*name) {
+            side.count(dir, counted, message.vital, (at, frame));
+            if let Some(snapshot) = message
+                .snapshot
+                .as_deref()
+                .filter(|shot| shot.fate() == Fate::Kept)
+            {
+                let snapshot = snapshot.clone();
+                side.push_snapshot(Shot { at, frame, snapshot });
+            }
+            if let Some(tick) = reading.int(message, "intended_tick").filter(|_| name == "input") {
+                let fields = fields(reading, message, ignore, self.options.secrets);
+                side.push_input(Input {
+                    tick,
+                    at,
+                    frame,
+                    fields,
+                });
+            }
+            return None;
+        }
+        Some(Entry {
+            at,
+            frame,
+            layer: message.layer,
+            vital: message.vital,
+            fields: fields(reading, message, ignore, self.options.secrets),
+            name: name.into(),
+        })
+    }
+
+    const fn order(&mut self, dir: Dir) -> &mut Order<Vital> {
+        let [c2s, s2c] = &mut self.orders;
+        match dir {
+            Dir::C2s => c2s,
+            Dir::S2c => s2c,
+        }
+    }
+
+    fn keep(&mut self, dir: Dir, messages: Vec<Vital>) {
+        let Some(side) = &mut self.side else { return };
+        for message in messages {
+            if let Vital::Message(entry) = message {
+                side.push(dir, entry);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Collector")
+            .field("side", &self.side)
+            .finish_non_exhaustive()
+    }
+}

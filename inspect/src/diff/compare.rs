@@ -1,0 +1,364 @@
+//! The comparison of two sides.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    hash::Hash,
+};
+
+use teetap_proxy::session::Time;
+use teetap_wire::{Dir, def::Secrets};
+
+use super::{
+    align::{Key, Step, align},
+    entry::{Entry, Field},
+    ignore::Ignore,
+    side::{Noise, Side},
+    ticks,
+};
+use crate::Layer;
+
+/// Differences that are kept one by one; more are counted.
+const DIFFERENCES: usize = 100_000;
+
+/// The result of a comparison.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// The messages of both directions, in the order of the first side.
+    pub messages: Vec<Found>,
+    /// Messages that come all the time, in their directions.
+    pub noise: Vec<Found>,
+    /// Inputs and snapshots by their ticks.
+    pub ticks: Vec<Found>,
+    /// True if both sides saw the same game, so that ticks are compared; `None` without snapshots and inputs.
+    pub same_game: Option<bool>,
+    /// The numbers.
+    pub totals: Totals,
+}
+
+/// A part of a comparison.
+#[derive(Clone, Debug)]
+pub enum Found {
+    /// Messages that are alike.
+    Alike(Run),
+    /// A difference.
+    Different(Difference),
+}
+
+/// Messages in a row that are alike.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The direction.
+    pub dir: Dir,
+    /// The names, each as often as it comes.
+    pub names: Vec<Box<str>>,
+}
+
+/// The kind of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum How {
+    /// Both sides have it, with different fields.
+    Changed,
+    /// Only the first side has it.
+    OnlyA,
+    /// Only the second side has it.
+    OnlyB,
+    /// Both sides have it, in another order.
+    Moved,
+}
+
+/// A difference.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// The kind.
+    pub how: How,
+    /// The direction.
+    pub dir: Dir,
+    /// The layer; `None` for objects in snapshots.
+    pub layer: Option<Layer>,
+    /// The name of the message or object.
+    pub name: Box<str>,
+    /// The time on each side, since the start of its session.
+    pub at: [Option<Time>; 2],
+    /// The number of the datagram in each recording.
+    pub frame: [Option<u64>; 2],
+    /// The tick of the first input or snapshot.
+    pub tick: Option<i64>,
+    /// The id of the first object.
+    pub id: Option<u16>,
+    /// The number of messages, inputs, or objects in snapshots.
+    pub count: u64,
+    /// The fields that differ. Of a message that only one side has, all.
+    pub fields: Vec<FieldDifference>,
+}
+
+/// A field that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldDifference {
+    /// The path: `clients[2].name`.
+    pub path: Box<str>,
+    /// The value on each side; `None` where it is missing.
+    pub values: [Option<Box<str>>; 2],
+}
+
+/// The numbers of a comparison.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Messages that are alike.
+    pub alike: u64,
+    /// Inputs and snapshots that are alike.
+    pub ticks_alike: u64,
+    /// Differences in fields.
+    pub changed: u64,
+    /// Things that only the first side has.
+    pub only_a: u64,
+    /// Things that only the second side has.
+    pub only_b: u64,
+    /// Messages in another order.
+    pub moved: u64,
+    /// Differences that are only counted.
+    pub unlisted: u64,
+}
+
+impl Totals {
+    /// Returns the number of differences.
+    #[must_use]
+    pub const fn differences(&self) -> u64 {
+        self.changed + self.only_a + self.only_b + self.moved
+    }
+}
+
+impl Comparison {
+    /// Returns true if there is no difference.
+    #[must_use]
+    pub const fn is_same(&self) -> bool {
+        self.totals.differences() == 0
+    }
+
+    /// Returns all differences in their order.
+    pub fn differences(&self) -> impl Iterator<Item = &Difference> {
+        let all = self.messages.iter().chain(&self.noise).chain(&self.ticks);
+        all.filter_map(|found| match found {
+            Found::Different(difference) => Some(difference),
+            Found::Alike(_) => None,
+        })
+    }
+
+    /// Adds a difference to a list.
+    fn count(&mut self, difference: &Difference) -> bool {
+        let totals = &mut self.totals;
+        let listed = totals.differences() - totals.unlisted;
+        let number = match difference.how {
+            How::Changed => &mut totals.changed,
+            How::OnlyA => &mut totals.only_a,
+            How::OnlyB => &mut totals.only_b,
+            How::Moved => &mut totals.moved,
+        };
+        *number += 1;
+        let has_room = usize::try_from(listed).is_ok_and(|listed| listed < DIFFERENCES);
+        totals.unlisted += u64::from(!has_room);
+        has_room
+    }
+
+    fn push(&mut self, list: fn(&mut Self) -> &mut Vec<Found>, difference: Difference) {
+        if self.count(&difference) {
+            list(self).push(Found::Different(difference));
+        }
+    }
+}
+
+/// The manner of a comparison.
+#[derive(Clone, Debug, Default)]
+pub struct Manner {
+    /// Messages, objects and fields that are not compared.
+    pub ignore: Ignore,
+    /// Secrets are shown or hidden.
+    pub secrets: Secrets,
+    /// Differences of inputs and snapshots stand one by one, not joined by message or type of object.
+    pub each: bool,
+}
+
+/// Compares two sides.
+#[must_use]
+pub fn compare(a: &Side, b: &Side, manner: &Manner) -> Comparison {
+    let mut result = Comparison::default();
+    for dir in [Dir::C2s, Dir::S2c] {
+        messages(&mut result, dir, [&a.way(dir).messages, &b.way(dir).messages]);
+        noise(&mut result, dir, [a, b]);
+    }
+    let found = ticks::compare(a, b, manner);
+    result.same_game = found.same_game;
+    result.totals.ticks_alike = found.alike;
+    for difference in found.differences {
+        result.push(|result| &mut result.ticks, difference);
+    }
+    result
+}
+
+/// Compares the messages of a direction.
+fn messages(result: &mut Comparison, dir: Dir, [a, b]: [&[Entry]; 2]) {
+    let (mut names, mut wholes) = (Numbers::default(), Numbers::default());
+    let mut keys = |side| keys(side, &mut names, &mut wholes);
+    let steps = align(&keys(a), &keys(b));
+    let mut alike: Vec<Box<str>> = Vec::new();
+    for step in steps {
+        let difference = match step {
+            Step::Alike(at, _) => {
+                alike.extend(a.get(at).map(|entry| entry.name.clone()));
+                continue;
+            }
+            Step::Changed(at, other) => difference(dir, How::Changed, a.get(at), b.get(other)),
+            Step::Moved(at, other, _) => difference(dir, How::Moved, a.get(at), b.get(other)),
+            Step::OnlyA(at) => difference(dir, How::OnlyA, a.get(at), None),
+            Step::OnlyB(at) => difference(dir, How::OnlyB, None, b.get(at)),
+        };
+        end_run(result, dir, &mut alike);
+        if let Some(difference) = difference {
+            result.push(|result| &mut result.messages, difference);
+        }
+    }
+    end_run(result, dir, &mut alike);
+}
+
+fn end_run(result: &mut Comparison, dir: Dir, names: &mut Vec<Box<str>>) {
+    if !names.is_empty() {
+        result.totals.alike += names.len() as u64;
+        let names = std::mem::take(names);
+        result.messages.push(Found::Alike(Run { dir, names }));
+    }
+}
+
+/// Numbers for values: the same one for equal values.
+struct Numbers<T>(HashMap<T, u32>);
+
+impl<T> Default for Numbers<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T: Eq + Hash> Numbers<T> {
+    fn of(&mut self, value: T) -> u32 {
+        // A side has not that many messages.
+        let next = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+        *self.0.entry(value).or_insert(next)
+    }
+}
+
+type Name<'e> = (&'static str, &'e str);
+type Whole<'e> = (Name<'e>, bool, &'e [Field]);
+
+fn keys<'e>(side: &'e [Entry], names: &mut Numbers<Name<'e>>, wholes: &mut Numbers<Whole<'e>>) -> Vec<Key> {
+    let keys = side.iter().map(|entry| {
+        let name = (layer_name(entry.layer), &*entry.name);
+        Key {
+            name: names.of(name),
+            whole: wholes.of((name, entry.vital, &*entry.fields)),
+        }
+    });
+    keys.collect()
+}
+
+/// Returns the name of a layer.
+pub(super) const fn layer_name(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Control => "control",
+        Layer::System => "system",
+        Layer::Game => "game",
+        Layer::Connless => "connless",
+        Layer::Unreadable => "unreadable",
+    }
+}
+
+fn difference(dir: Dir, how: How, a: Option<&Entry>, b: Option<&Entry>) -> Option<Difference> {
+    let entry = a.or(b)?;
+    let mut fields = differing(
+        a.map_or(&[][..], |entry| &*entry.fields),
+        b.map_or(&[][..], |entry| &*entry.fields),
+    );
+    if let (Some(a), Some(b)) = (a, b)
+        && a.vital != b.vital
+    {
+        fields.push(vitality(a.vital, b.vital));
+    }
+    Some(Difference {
+        how,
+        dir,
+        layer: Some(entry.layer),
+        name: entry.name.clone(),
+        at: [a, b].map(|entry| Some(entry?.at)),
+        frame: [a, b].map(|entry| entry?.frame),
+        tick: None,
+        id: None,
+        count: 1,
+        fields,
+    })
+}
+
+fn vitality(a: bool, b: bool) -> FieldDifference {
+    let word = |vital| Some(if vital { "yes" } else { "no" }.into());
+    FieldDifference {
+        path: "(vital)".into(),
+        values: [word(a), word(b)],
+    }
+}
+
+/// Returns the fields that differ, in the order of the first side, then those that only the second has.
+pub(super) fn differing(a: &[Field], b: &[Field]) -> Vec<FieldDifference> {
+    let of_b: HashMap<&str, &Field> = b.iter().map(|field| (&*field.path, field)).collect();
+    let of_a: BTreeSet<&str> = a.iter().map(|field| &*field.path).collect();
+    let mut found = Vec::new();
+    for field in a {
+        let other = of_b.get(&*field.path).copied();
+        if other.is_none_or(|other| other.exact != field.exact) {
+            found.push(FieldDifference {
+                path: field.path.clone(),
+                values: [Some(field.text.clone()), other.map(|other| other.text.clone())],
+            });
+        }
+    }
+    for field in b.iter().filter(|field| !of_a.contains(&*field.path)) {
+        found.push(FieldDifference {
+            path: field.path.clone(),
+            values: [None, Some(field.text.clone())],
+        });
+    }
+    found
+}
+
+/// Compares messages that come all the time: those that only one side has, and those that are vital on one side.
+fn noise(result: &mut Comparison, dir: Dir, [a, b]: [&Side; 2]) {
+    let (of_a, of_b) = (&a.way(dir).noise, &b.way(dir).noise);
+    let names: BTreeSet<&str> = of_a.keys().chain(of_b.keys()).map(|name| &**name).collect();
+    for name in names {
+        let found = [of_a.get(name).copied(), of_b.get(name).copied()];
+        let how = match found {
+            [Some(a), Some(b)] if a.vital != b.vital => How::Changed,
+            // They say that nothing else was sent for a second.
+            _ if name == "keepalive" => continue,
+            [Some(_), None] => How::OnlyA,
+            [None, Some(_)] => How::OnlyB,
+            _ => continue,
+        };
+        let difference = of_noise(how, dir, name, found);
+        result.push(|result| &mut result.noise, difference);
+    }
+}
+
+fn of_noise(how: How, dir: Dir, name: &str, found: [Option<Noise>; 2]) -> Difference {
+    let fields = match found {
+        [Some(a), Some(b)] => vec![vitality(a.vital, b.vital)],
+        _ => Vec::new(),
+    };
+    Difference {
+        how,
+        dir,
+        layer: Some(Layer::System),
+        name: name.into(),
+        at: found.map(|noise| Some(noise?.first)),
+        frame: found.map(|noise| noise?.frame),
+        tick: None,
+        id: None,
+        count: found.iter().flatten().map(|noise| noise.count).max().unwrap_or(0),
+        fields,
+    }
+}

@@ -1,0 +1,187 @@
+//! A message that is kept for the comparison.
+//!
+//! Law: without what differs between any two runs: ticks, times and tokens. Values are compared as they were on the wire,
+//! whatever of them is shown.
+
+use std::hash::{Hash, Hasher};
+
+use teetap_proxy::session::Time;
+use teetap_wire::{
+    def::{Def, Records, Secrets, Source, Type, Value},
+    identify,
+};
+
+use super::ignore::Ignore;
+use crate::{Layer, Message, Reading, row::hex};
+
+/// Fields that differ between any two runs, besides ticks.
+const FLEETING: &[&str] = &[
+    "token",
+    "response_token",
+    "connection_id",
+    "ack_snapshot",
+    "delta_tick",
+    "input_pred_tick",
+    "time_left",
+    "ping_correction",
+];
+
+/// The name of bytes after the last known field.
+const REST: &str = "(more)";
+
+/// The bytes of one field that are shown where they have no type.
+const SHOWN: usize = 32;
+
+/// A message.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// Time since the start of the session.
+    pub(super) at: Time,
+    /// The number of its datagram in the recording.
+    pub(super) frame: Option<u64>,
+    pub(super) layer: Layer,
+    pub(super) name: Box<str>,
+    pub(super) vital: bool,
+    pub(super) fields: Box<[Field]>,
+}
+
+/// A field with its value.
+#[derive(Clone, Debug)]
+pub(super) struct Field {
+    /// The names from the outermost group on, with the places in lists: `clients[2].name`.
+    pub(super) path: Box<str>,
+    /// As on the wire.
+    pub(super) exact: Exact,
+    /// As shown.
+    pub(super) text: Box<str>,
+}
+
+/// A value as it was on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Exact {
+    Int(i64),
+    Bytes(Box<[u8]>),
+    Count(u32),
+}
+
+impl PartialEq for Field {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path && self.exact == other.exact
+    }
+}
+
+impl Eq for Field {}
+
+impl Hash for Field {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.path.hash(state);
+        self.exact.hash(state);
+    }
+}
+
+impl Entry {
+    /// Returns the number of bytes of memory that it holds.
+    pub(super) fn held(&self) -> usize {
+        let fields = self.fields.iter().map(|field| {
+            let exact = match &field.exact {
+                Exact::Bytes(bytes) => bytes.len(),
+                Exact::Int(_) | Exact::Count(_) => 0,
+            };
+            size_of::<Field>() + field.path.len() + field.text.len() + exact
+        });
+        size_of::<Self>() + self.name.len() + fields.sum::<usize>()
+    }
+}
+
+/// Returns the fields of a message that are compared.
+pub(super) fn fields(
+    reading: &Reading,
+    message: &Message,
+    ignore: &Ignore,
+    secrets: Secrets,
+) -> Box<[Field]> {
+    let data = reading.data(message);
+    let body = match message.layer {
+        Layer::Control => 1.min(data.len()),
+        Layer::Connless => 8.min(data.len()),
+        Layer::System | Layer::Game => identify(data).map_or(0, |(_, len)| len),
+        Layer::Unreadable => 0,
+    };
+    let name = reading.label(message);
+    let records = reading.records(message);
+    let mut fields = match message.def {
+        Some(def) => decoded(def, records, Source::Bytes(data), secrets),
+        None => Vec::new(),
+    };
+    let ends = records
+        .all()
+        .iter()
+        .map(|record| record.at as usize + record.len as usize);
+    let known = ends.max().unwrap_or(body).max(body);
+    if let Some(rest) = data.get(known..).filter(|rest| !rest.is_empty()) {
+        fields.push(Field {
+            path: REST.into(),
+            exact: Exact::Bytes(rest.into()),
+            text: shortened(rest).into(),
+        });
+    }
+    fields.retain(|field| !ignore.field(&name, &field.path));
+    fields.into()
+}
+
+/// Returns decoded fields without those that differ between any two runs.
+fn decoded(def: &Def, records: Records<'_>, source: Source<'_>, secrets: Secrets) -> Vec<Field> {
+    let mut all = values(def, records, source, secrets);
+    all.retain(|(_, is_fleeting)| !is_fleeting);
+    all.into_iter().map(|(field, _)| field).collect()
+}
+
+/// Returns all fields of an object.
+pub(super) fn object(def: &Def, records: Records<'_>, ints: &[i32], secrets: Secrets) -> Vec<Field> {
+    let all = values(def, records, Source::Ints(ints), secrets);
+    all.into_iter().map(|(field, _)| field).collect()
+}
+
+/// Returns all values; true for those that differ between any two runs.
+fn values(def: &Def, records: Records<'_>, source: Source<'_>, secrets: Secrets) -> Vec<(Field, bool)> {
+    let mut found = Vec::new();
+    // The names of the groups and lists around the next record.
+    let mut around: Vec<String> = Vec::new();
+    for record in records.all() {
+        let Some(field) = def.field(record.field) else {
+            continue;
+        };
+        around.truncate(usize::from(record.depth));
+        let own = match (record.index, around.last()) {
+            // An element stands in its list, which has the name.
+            (Some(index), Some(list)) => format!("{list}[{index}]"),
+            (_, Some(group)) => format!("{group}.{}", field.name),
+            (_, None) => field.name.to_string(),
+        };
+        let exact = match record.value {
+            Value::Int(int) => Some(Exact::Int(int)),
+            Value::Text(_) | Value::Bytes => Some(Exact::Bytes(def.bytes(record, source).into())),
+            Value::List(count) => Some(Exact::Count(count)),
+            Value::Group => None,
+        };
+        if let Some(exact) = exact {
+            let is_fleeting = field.ty == Type::Tick || FLEETING.contains(&&*field.name);
+            let field = Field {
+                path: own.as_str().into(),
+                exact,
+                text: records.value_text(def, record, source, secrets).into(),
+            };
+            found.push((field, is_fleeting));
+        }
+        around.push(own);
+    }
+    found
+}
+
+/// Returns bytes in hex, shortened if they are many.
+fn shortened(bytes: &[u8]) -> String {
+    match bytes.get(..SHOWN) {
+        Some(start) if bytes.len() > SHOWN => format!("{}... ({} bytes)", hex(start), bytes.len()),
+        _ => hex(bytes),
+    }
+}

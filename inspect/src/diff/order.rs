@@ -1,0 +1,140 @@
+//! Vital messages in the order of their numbers, each once.
+//!
+//! Law: the same messages come out whatever is lost and sent again on the way, and in whatever order. A message that never came
+//! holds up a bounded number of later ones.
+
+use std::collections::VecDeque;
+
+use teetap_wire::Seq;
+
+/// Messages that wait for one before them.
+const WAITING: usize = 64;
+
+/// A direction whose first message has at most this number begins with number 1.
+const EARLY: u16 = 8;
+
+/// The vital messages of a direction.
+#[derive(Debug)]
+pub(super) struct Order<T> {
+    /// The last number that came out; `None` before the first one.
+    last: Option<Seq>,
+    /// Later ones, in the order of their numbers.
+    waiting: VecDeque<(Seq, T)>,
+}
+
+impl<T> Default for Order<T> {
+    fn default() -> Self {
+        Self {
+            last: None,
+            waiting: VecDeque::new(),
+        }
+    }
+}
+
+impl<T> Order<T> {
+    /// Takes a message; `out` gets those whose turn it is.
+    pub(super) fn take(&mut self, seq: Seq, message: T, out: &mut Vec<T>) {
+        let last = *self.last.get_or_insert_with(|| match seq.get() {
+            // Those before it are lost, and come again.
+            1..=EARLY => Seq::ZERO,
+            _ => seq.prev(),
+        });
+        if seq.is_behind(last) {
+            return;
+        }
+        let place = self.waiting.iter().position(|(other, _)| seq.is_behind(*other));
+        match place {
+            Some(place) if self.waiting.get(place).is_some_and(|(other, _)| *other == seq) => return,
+            Some(place) => self.waiting.insert(place, (seq, message)),
+            None => self.waiting.push_back((seq, message)),
+        }
+        if self.waiting.len() > WAITING {
+            self.jump();
+        }
+        self.release(out);
+    }
+
+    /// Takes it that what is missing never comes.
+    pub(super) fn flush(&mut self, out: &mut Vec<T>) {
+        while !self.waiting.is_empty() {
+            self.jump();
+            self.release(out);
+        }
+    }
+
+    /// Begins again: a new connection. What waits comes out.
+    pub(super) fn restart(&mut self, out: &mut Vec<T>) {
+        self.flush(out);
+        self.last = None;
+    }
+
+    /// Continues with the first one that waits.
+    fn jump(&mut self) {
+        if let Some((seq, _)) = self.waiting.front() {
+            self.last = Some(seq.prev());
+        }
+    }
+
+    fn release(&mut self, out: &mut Vec<T>) {
+        while let Some((seq, _)) = self.waiting.front() {
+            if self.last.is_none_or(|last| last.next() != *seq) {
+                break;
+            }
+            self.last = Some(*seq);
+            out.extend(self.waiting.pop_front().map(|(_, message)| message));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ordered(numbers: &[u16]) -> Vec<u16> {
+        let mut order = Order::default();
+        let mut out = Vec::new();
+        for number in numbers {
+            order.take(Seq::new(*number), *number, &mut out);
+        }
+        order.flush(&mut out);
+        out
+    }
+
+    #[test]
+    fn what_is_sent_again_comes_once_and_in_its_place() {
+        assert_eq!(ordered(&[1, 2, 4, 5, 3, 4, 5, 6]), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(ordered(&[2, 1, 2, 3]), [1, 2, 3]);
+        // A recording that begins later, and numbers that wrap.
+        assert_eq!(ordered(&[700, 701, 701]), [700, 701]);
+        assert_eq!(ordered(&[1022, 0, 1023, 0, 1]), [1022, 1023, 0, 1]);
+    }
+
+    #[test]
+    fn what_never_came_holds_up_nothing_for_long() {
+        assert_eq!(ordered(&[1, 3, 4]), [1, 3, 4]);
+        let mut order = Order::default();
+        let mut out = Vec::new();
+        for number in (1..200).filter(|number| *number != 50) {
+            order.take(Seq::new(number), number, &mut out);
+        }
+        assert_eq!(out.len(), 198, "{out:?}");
+        assert!(order.waiting.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn any_repeats_leave_every_message_once_in_order(
+            repeats in prop::collection::vec((1u16..40, 0usize..200), 0..60),
+        ) {
+            let mut sent: Vec<u16> = (1..40).collect();
+            for (number, later) in repeats {
+                let from = sent.iter().position(|sent| *sent == number).unwrap();
+                let place = (from + later).min(sent.len());
+                sent.insert(place, number);
+            }
+            prop_assert_eq!(ordered(&sent), (1..40).collect::<Vec<u16>>());
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! One of the two sides of a comparison.
+
+use std::{collections::BTreeMap, net::SocketAddr};
+
+use teetap_proxy::session::{SessionId, Time};
+use teetap_wire::{Dir, Proto, snap::Retained};
+
+use super::entry::{Entry, Field};
+
+/// Messages of a direction that are kept.
+const MESSAGES: usize = 20_000;
+
+/// Inputs that are kept.
+const INPUTS: usize = 50_000;
+
+/// Snapshots that are kept.
+const SNAPSHOTS: usize = 50_000;
+
+/// Bytes that each of the three may hold.
+const BYTES: usize = 64 << 20;
+
+/// A session as it is compared.
+#[derive(Debug)]
+pub struct Side {
+    /// The session.
+    pub session: SessionId,
+    /// The protocol; `None` before the first datagram.
+    pub proto: Option<Proto>,
+    /// The client.
+    pub client: Option<SocketAddr>,
+    /// The name of the player, if it is known.
+    pub player: Option<String>,
+    /// The time of its last datagram, since its first one.
+    pub lasted: Time,
+    /// Events that the recording lacks.
+    pub lost: u64,
+    /// A message matched the expression that ends the comparison; `None` if there is no such expression.
+    pub reached: Option<bool>,
+    /// The numbers of what is not compared because there is too much.
+    pub left: Left,
+    pub(super) ways: [Way; 2],
+    pub(super) inputs: Kept<Input>,
+    pub(super) snapshots: Kept<Shot>,
+}
+
+/// Numbers of what is not compared because a side has too much.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Messages, of both directions.
+    pub messages: u64,
+    /// Inputs.
+    pub inputs: u64,
+    /// Snapshots.
+    pub snapshots: u64,
+}
+
+/// A direction.
+#[derive(Debug, Default)]
+pub(super) struct Way {
+    pub(super) messages: Vec<Entry>,
+    /// Messages that come all the time, by their names.
+    pub(super) noise: BTreeMap<Box<str>, Noise>,
+    bytes: usize,
+}
+
+/// Messages that come all the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Noise {
+    pub(super) count: u64,
+    pub(super) vital: bool,
+    pub(super) first: Time,
+    pub(super) frame: Option<u64>,
+}
+
+/// Things of ticks, in the order of their ticks, as many as are kept.
+#[derive(Debug)]
+pub(super) struct Kept<T> {
+    pub(super) list: Vec<T>,
+    bytes: usize,
+}
+
+/// An input.
+#[derive(Debug)]
+pub(super) struct Input {
+    /// The tick that it is for.
+    pub(super) tick: i64,
+    pub(super) at: Time,
+    pub(super) frame: Option<u64>,
+    pub(super) fields: Box<[Field]>,
+}
+
+/// A snapshot.
+#[derive(Debug)]
+pub(super) struct Shot {
+    pub(super) at: Time,
+    pub(super) frame: Option<u64>,
+    pub(super) snapshot: Retained<'static>,
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self {
+            list: Vec::new(),
+            bytes: 0,
+        }
+    }
+}
+
+impl<T> Kept<T> {
+    /// Adds one that holds so many bytes; false when there is no room for it.
+    fn push(&mut self, one: T, bytes: usize, most: usize) -> bool {
+        let has_room = self.list.len() < most && self.bytes + bytes <= BYTES;
+        if has_room {
+            self.bytes += bytes;
+            self.list.push(one);
+        }
+        has_room
+    }
+}
+
+impl Side {
+    pub(super) fn new(session: SessionId) -> Self {
+        Self {
+            session,
+            proto: None,
+            client: None,
+            player: None,
+            lasted: Time::ZERO,
+            lost: 0,
+            reached: None,
+            left: Left::default(),
+            ways: Default::default(),
+            inputs: Kept::default(),
+            snapshots: Kept::default(),
+        }
+    }
+
+    pub(super) const fn way(&self, dir: Dir) -> &Way {
+        let [c2s, s2c] = &self.ways;
+        match dir {
+            Dir::C2s => c2s,
+            Dir::S2c => s2c,
+        }
+    }
+
+    pub(super) const fn way_mut(&mut self, dir: Dir) -> &mut Way {
+        let [c2s, s2c] = &mut self.ways;
+        match dir {
+            Dir::C2s => c2s,
+            Dir::S2c => s2c,
+        }
+    }
+
+    /// Adds a message.
+    pub(super) fn push(&mut self, dir: Dir, entry: Entry) {
+        let held = entry.held();
+        let way = self.way_mut(dir);
+        if way.messages.len() < MESSAGES && way.bytes + held <= BYTES {
+            way.bytes += held;
+            way.messages.push(entry);
+        } else {
+            self.left.messages += 1;
+        }
+    }
+
+    /// Counts a message that comes all the time.
+    pub(super) fn count(&mut self, dir: Dir, name: &str, vital: bool, (at, frame): (Time, Option<u64>)) {
+        let noise = &mut self.way_mut(dir).noise;
+        if let Some(known) = noise.get_mut(name) {
+            known.count += 1;
+            known.vital |= vital;
+            return;
+        }
+        let first = Noise {
+            count: 1,
+            vital,
+            first: at,
+            frame,
+        };
+        noise.insert(name.into(), first);
+    }
+
+    /// Adds an input.
+    pub(super) fn push_input(&mut self, input: Input) {
+        let fields = input
+            .fields
+            .iter()
+            .map(|field| field.path.len() + field.text.len());
+        let held = size_of::<Input>() + size_of_val(&*input.fields) + fields.sum::<usize>();
+        self.left.inputs += u64::from(!self.inputs.push(input, held, INPUTS));
+    }
+
+    /// Adds a snapshot.
+    pub(super) fn push_snapshot(&mut self, shot: Shot) {
+        let held = size_of::<Shot>() + shot.snapshot.held();
+        self.left.snapshots += u64::from(!self.snapshots.push(shot, held, SNAPSHOTS));
+    }
+}

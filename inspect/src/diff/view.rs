@@ -1,0 +1,66 @@
+//! The leg on which a session is looked at.
+
+use teetap_proxy::session::{Datagram, Ends, Origin};
+use teetap_wire::{Severity, Side};
+
+/// The datagrams of a recording that count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// The datagrams that the peers sent, as they sent them.
+    #[default]
+    Peers,
+    /// The datagrams on the leg of a side: from it as it sent them, to it as the proxy sent them.
+    Leg(Side),
+}
+
+impl View {
+    /// Returns the datagrams of an event that this view shows, in their order.
+    pub(super) fn shown(self, datagram: &Datagram) -> Vec<Datagram> {
+        let side = match self {
+            Self::Peers if is_of_peer(datagram) => return vec![datagram.clone()],
+            Self::Peers => return Vec::new(),
+            Self::Leg(side) => side,
+        };
+        if datagram.leg.is_some_and(|leg| leg != side) {
+            return Vec::new();
+        }
+        if datagram.dir.sender() == side {
+            let received = datagram.received().filter(|_| is_of_peer(datagram));
+            return received.map(|bytes| alone(datagram, bytes)).into_iter().collect();
+        }
+        let is_lost = |index: usize| {
+            let of_it = |transit: &&teetap_proxy::session::Transit| {
+                usize::from(transit.datagram) == index && !transit.duplicate
+            };
+            let mut effects = datagram.link.iter().filter(of_it);
+            effects.any(|transit| transit.lost.is_some())
+        };
+        let sent = datagram.sent().enumerate();
+        sent.filter(|(index, _)| !is_lost(*index))
+            .map(|(_, bytes)| alone(datagram, bytes))
+            .collect()
+    }
+}
+
+/// Returns true for a datagram that a peer sent and its receiver would take.
+fn is_of_peer(datagram: &Datagram) -> bool {
+    let is_refused = datagram.leg.is_some()
+        && datagram.sent().next().is_none()
+        && datagram
+            .notes
+            .iter()
+            .any(|note| note.code.severity() == Severity::Error);
+    datagram.origin == Origin::Peer && datagram.received().is_some() && !is_refused
+}
+
+/// Returns a datagram of these bytes, as if nothing were known of the other leg.
+fn alone(datagram: &Datagram, bytes: &[u8]) -> Datagram {
+    let mut alone = Datagram::passed(datagram.dir, datagram.proto, bytes, None);
+    alone.leg = datagram.leg;
+    alone.ordinal = datagram.ordinal.max(1);
+    alone.ends = Ends {
+        frame: datagram.ends.frame,
+        ..Ends::default()
+    };
+    alone
+}
