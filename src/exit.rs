@@ -13,7 +13,7 @@ use teetap_rules::End;
 pub(crate) enum Exit {
     /// Success, a closed stdout included.
     Ok,
-    /// The command of `run`, or the demo, failed; a message matched --fail-on; a rule failed; a replay differs.
+    /// The command of `run`, or the demo, failed; a message matched --fail-on; a rule failed; a replay or two sessions differ.
     Failed,
     /// The command line.
     Usage,
@@ -36,7 +36,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("0", "success"),
     (
         "1",
-        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, a rule failed the run (`fail`, `expect`), the demo failed, a replay differs, grep found nothing, fmt --check a file in another form, a cell of torture failed that peers survive, a run refused a command of ctl, or shrink found nothing to look for",
+        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, a rule failed the run (`fail`, `expect`), the demo failed, a replay differs, two sessions of diff differ, grep found nothing, fmt --check a file in another form, a cell of torture failed that peers survive, a run refused a command of ctl, or shrink found nothing to look for",
     ),
     (
         "2",

@@ -109,6 +109,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             expr,
             file,
         } => command::grep(search, range, &show, &expr, &file),
+        Command::Diff(options) => command::diff(&options),
         Command::Scrub {
             quiet,
             definitions,

@@ -7,8 +7,8 @@ use clap_complete::Shell;
 use teetap_proxy::io::Target;
 
 use super::{
-    Ctl, Definitions, ExplainOptions, FilterOption, Json, ProxyOptions, Quiet, Range, RunOptions,
-    ScreenOptions, Search, Show, ShrinkOptions, TortureOptions,
+    Ctl, Definitions, DiffOptions, ExplainOptions, FilterOption, Json, ProxyOptions, Quiet, Range,
+    RunOptions, ScreenOptions, Search, Show, ShrinkOptions, TortureOptions,
 };
 
 /// Sub-commands.
@@ -84,6 +84,11 @@ pub(crate) enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// Compare two sessions by message and field
+    ///
+    /// Repeats count once. Numbers, acks, tokens, times and ticks do not count. Inputs and snapshots are compared by their ticks if
+    /// both sides saw the same game. The exit code is 1 if the sides differ.
+    Diff(Box<DiffOptions>),
     /// Redact secrets, texts and addresses in a recording
     ///
     /// Replaces every password, rcon command and code by as many *, and so every text that players and servers wrote: chat,
@@ -235,12 +240,13 @@ pub(crate) enum ConfigPart {
 }
 
 /// The names of all commands.
-pub(super) const COMMANDS: [&str; 16] = [
+pub(super) const COMMANDS: [&str; 17] = [
     "run",
     "demo",
     "replay",
     "open",
     "grep",
+    "diff",
     "scrub",
     "messages",
     "explain",

@@ -68,6 +68,21 @@ pub(crate) const EXAMPLES: &[(&str, &str, &str)] = &[
         "Show what is around each match",
     ),
     (
+        "diff",
+        "teetap diff mine.pcap official.pcap --until 'c2s and enter_game'",
+        "Compare the join of a client with that of the official one",
+    ),
+    (
+        "diff",
+        "teetap diff run.pcapng",
+        "Compare the two legs of a run: what rules changed",
+    ),
+    (
+        "diff",
+        "teetap diff run.pcapng#1 run.pcapng#2 --ignore cl_start_info.name",
+        "Compare two sessions of a recording",
+    ),
+    (
         "scrub",
         "teetap scrub run.pcapng -o public.pcapng",
         "Make a recording that can be published",

@@ -1,4 +1,4 @@
-//! Options of torture, shrink and explain.
+//! Options of torture, shrink, explain and diff.
 
 use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf, time::Duration};
 
@@ -7,7 +7,7 @@ use teetap_wire::Dir;
 
 use super::{
     options::Protocol,
-    show::{Definitions, Json, ShowSecrets},
+    show::{Definitions, FilterOption, Json, Quiet, ShowSecrets},
     values::{duration, seed},
 };
 
@@ -98,6 +98,53 @@ pub(crate) struct ExplainOptions {
 
     #[command(flatten)]
     pub(crate) definitions: Definitions,
+}
+
+/// Options and arguments of `teetap diff`.
+#[derive(Debug, Args)]
+pub(crate) struct DiffOptions {
+    #[command(flatten)]
+    pub(crate) filter: FilterOption,
+
+    /// End both sides when a message matches, such as 'c2s and enter_game'
+    ///
+    /// The message is compared, those after it are not.
+    #[arg(long, value_name = "EXPR", env = "TEETAP_UNTIL", hide_env_values = true)]
+    pub(crate) until: Option<String>,
+
+    /// Do not compare a message, object or field
+    ///
+    /// A message or object (sv_chat, character), a field of one (cl_start_info.name), or a field of all of them (name). May be
+    /// given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) ignore: Vec<String>,
+
+    /// List all messages, and differences of inputs and snapshots one by one
+    #[arg(short, long, env = "TEETAP_VERBOSE", action = clap::ArgAction::Count, hide_env_values = true)]
+    pub(crate) verbose: u8,
+
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
+
+    #[command(flatten)]
+    pub(crate) json: Json,
+
+    #[command(flatten)]
+    pub(crate) secrets: ShowSecrets,
+
+    #[command(flatten)]
+    pub(crate) definitions: Definitions,
+
+    /// A recording: FILE, FILE#SESSION, and @client or @server for one leg
+    ///
+    /// Whatever `open` reads; - is stdin. The session is the first one that is online if no number is given. A leg of a recording
+    /// of teetap has the messages as they were on that side of the proxy; without it they are those that the peers sent.
+    #[arg(value_name = "A")]
+    pub(crate) a: String,
+
+    /// The other one [default: the client leg of A and its server leg]
+    #[arg(value_name = "B")]
+    pub(crate) b: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

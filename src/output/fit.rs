@@ -7,13 +7,13 @@ use unicode_width::UnicodeWidthChar as _;
 use crate::look::Ink;
 
 /// A part of a line, in its colour.
-pub(super) type Part<'t> = (Ink, Cow<'t, str>);
+pub(crate) type Part<'t> = (Ink, Cow<'t, str>);
 
 /// The start of a continued line on a terminal without room for more.
 const LEAST_INDENT: usize = 2;
 
 /// Returns the columns of a text.
-pub(super) fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     columns_of(text).map(|(_, columns)| columns).sum()
 }
 
@@ -32,7 +32,7 @@ fn columns_of(text: &str) -> impl Iterator<Item = (char, usize)> + '_ {
 }
 
 /// Returns the start of a line, with an ellipsis at its end.
-pub(super) fn cut<'t>(parts: &[Part<'t>], columns: usize, ascii: bool) -> Vec<Part<'t>> {
+pub(crate) fn cut<'t>(parts: &[Part<'t>], columns: usize, ascii: bool) -> Vec<Part<'t>> {
     let ellipsis = if ascii { "..." } else { "…" };
     let mut left = columns.saturating_sub(width(ellipsis));
     let mut line: Vec<Part<'t>> = Vec::new();

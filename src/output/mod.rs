@@ -5,7 +5,7 @@
 
 mod around;
 mod effects;
-mod fit;
+pub(crate) mod fit;
 mod fold;
 mod joins;
 mod plain;

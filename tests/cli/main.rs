@@ -9,6 +9,7 @@
 mod command_line;
 mod config;
 mod dependencies;
+mod diff;
 mod docs;
 mod explain;
 mod filter;

@@ -90,6 +90,18 @@ const SHOWN: [&str; 10] = [
     "messages",
 ];
 
+/// Options of diff.
+const COMPARED: [&str; 8] = [
+    "filter",
+    "until",
+    "ignore",
+    "verbose",
+    "quiet",
+    "json",
+    "show-secrets",
+    "messages",
+];
+
 /// Options of every command.
 const LOOK: [&str; 2] = ["color", "ascii"];
 
@@ -100,7 +112,7 @@ fn each_command_takes_only_its_own_options() {
         .map(|option| option.to_lowercase().replace('_', "-"));
     // TEETAP_LOG is the filter of the log.
     let all: Vec<String> = mirrored.chain(["log".to_owned()]).collect();
-    let cases: [(&str, Vec<&str>, &[&str]); 13] = [
+    let cases: [(&str, Vec<&str>, &[&str]); 14] = [
         ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
         (
             "open",
@@ -108,6 +120,7 @@ fn each_command_takes_only_its_own_options() {
             &["FILE"],
         ),
         ("grep", [&SHOWN[..], &SEARCHED[..]].concat(), &["c2s", "FILE"]),
+        ("diff", COMPARED.to_vec(), &["A", "B"]),
         (
             "scrub",
             vec!["output", "keep-unknown", "keep-text", "quiet", "messages"],

@@ -12,9 +12,10 @@ use super::{
 use crate::teetap;
 
 /// Commands that only read what they are given.
-const READING: [&str; 7] = [
+const READING: [&str; 8] = [
     "completions",
     "config",
+    "diff",
     "explain",
     "grep",
     "man",
@@ -175,7 +176,7 @@ pub(super) fn check_command(args: &[String], root_options: &Options, names: &BTr
     match name {
         Some("grep") => assert_eq!(positions.len(), 3, "{at}: {shown}: EXPR and FILE"),
         Some("open" | "scrub" | "replay") => assert_eq!(positions.len(), 2, "{at}: {shown}: FILE"),
-        Some("explain") => assert!(positions.len() >= 2, "{at}: {shown}"),
+        Some("explain" | "diff") => assert!(positions.len() >= 2, "{at}: {shown}"),
         Some(_) => {}
         None => {
             let only_options = positions.is_empty() && args.iter().any(|arg| arg == "--help" || arg == "-V");
@@ -212,7 +213,11 @@ pub(super) fn check_output(args: &[String], command: &Command<'_>, at: &str) {
     let output = teetap().args(args).current_dir(root()).output().unwrap();
     let all = [output.stdout, output.stderr].concat();
     let all = String::from_utf8(all).unwrap();
-    let code = if command.is_refused() { 2 } else { 0 };
+    let differs = args[0] == "diff" && !all.starts_with("the same");
+    let code = match command.is_refused() {
+        true => 2,
+        false => i32::from(differs),
+    };
     assert_eq!(output.status.code(), Some(code), "{at}: {}: {all}", command.text);
     let mut lines = all.lines();
     for shown in command.output.iter().filter(|line| **line != "...") {

@@ -267,6 +267,43 @@ fn every_line_of_a_run_and_its_recordings_is_of_the_schema() {
 }
 
 #[test]
+fn every_line_of_a_comparison_is_of_the_schema() {
+    let mut checker = Checker::new();
+    let paths = captures();
+    for (a, b) in paths.iter().zip(paths.iter().skip(1)) {
+        let (a, b) = (a.to_str().unwrap(), b.to_str().unwrap());
+        // It has no session.
+        if [a, b].iter().any(|path| path.contains("info-requests")) {
+            continue;
+        }
+        checker.check(&run(&["diff", "--json", a, b], 1).0);
+        checker.check(
+            &run(
+                &[
+                    "diff",
+                    "--json",
+                    "--until",
+                    "c2s and enter_game",
+                    "--show-secrets",
+                    a,
+                    a,
+                ],
+                0,
+            )
+            .0,
+        );
+    }
+    checker.saw(&[
+        "diff",
+        "difference changed",
+        "difference only_a",
+        "difference only_b",
+    ]);
+    checker.saw(&["difference order", "diff_summary"]);
+    assert!(checker.lines > 500, "{} lines", checker.lines);
+}
+
+#[test]
 fn every_kind_of_notice_and_answer_is_of_the_schema_and_read_back() {
     let mut checker = Checker::new();
     let kinds: Vec<_> = Notice::KINDS.iter().map(|(kind, ..)| *kind).collect();

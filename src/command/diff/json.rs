@@ -1,0 +1,198 @@
+//! The result as JSON lines.
+
+use serde::Serialize;
+use teetap_inspect::{
+    Layer,
+    diff::{Comparison, Difference, How, Side},
+    jsonl::VERSION,
+};
+use teetap_proxy::session::Time;
+
+use super::{Outcome, Read};
+
+#[derive(Serialize)]
+struct Line<T> {
+    v: u8,
+    t: f64,
+    event: &'static str,
+    #[serde(flatten)]
+    body: T,
+}
+
+/// The beginning: both sides.
+#[derive(Serialize)]
+struct Sides {
+    a: SideBody,
+    b: SideBody,
+}
+
+#[derive(Serialize)]
+struct SideBody {
+    file: String,
+    session: u32,
+    leg: Option<&'static str>,
+    proto: Option<String>,
+    client: Option<String>,
+    name: Option<String>,
+    seconds: f64,
+    reached: Option<bool>,
+    lost: u64,
+    left_messages: u64,
+    left_inputs: u64,
+    left_snapshots: u64,
+}
+
+/// A difference.
+#[derive(Serialize)]
+struct DifferenceBody<'d> {
+    kind: &'static str,
+    dir: String,
+    layer: Option<&'static str>,
+    name: &'d str,
+    id: Option<u16>,
+    tick: Option<i64>,
+    count: u64,
+    t_a: Option<f64>,
+    t_b: Option<f64>,
+    frame_a: Option<u64>,
+    frame_b: Option<u64>,
+    fields: Vec<FieldBody<'d>>,
+}
+
+#[derive(Serialize)]
+struct FieldBody<'d> {
+    field: &'d str,
+    a: Option<&'d str>,
+    b: Option<&'d str>,
+}
+
+/// The end.
+#[derive(Serialize)]
+struct SummaryBody {
+    same: bool,
+    same_game: Option<bool>,
+    alike: u64,
+    ticks_alike: u64,
+    changed: u64,
+    only_a: u64,
+    only_b: u64,
+    order: u64,
+    unlisted: u64,
+    exit: u8,
+}
+
+/// Returns the result as JSON lines.
+pub(super) fn lines(result: &Outcome) -> serde_json::Result<String> {
+    let [a, b] = &result.sides;
+    let mut out = String::new();
+    let sides = Sides {
+        a: side(a),
+        b: side(b),
+    };
+    push(&mut out, 0.0, "diff", sides)?;
+    for difference in result.comparison.differences() {
+        let [at_a, at_b] = difference.at;
+        let at = at_a.or(at_b).map_or(0.0, Time::as_secs_f64);
+        push(&mut out, at, "difference", body(difference))?;
+    }
+    let Comparison {
+        totals, same_game, ..
+    } = &result.comparison;
+    let last = a.side.lasted.max(b.side.lasted).as_secs_f64();
+    let summary = SummaryBody {
+        same: result.comparison.is_same() && a.side.reached == b.side.reached,
+        same_game: *same_game,
+        alike: totals.alike,
+        ticks_alike: totals.ticks_alike,
+        changed: totals.changed,
+        only_a: totals.only_a,
+        only_b: totals.only_b,
+        order: totals.moved,
+        unlisted: totals.unlisted,
+        exit: result.exit.code(),
+    };
+    push(&mut out, last, "diff_summary", summary)?;
+    Ok(out)
+}
+
+fn push(out: &mut String, t: f64, event: &'static str, body: impl Serialize) -> serde_json::Result<()> {
+    let line = Line {
+        v: VERSION,
+        t,
+        event,
+        body,
+    };
+    out.push_str(&serde_json::to_string(&line)?);
+    out.push('\n');
+    Ok(())
+}
+
+fn side(read: &Read) -> SideBody {
+    let Side {
+        session,
+        proto,
+        client,
+        player,
+        lasted,
+        lost,
+        reached,
+        left,
+        ..
+    } = &read.side;
+    SideBody {
+        file: read.source.file(),
+        session: session.0,
+        leg: read.source.leg(),
+        proto: proto.map(|proto| proto.to_string()),
+        client: client.map(|client| client.to_string()),
+        name: player.clone(),
+        seconds: lasted.as_secs_f64(),
+        reached: *reached,
+        lost: *lost,
+        left_messages: left.messages,
+        left_inputs: left.inputs,
+        left_snapshots: left.snapshots,
+    }
+}
+
+fn body(difference: &Difference) -> DifferenceBody<'_> {
+    let [t_a, t_b] = difference.at.map(|at| at.map(Time::as_secs_f64));
+    let [frame_a, frame_b] = difference.frame;
+    let fields = difference.fields.iter().map(|field| {
+        let [a, b] = &field.values;
+        FieldBody {
+            field: &field.path,
+            a: a.as_deref(),
+            b: b.as_deref(),
+        }
+    });
+    DifferenceBody {
+        kind: match difference.how {
+            How::Changed => "changed",
+            How::OnlyA => "only_a",
+            How::OnlyB => "only_b",
+            How::Moved => "order",
+        },
+        dir: difference.dir.to_string(),
+        layer: difference.layer.and_then(layer),
+        name: &difference.name,
+        id: difference.id,
+        tick: difference.tick,
+        count: difference.count,
+        t_a,
+        t_b,
+        frame_a,
+        frame_b,
+        fields: fields.collect(),
+    }
+}
+
+const fn layer(layer: Layer) -> Option<&'static str> {
+    match layer {
+        Layer::Control => Some("control"),
+        Layer::System => Some("system"),
+        Layer::Game => Some("game"),
+        Layer::Connless => Some("connless"),
+        Layer::Unreadable => None,
+    }
+}

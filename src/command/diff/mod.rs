@@ -1,0 +1,185 @@
+//! `teetap diff A [B]`: two sessions compared by message and field.
+
+mod json;
+mod source;
+mod text;
+
+use teetap_capture::ReadError;
+use teetap_inspect::diff::{Collector, Comparison, Ignore, Manner, Options, Side, View, compare};
+use teetap_rules::Filter;
+use teetap_wire::{Side as Peer, def::Registry, printable};
+
+use super::file;
+use crate::{
+    cli::DiffOptions,
+    exit::{Exit, Failure},
+    filters, output,
+    reading::Recording,
+};
+use source::Source;
+
+/// A side with the recording that it comes from.
+struct Read {
+    source: Source,
+    side: Side,
+    /// Why the recording could not be read to its end.
+    damage: Option<ReadError>,
+}
+
+/// Both sides, and what was found.
+struct Outcome {
+    sides: [Read; 2],
+    comparison: Comparison,
+    exit: Exit,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The command line is wrong, or a file cannot be opened, is not a recording, or has no such session.
+pub(crate) fn diff(options: &DiffOptions) -> anyhow::Result<Exit> {
+    let registry = options.definitions.registry()?;
+    let mut ignore = Ignore::default();
+    for name in &options.ignore {
+        let unknown =
+            |error| Failure::usage(format!("cannot ignore '{}': {error}", printable(name.as_bytes())));
+        ignore.add(name, registry).map_err(unknown)?;
+    }
+    let filter = filters::parse("--filter", options.filter.filter.as_deref(), registry)?;
+    let until = filters::parse("--until", options.until.as_deref(), registry)?;
+    let manner = Manner {
+        ignore,
+        secrets: options.secrets.secrets(),
+        each: options.verbose > 0,
+    };
+    let read = |source| read(options, registry, source, (&filter, &until), &manner);
+    let [a, b] = sources(options)?;
+    let (a, b) = (read(a)?, read(b)?);
+    let comparison = compare(&a.side, &b.side, &manner);
+    let sides = [a, b];
+    let exit = exit(&sides, &comparison);
+    let result = Outcome {
+        sides,
+        comparison,
+        exit,
+    };
+    if options.json.json {
+        output::write_out(json::lines(&result)?.as_bytes())?;
+    } else {
+        output::write_out(text::text(&result, options.verbose > 0).as_bytes())?;
+    }
+    warn(&result, options.until.as_deref());
+    Ok(exit)
+}
+
+/// Returns the recordings of both sides.
+fn sources(options: &DiffOptions) -> Result<[Source; 2], Failure> {
+    let a = Source::new(&options.a);
+    let Some(b) = &options.b else {
+        if a.view != View::Peers {
+            return Err(Failure::usage(
+                "nothing to compare the leg with; leave out @client or @server to compare both legs",
+            ));
+        }
+        return unlike_stdin([Peer::Client, Peer::Server].map(|side| a.on(View::Leg(side))));
+    };
+    unlike_stdin([a, Source::new(b)])
+}
+
+/// Refuses to read stdin twice.
+fn unlike_stdin(sources: [Source; 2]) -> Result<[Source; 2], Failure> {
+    if sources.iter().all(Source::is_stdin) {
+        return Err(Failure::usage(
+            "cannot read both sides from stdin; write it to a file",
+        ));
+    }
+    Ok(sources)
+}
+
+/// Reads one side.
+fn read(
+    options: &DiffOptions,
+    registry: &'static Registry,
+    source: Source,
+    (filter, until): (&Option<Filter>, &Option<Filter>),
+    manner: &Manner,
+) -> anyhow::Result<Read> {
+    let input = file::open(options.quiet, &source.path)?;
+    let refused = |error: &dyn std::fmt::Display| Failure::damaged(format!("{}: {error}", source.file()));
+    let mut recording = Recording::of(input.bytes).map_err(|error| refused(&error))?;
+    let mut collector = Collector::new(
+        Options {
+            session: source.session,
+            view: source.view,
+            filter: filter.clone(),
+            until: until.clone(),
+            ignore: manner.ignore.clone(),
+            secrets: manner.secrets,
+        },
+        registry,
+    );
+    let mut items = 0;
+    let damage = loop {
+        match recording.read() {
+            Ok(Some(item)) => collector.item(item),
+            Ok(None) => break None,
+            // No part of it is a recording.
+            Err(error @ ReadError::Unknown(_)) if items <= 1 => return Err(refused(&error).into()),
+            Err(error) => break Some(error),
+        }
+        items += 1;
+        if collector.is_done() {
+            break None;
+        }
+    };
+    let side = collector.finish();
+    let side = side.map_err(|error| Failure::usage(format!("cannot compare {}: {error}", source.name())))?;
+    Ok(Read { source, side, damage })
+}
+
+fn exit(sides: &[Read; 2], comparison: &Comparison) -> Exit {
+    let [a, b] = sides;
+    if sides.iter().any(|side| side.damage.is_some()) {
+        Exit::Damaged
+    } else if (a.side.reached, b.side.reached) == (Some(false), Some(false)) {
+        Exit::Timeout
+    } else if comparison.is_same() && a.side.reached == b.side.reached {
+        Exit::Ok
+    } else {
+        Exit::Failed
+    }
+}
+
+/// Reports what makes the result less than it seems.
+fn warn(result: &Outcome, until: Option<&str>) {
+    for read in &result.sides {
+        let (name, side) = (read.source.name(), &read.side);
+        let warning = |text: String| output::say(&format!("teetap: warning: {name}: {text}"));
+        if let Some(error) = &read.damage {
+            warning(error.to_string());
+        }
+        if let (Some(false), Some(until)) = (side.reached, until) {
+            warning(format!(
+                "no message matches --until '{}'",
+                printable(until.as_bytes())
+            ));
+        }
+        if side.lost > 0 {
+            warning(format!(
+                "{} missing in the recording",
+                output::counted(side.lost, "event")
+            ));
+        }
+        let left = [
+            (side.left.messages, "message"),
+            (side.left.inputs, "input"),
+            (side.left.snapshots, "snapshot"),
+        ];
+        for (count, what) in left.into_iter().filter(|(count, _)| *count > 0) {
+            let count = output::counted(count, what);
+            warning(format!(
+                "too long: the last {count} not compared; use --filter or --until"
+            ));
+        }
+    }
+}
