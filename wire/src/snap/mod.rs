@@ -17,6 +17,7 @@
 
 mod delta;
 mod forms;
+mod kept;
 mod pairs;
 mod parts;
 mod recode;

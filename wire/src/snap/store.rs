@@ -10,27 +10,17 @@ use std::sync::Arc;
 
 use super::delta::{Counts, Delta};
 use super::forms::{Forms, Head, Meaning};
+use super::kept::{Bases, REMEMBERED};
 use super::parts::{Parts, Receiving};
-use super::snapshot::{NOTHING, Sizes, Snapshot};
+use super::snapshot::{Sizes, Snapshot};
 use super::view::{Completed, Crc, Fate, Retained};
 use super::{MAX_PARTS, PART};
 use crate::def::{Decoded, Def, Registry};
 use crate::note::{Code, Note, Notes};
 use crate::{Dir, Proto};
 
-/// The default limit in bytes of snapshots.
-const LIMIT: usize = 2 << 20;
-/// The maximum number of snapshots: more than a server has at 50 a second, which forgets them after 3 s.
-const MAX_KEPT: usize = 256;
-/// The number of ticks kept before an acked base: inputs with acks may overtake each other, and clients keep what they
-/// still show.
-const BEHIND: i32 = 25;
-/// The number of ticks after which a server has forgotten a snapshot (`server.cpp`, `DoSnapshot`: 3 s).
-const REMEMBERED: i32 = 150;
 /// The number of bytes for the parts of older snapshots.
 const EARLIER: usize = 256 << 10;
-/// The number of buffers kept for reuse.
-const SPARE: usize = 2;
 
 /// The snapshots of a session.
 #[derive(Debug, Clone)]
@@ -39,13 +29,8 @@ pub struct Store<'r> {
     proto: Proto,
     sizes: Sizes,
     forms: Forms,
-    limit: usize,
-    /// The kept snapshots in the order of their ticks.
-    kept: VecDeque<Kept>,
-    /// The number of bytes that `kept` holds.
-    held: usize,
-    spare: Vec<Arc<Snapshot>>,
-    /// The last snapshot, if it is not in `kept`.
+    bases: Bases,
+    /// The last snapshot, if it is not in `bases`.
     fresh: Arc<Snapshot>,
     delta: Delta,
     parts: Parts,
@@ -72,15 +57,6 @@ struct Last {
     outcome: Outcome,
 }
 
-#[derive(Debug, Clone)]
-struct Kept {
-    tick: i32,
-    /// The tick of its base; negative for none.
-    base: i32,
-    held: usize,
-    snapshot: Arc<Snapshot>,
-}
-
 /// The findings about a snapshot.
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
@@ -98,10 +74,7 @@ impl<'r> Store<'r> {
             proto,
             sizes: Sizes::new(registry, proto),
             forms: Forms::new(registry, proto),
-            limit: LIMIT,
-            kept: VecDeque::new(),
-            held: 0,
-            spare: Vec::new(),
+            bases: Bases::default(),
             fresh: Arc::default(),
             delta: Delta::new(),
             parts: Parts::default(),
@@ -120,7 +93,7 @@ impl<'r> Store<'r> {
     /// case.
     #[must_use]
     pub fn with_limit(mut self, bytes: usize) -> Self {
-        self.limit = bytes;
+        self.bases.set_limit(bytes);
         self
     }
 
@@ -216,40 +189,40 @@ impl<'r> Store<'r> {
     /// Returns the newest snapshot and its tick.
     #[must_use]
     pub fn newest(&self) -> Option<(i32, &Snapshot)> {
-        self.kept.back().map(|kept| (kept.tick, &*kept.snapshot))
+        let newest = self.bases.iter().next_back();
+        newest.map(|kept| (kept.tick, &*kept.snapshot))
     }
 
     /// Returns the snapshot of a tick.
     #[must_use]
     pub fn at(&self, tick: i32) -> Option<&Snapshot> {
-        find(&self.kept, tick).map(|snapshot| &**snapshot)
+        self.bases.at(tick).map(|snapshot| &**snapshot)
     }
 
     /// Returns the number of snapshots kept, at most 256.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.kept.len()
+        self.bases.len()
     }
 
     /// Returns true if no snapshot is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.kept.is_empty()
+        self.bases.len() == 0
     }
 
     /// Returns the number of bytes of the snapshots kept.
     #[must_use]
     pub const fn held(&self) -> usize {
-        self.held
+        self.bases.held()
     }
 
     /// Returns the number of bytes of memory in total: the snapshots kept, and the buffers for incoming data.
     #[must_use]
     pub fn memory(&self) -> usize {
-        let spare: usize = self.spare.iter().map(|spare| spare.held()).sum();
         let parts = self.earlier.iter().chain([&self.parts]);
         let parts: usize = parts.map(Parts::memory).sum();
-        self.held + self.fresh.held() + spare + self.delta.memory() + parts
+        self.bases.memory() + self.fresh.held() + self.delta.memory() + parts
     }
 
     fn note(&mut self, code: Code, (at, len): (usize, usize)) {
@@ -309,10 +282,7 @@ impl<'r> Store<'r> {
     /// Drops what the client dropped when it read the snapshot that it acks.
     fn ack(&mut self, tick: i32) {
         self.acked = Some(tick).filter(|tick| *tick >= 0);
-        let acked = self.kept.iter().rfind(|kept| kept.tick == tick);
-        if let Some(base) = acked.map(|kept| kept.base).filter(|base| *base >= 0) {
-            self.drop_before(base.saturating_sub(BEHIND));
-        }
+        self.bases.on_ack(tick);
     }
 
     /// Checks if the snapshot is older than the newest one; if not, it becomes the newest.
@@ -341,7 +311,7 @@ impl<'r> Store<'r> {
     fn complete(&mut self, head: &Head, joined: &[u8], late: Option<Fate>) -> Outcome {
         let broken = self.delta.read(&self.sizes, joined).is_err();
         self.clear_fresh();
-        let Some(base) = base_of(&self.kept, head.base) else {
+        let Some(base) = self.bases.base(head.base) else {
             // The client has dropped the base of a late one, or ignores it. Those that build on one without a base lack theirs, too.
             if self.whole && !self.missed && late.is_none() {
                 self.note(Code::SnapNoBase, head.places.base);
@@ -401,8 +371,8 @@ impl<'r> Store<'r> {
     fn view(&self, head: &Head, parts: u8, outcome: Outcome) -> Completed<'_> {
         let Outcome { fate, counts, crc } = outcome;
         let may_be_kept = matches!(fate, Fate::Kept | Fate::Late);
-        let kept = find(&self.kept, head.tick).filter(|_| may_be_kept);
-        let before = find(&self.kept, head.base).filter(|_| fate != Fate::NoBase);
+        let kept = self.bases.at(head.tick).filter(|_| may_be_kept);
+        let before = self.bases.at(head.base).filter(|_| fate != Fate::NoBase);
         Completed {
             tick: head.tick,
             base: Some(head.base).filter(|base| *base >= 0),
@@ -423,50 +393,8 @@ impl<'r> Store<'r> {
 
     /// Keeps the snapshot in `fresh`.
     fn keep(&mut self, head: &Head) {
-        let forgotten = head.tick.saturating_sub(REMEMBERED + BEHIND);
-        self.drop_before(match head.base {
-            ..0 => forgotten,
-            base => forgotten.min(base.saturating_sub(BEHIND)),
-        });
         Arc::make_mut(&mut self.fresh).shrink();
-        let held = self.fresh.held();
-        let next = self.spare.pop().unwrap_or_default();
-        self.held += held;
-        let place = self.kept.partition_point(|kept| kept.tick < head.tick);
-        let kept = Kept {
-            tick: head.tick,
-            base: head.base,
-            held,
-            snapshot: std::mem::replace(&mut self.fresh, next),
-        };
-        self.kept.insert(place, kept);
-        while self.held > self.limit || self.kept.len() > MAX_KEPT {
-            let needed = [Some(head.tick), Some(head.base), self.acked];
-            let oldest = self
-                .kept
-                .iter()
-                .position(|kept| !needed.contains(&Some(kept.tick)));
-            let Some(oldest) = oldest else { break };
-            self.drop_at(oldest);
-        }
-    }
-
-    /// Drops the snapshots before a tick.
-    fn drop_before(&mut self, tick: i32) {
-        while self.kept.front().is_some_and(|kept| kept.tick < tick) {
-            self.drop_at(0);
-        }
-    }
-
-    fn drop_at(&mut self, place: usize) {
-        let Some(Kept { held, snapshot, .. }) = self.kept.remove(place) else {
-            return;
-        };
-        self.held -= held;
-        // A snapshot that is still shared is not reused.
-        if self.spare.len() < SPARE && Arc::strong_count(&snapshot) == 1 {
-            self.spare.push(snapshot);
-        }
+        self.bases.keep(head.tick, head.base, &mut self.fresh, self.acked);
     }
 
     /// Clears `fresh`, or replaces it if it is still shared.
@@ -479,25 +407,10 @@ impl<'r> Store<'r> {
 
     /// Drops all snapshots.
     fn forget(&mut self) {
-        self.kept.clear();
-        self.held = 0;
+        self.bases.clear();
         self.parts.give_up();
         self.earlier.clear();
         self.newest = 0;
         self.acked = None;
     }
-}
-
-/// Returns the snapshot of a tick; without a tick the empty one.
-fn base_of(kept: &VecDeque<Kept>, tick: i32) -> Option<&Snapshot> {
-    if tick < 0 {
-        Some(&NOTHING)
-    } else {
-        find(kept, tick).map(|snapshot| &**snapshot)
-    }
-}
-
-fn find(kept: &VecDeque<Kept>, tick: i32) -> Option<&Arc<Snapshot>> {
-    let place = kept.binary_search_by_key(&tick, |kept| kept.tick).ok()?;
-    kept.get(place).map(|kept| &kept.snapshot)
 }
