@@ -605,6 +605,9 @@ impl Decoder {
                     if items { snapshot } else { snapshot.without_items() },
                 );
             }
+            if message.shown || message.subscribers != 0 {
+                message.diagnosis = self.contexts.diagnose(view).map(Box::new);
+            }
         }
         self.contexts.learn(view, &fields);
         self.buffer = fields.into_buffer();

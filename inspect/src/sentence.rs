@@ -5,7 +5,8 @@
 //!    0.660 #1      ! out-of-range: a value outside its range: receivers drop or clamp it; target: got 7 (7), expected 0 to 3
 //! ```
 //!
-//! Law: each session has one sentence for each code, under the first line with its mark; later lines have the mark only.
+//! Law: each session has one sentence for each code, under the first line with its mark; later lines have the mark only. The
+//! fifth of a row of wrong snapshots has one again.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -57,7 +58,8 @@ impl Sentences {
             .flat_map(|noted| noted.notes.iter().map(move |note| (noted, note)));
         let mut rows = Vec::new();
         for (noted, note) in notes {
-            if self.is_new(lines.event.session.map(|session| session.0), note.code) {
+            let session = lines.event.session.map(|session| session.0);
+            if self.is_new(session, note.code) || noted.knows_more(note.code) {
                 let draft = start.draft().push("     ").wrapped();
                 let draft = draft.push(noted.sentence(note, style));
                 let draft = match frame {
@@ -130,11 +132,21 @@ impl<'a> Noted<'a> {
         }
     }
 
+    /// Returns true if its snapshot is the one of a row of wrong ones that is explained again: by then fewer causes fit them all.
+    fn knows_more(&self, code: Code) -> bool {
+        let diagnosis = self.message.and_then(|message| message.diagnosis(code));
+        diagnosis.is_some_and(|diagnosis| diagnosis.crc.is_some() && diagnosis.row.count == AGAIN)
+    }
+
     /// Returns what was received, and what was expected where that is known.
     fn detail(&self, note: &Note, style: Style) -> Option<String> {
         let reading = self.reading;
         if let Some(detail) = reading.detail(note) {
             return Some(detail.to_string());
+        }
+        let diagnosis = self.message.and_then(|message| message.diagnosis(note.code));
+        if let Some(diagnosis) = diagnosis {
+            return Some(diagnosis.to_string());
         }
         let with = |got: String, expected: Option<String>| match expected {
             Some(expected) => format!("got {got}, expected {expected}"),
@@ -153,6 +165,14 @@ impl<'a> Noted<'a> {
                 };
                 let expected = reading.expected.ack.map(|ack| format!("{bound} {}", ack.get()));
                 Some(with(reading.ack?.get().to_string(), expected))
+            }
+            Code::SnapNearLimit => {
+                let snapshot = self.message?.snapshot()?;
+                let (items, parts) = (snapshot.counts.items, snapshot.parts);
+                Some(format!(
+                    "got {items} items in {parts} part{}",
+                    if parts == 1 { "" } else { "s" }
+                ))
             }
             Code::MissingField => {
                 let message = self.message?;
@@ -184,6 +204,8 @@ impl<'a> Noted<'a> {
     }
 }
 
+/// The place of the wrong snapshot that has a second sentence, in a row of them.
+const AGAIN: u32 = 5;
 /// The most bytes of a note that are shown.
 const MOST: usize = 8;
 

@@ -30,6 +30,8 @@ pages! {
     "empty-without-resend"
     "chunk-truncated"
     "chunk-count-too-high"
+    "chunk-size-cut"
+    "chunk-count-cut"
     "trailing-bytes"
     "missing-token"
     "wrong-token"
@@ -84,6 +86,8 @@ pages! {
     "snap-item-again"
     "snap-not-there"
     "snap-item-resized"
+    "snap-undeclared"
+    "snap-near-limit"
     "unknown-object"
 }
 
@@ -107,7 +111,7 @@ pub(super) fn meant(word: &str) -> Option<&'static str> {
 }
 
 /// Returns a page without the marks of Markdown.
-fn plain(page: &str) -> String {
+pub(super) fn plain(page: &str) -> String {
     let mut out = String::new();
     let mut is_code = false;
     for line in page.lines() {

@@ -89,6 +89,8 @@ codes! {
     EmptyNoResend     "empty-without-resend" Warning Datagram "announces no chunks and requests no resend: DDNet drops it"
     ChunkTruncated    "chunk-truncated"      Error   Payload  "a chunk runs past the end of the payload: it and all after it are lost"
     ChunkCountTooHigh "chunk-count-too-high" Error   Datagram "fewer chunks than the header announces"
+    ChunkSizeCut      "chunk-size-cut"       Error   Payload  "1024 bytes follow the last chunk: its size did not fit 10 bits, and receivers see only its start"
+    ChunkCountCut     "chunk-count-cut"      Error   Datagram "256 chunks more than the header announces: their number did not fit a byte, and receivers miss them"
     TrailingBytes     "trailing-bytes"       Warning Payload  "bytes after the last announced chunk: receivers ignore them"
     MissingToken      "missing-token"        Error   Payload  "the token that this version requires is missing"
     WrongToken        "wrong-token"          Error   Datagram "the token does not belong to this leg: the receiver drops the datagram"
@@ -143,6 +145,8 @@ codes! {
     SnapItemAgain     "snap-item-again"      Warning Message  "an item that is changed or deleted more than once"
     SnapNotThere      "snap-not-there"       Warning Message  "deletes an item that does not exist"
     SnapItemResized   "snap-item-resized"    Error   Message  "an item of another size than before: DDNet discards the snapshot"
+    SnapUndeclared    "snap-undeclared"      Info    Message  "an extended type that its snapshot does not declare: clients ignore the item"
+    SnapNearLimit     "snap-near-limit"      Warning Message  "near 1024 items, 64 KiB or 64 parts: past them senders drop items silently"
     UnknownObject     "unknown-object"       Info    Message  "no definition has this type: clients ignore the item"
 }
 

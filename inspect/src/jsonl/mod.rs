@@ -134,7 +134,7 @@ fn body<'a>(lines: &'a EventLines<'_>, line: &lines::Line, style: Style) -> Opti
         }
         (About::Message { index, with_datagram }, What::Datagram(datagram), Some(reading)) => {
             let message = lines.message(*index)?;
-            let notes = notes(&lines.notes(message, *with_datagram), reading);
+            let notes = explained(&lines.notes(message, *with_datagram), (reading, message));
             Body::Message(message_body(datagram, (reading, message), notes, style))
         }
         _ => return None,
@@ -333,6 +333,14 @@ fn notes(notes: &[Note], reading: &Reading) -> Vec<NoteBody> {
     let explained = notes.iter().map(|note| (note, reading.detail(note)));
     let bodies = explained.map(|(note, detail)| NoteBody::explained(note, detail.map(ToString::to_string)));
     bodies.collect()
+}
+
+/// Returns the notes of a message, those about a wrong snapshot with the likely causes.
+fn explained(notes: &[Note], (reading, message): (&Reading, &Message)) -> Vec<NoteBody> {
+    let of_snapshot = |note: &Note| message.diagnosis(note.code).map(ToString::to_string);
+    let detail = |note: &Note| reading.detail(note).map(ToString::to_string);
+    let body = |note: &Note| NoteBody::explained(note, of_snapshot(note).or_else(|| detail(note)));
+    notes.iter().map(body).collect()
 }
 
 fn ordinal(datagram: &Datagram) -> Option<u64> {

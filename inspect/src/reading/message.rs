@@ -7,10 +7,10 @@ use std::{borrow::Cow, ops::Range, sync::Arc};
 use teetap_proxy::session::{Action, Datagram, Origin};
 use teetap_rules::context::Players;
 use teetap_wire::{
-    MessageId, Note, Seq, Severity, connless,
+    Code, MessageId, Note, Seq, Severity, connless,
     def::{Def, Records, Row, Secrets, Source},
     message, printable,
-    snap::{Completed, Retained},
+    snap::{Completed, Diagnosis, Retained},
 };
 
 use super::Reading;
@@ -86,6 +86,8 @@ pub struct Message {
     pub(crate) snapshot: Option<Box<Retained<'static>>>,
     /// The same with its changes since the snapshot before it; `None` where these are not followed.
     pub(crate) since: Option<Box<Retained<'static>>>,
+    /// The reasons why its snapshot is wrong; `None` unless it is and the message is shown.
+    pub(crate) diagnosis: Option<Box<Diagnosis>>,
     /// The sizes of its items, by their types.
     pub(crate) items: Box<[ItemBytes]>,
 }
@@ -134,6 +136,7 @@ impl Message {
         let snapshot = self.snapshot.as_ref();
         self.notes.capacity() * size_of::<Note>()
             + size_of_val(&*self.items)
+            + self.diagnosis.as_ref().map_or(0, |diagnosis| diagnosis.held())
             + snapshot.map_or(0, |snapshot| size_of::<Retained<'_>>() + snapshot.held())
     }
 
@@ -166,6 +169,7 @@ impl Message {
             players: None,
             snapshot: None,
             since: None,
+            diagnosis: None,
             items: Box::default(),
         }
     }
@@ -181,6 +185,19 @@ impl Message {
     pub fn changes(&self, style: Style) -> Option<Completed<'_>> {
         let since = self.since.as_deref().filter(|_| style.since);
         since.map(Retained::view).or_else(|| self.snapshot())
+    }
+
+    /// Returns the reasons for a note about its snapshot, as far as they are known.
+    #[must_use]
+    pub fn diagnosis(&self, code: Code) -> Option<&Diagnosis> {
+        let codes = [
+            Code::SnapBadCrc,
+            Code::SnapTruncated,
+            Code::SnapBadItem,
+            Code::SnapItemResized,
+            Code::SnapTooLarge,
+        ];
+        self.diagnosis.as_deref().filter(|_| codes.contains(&code))
     }
 
     /// Returns the sizes of the items in the snapshot completed by it, by their types; none unless they are measured.

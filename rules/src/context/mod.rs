@@ -23,7 +23,7 @@ use std::{cell::Cell, net::SocketAddr, sync::Arc};
 use teetap_wire::{
     Dir, Notes, Seq,
     def::Decoded,
-    snap::{Completed, Retained, Store},
+    snap::{Completed, Diagnosis, Retained, Store},
 };
 
 pub use facts::MessageFacts;
@@ -208,6 +208,12 @@ impl Context {
     #[must_use]
     pub fn retained(&self) -> Option<Retained<'static>> {
         self.track.retained()
+    }
+
+    /// Returns the reasons why the snapshot completed by the message that was observed last, this one, is wrong. `None` if it
+    /// is not, or if no reason is known.
+    pub fn diagnose(&mut self, view: &MessageView<'_>) -> Option<Diagnosis> {
+        self.track.diagnose(view.data)
     }
 
     /// Returns the oddities of the message that was observed last that only its snapshots show.

@@ -5,7 +5,7 @@ use std::{
     net::SocketAddr,
 };
 
-use teetap_wire::def::Registry;
+use teetap_wire::{def::Registry, snap::Diagnosis};
 
 use super::{Context, MessageView, Needs, Stores};
 use crate::eval::{Lazy, SessionState};
@@ -154,6 +154,12 @@ impl Contexts {
         let before = std::mem::replace(&mut entry.held, after);
         self.held = self.held + after - before;
         while self.held > self.limit && self.forget_silent_snapshots(id) {}
+    }
+
+    /// Returns the reasons why the snapshot completed by the message that was observed last, this one, is wrong.
+    pub fn diagnose(&mut self, view: &MessageView<'_>) -> Option<Diagnosis> {
+        let entry = self.sessions.get_mut(&view.session?)?;
+        entry.context.diagnose(view)
     }
 
     /// Learns the names of players from the message that was observed last.

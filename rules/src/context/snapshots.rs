@@ -8,7 +8,7 @@ use std::sync::Arc;
 use teetap_wire::{
     Dir, Notes, Proto, Seq,
     def::{Def, Registry},
-    snap::{Completed, Retained, Store},
+    snap::{Completed, Diagnosis, Doctor, Retained, Store},
 };
 
 use super::MessageView;
@@ -32,6 +32,8 @@ pub(super) struct Track {
     current: bool,
     /// The number of the last vital message that was followed, for each direction.
     last: [Option<Seq>; 2],
+    /// The causes that fit the wrong snapshots.
+    doctor: Doctor,
 }
 
 impl Stores {
@@ -79,6 +81,12 @@ impl Track {
 
     pub(super) fn retained(&self) -> Option<Retained<'static>> {
         self.followed()?.retained()
+    }
+
+    /// Returns the reasons why the snapshot completed by the message that was observed last, this one, is wrong.
+    pub(super) fn diagnose(&mut self, message: &[u8]) -> Option<Diagnosis> {
+        let store = self.store.as_deref().filter(|_| self.current)?;
+        store.diagnose(&mut self.doctor, message)
     }
 
     /// Returns the oddities of the message that was observed last.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
-use teetap_kit::real::{UNKNOWN_OBJECT, is_odd_as_known, text};
+use teetap_kit::real::{UNDECLARED, is_odd_as_known, text};
 use teetap_wire::def::{Decoded, Registry};
 use teetap_wire::{Dir, Proto};
 
@@ -136,7 +136,7 @@ fn check_snapshot(snap: &Value, described: &mut BTreeSet<u64>) -> Vec<String> {
     for item in items.into_iter().flatten() {
         let kind = item["type"].as_u64().unwrap_or_default();
         if item["name"].is_null() && !described.contains(&kind) {
-            wrong.push(format!("an item of the type {kind}, {UNKNOWN_OBJECT}"));
+            wrong.push(format!("an item of the type {kind}, {UNDECLARED}"));
         }
         let notes = item["notes"].as_array();
         for note in notes.into_iter().flatten() {

@@ -268,9 +268,10 @@ impl Contents {
                 range: range.clone(),
                 depth: 0,
             });
-            let detail = reading.detail(note).map(ToString::to_string);
+            let detail = || reading.detail(note).map(ToString::to_string);
             let expected = || range.and_then(|range| expectation(reading, message, &range, style.secrets));
-            if let Some(value) = detail.or_else(expected) {
+            let causes = message.diagnosis(note.code).map(ToString::to_string);
+            if let Some(value) = causes.or_else(detail).or_else(expected) {
                 self.lines.push(TreeLine {
                     weight: if is_heavy { Weight::Warning } else { Weight::Note },
                     depth: 1,

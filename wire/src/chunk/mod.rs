@@ -100,6 +100,11 @@ impl Chunk<'_> {
     }
 }
 
+/// The number of sizes that the headers of 0.6 and DDNet can state.
+const SIZES: usize = 1 << 10;
+/// The number of counts that the header of a packet can state.
+const COUNTS: usize = 1 << 8;
+
 /// An iterator over the chunks of a payload. At its end it reports what a receiver did not see.
 #[derive(Debug, Clone)]
 pub struct Chunks<'a> {
@@ -162,13 +167,37 @@ impl<'a> Chunks<'a> {
                 len: 1,
             });
         } else if self.left == 0 && len > 0 {
-            notes.push(Note {
-                code: Code::TrailingBytes,
-                at,
-                len,
-            });
+            notes.push(self.surplus());
         }
         notes
+    }
+
+    /// Returns the note about the bytes that no chunk covers.
+    fn surplus(&self) -> Note {
+        let (at, len) = (self.at, self.rest.len());
+        let (code, at, len) = if len == SIZES && at > 0 && self.proto.layout().chunk_split == 4 {
+            (Code::ChunkSizeCut, at, len)
+        } else if self.has_exactly(COUNTS) {
+            (Code::ChunkCountCut, 2, 1)
+        } else {
+            (Code::TrailingBytes, at, len)
+        };
+        Note { code, at, len }
+    }
+
+    /// Returns true if the bytes not yet read are so many whole chunks.
+    fn has_exactly(&self, count: usize) -> bool {
+        let mut rest = self.rest;
+        if rest.len() < 2 * count {
+            return false;
+        }
+        for _ in 0..count {
+            let next = ChunkHeader::decode(self.proto, rest)
+                .and_then(|(header, len)| rest.get(len + usize::from(header.size)..));
+            let Some(next) = next else { return false };
+            rest = next;
+        }
+        rest.is_empty()
     }
 }
 

@@ -117,6 +117,29 @@ fn reports_what_a_receiver_does_not_see() {
 }
 
 #[test]
+fn reports_sizes_and_counts_that_were_cut() {
+    let codes = |proto, payload: &[u8], num_chunks| {
+        let mut chunks = Chunks::new(proto, payload, num_chunks);
+        let seen = chunks.by_ref().count();
+        let codes: Vec<_> = chunks.notes().iter().map(|note| note.code).collect();
+        (seen, codes)
+    };
+    // 1030 bytes leave a size of 6.
+    let long = [&[0x00, 0x06][..], &[7; 1030]].concat();
+    assert_eq!(codes(Proto::Ddnet, &long, 1), (1, vec![Code::ChunkSizeCut]));
+    assert_eq!(codes(Proto::V7, &long, 1), (1, vec![Code::TrailingBytes]));
+    assert_eq!(
+        codes(Proto::Ddnet, &long[..1031], 1),
+        (1, vec![Code::TrailingBytes])
+    );
+    let many = [0x00, 0x01, 0xaa].repeat(257);
+    assert_eq!(codes(Proto::Ddnet, &many, 1), (1, vec![Code::ChunkCountCut]));
+    assert_eq!(codes(Proto::V7, &many[3..], 0), (0, vec![Code::ChunkCountCut]));
+    assert_eq!(codes(Proto::V7, &many, 0), (0, vec![Code::TrailingBytes]));
+    assert_eq!(codes(Proto::V7, &many, 2), (2, vec![Code::TrailingBytes]));
+}
+
+#[test]
 fn refuses_what_does_not_fit() {
     for (proto, max) in [
         (Proto::V6, 1023),

@@ -3,7 +3,8 @@
 //! A snapshot is a set of items, each with a type, an id and ints. It is sent as a [`Delta`] to an earlier snapshot
 //! that the client has, in parts of 900 bytes, with the sum of all its ints. A [`Store`] follows the messages of one
 //! session, joins the parts, finds the earlier snapshot and returns a [`Completed`] one: every item with its
-//! definition, its values and its changes. A [`Recoder`] changes values on their way to the client.
+//! definition, its values and its changes. A [`Doctor`] looks for the reason why a sum is wrong. A [`Recoder`] changes
+//! values on their way to the client.
 //!
 //! Law: the store accepts a snapshot when the game's client would, and notes why it would not. Input from peers
 //! decides neither how much memory it holds nor how long it computes: a snapshot has at most [`MAX_ITEMS`] items and
@@ -16,6 +17,7 @@
 //! (`NETMSG_SNAP`).
 
 mod delta;
+mod doctor;
 mod forms;
 mod kept;
 mod pairs;
@@ -29,6 +31,7 @@ mod view;
 mod write;
 
 pub use delta::{Broken, Counts, Delta};
+pub use doctor::{Cause, Diagnosis, Doctor, Explained, FieldFault, ItemFault, Row, SumFault};
 pub use parts::Receiving;
 pub use recode::{Changes, ItemEdit, NotChanged, Recoded, Recoder, TooLarge};
 pub use snapshot::{InsertError, Key, Sizes, Snapshot};

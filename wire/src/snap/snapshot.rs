@@ -93,6 +93,15 @@ impl Sizes {
     pub fn of(&self, kind: u16) -> Option<u16> {
         self.0.get(usize::from(kind)).copied().flatten()
     }
+
+    /// Returns the same sizes but for one type.
+    pub(super) fn with(&self, kind: u16, size: Option<u16>) -> Self {
+        let mut sizes = self.clone();
+        if let Some(slot) = sizes.0.get_mut(usize::from(kind)) {
+            *slot = size;
+        }
+        sizes
+    }
 }
 
 impl Snapshot {

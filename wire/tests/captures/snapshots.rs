@@ -52,9 +52,9 @@ const ODD: [(usize, &str, &str); 13] = [
         "npm-to-dd16 ddnet s2c: an item of type 32767 is unknown",
         LATER,
     ),
-    (3, "npm-to-dd16 ddnet s2c: unknown-object", LATER),
+    (3, "npm-to-dd16 ddnet s2c: snap-undeclared", LATER),
     (1, "rich-dd16 ddnet s2c: an item of type 32764 is unknown", LATER),
-    (1, "rich-dd16 ddnet s2c: unknown-object", LATER),
+    (1, "rich-dd16 ddnet s2c: snap-undeclared", LATER),
     (
         1,
         "sixup-session 0.7 s2c: an item of type 32765 is unknown",
@@ -70,7 +70,7 @@ const ODD: [(usize, &str, &str); 13] = [
         "sixup-session 0.7 s2c: an item of type 32767 is unknown",
         LATER,
     ),
-    (3, "sixup-session 0.7 s2c: unknown-object", LATER),
+    (3, "sixup-session 0.7 s2c: snap-undeclared", LATER),
     (
         2,
         "tw06c-to-dd20-antispoof 0.6 s2c: snap-again",

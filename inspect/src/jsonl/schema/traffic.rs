@@ -139,7 +139,8 @@ pub(in crate::jsonl) struct NoteBody {
     place: Cow<'static, str>,
     #[serde(default, skip_serializing_if = "str::is_empty")]
     text: Cow<'static, str>,
-    /// The values that were received and expected, of notes about numbers, acks and pace. Of lines.
+    /// The values that were received and expected, of notes about numbers, acks and pace; the likely causes of a wrong snapshot. Of
+    /// lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
 }

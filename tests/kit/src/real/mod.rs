@@ -35,7 +35,7 @@ pub use display::Display;
 pub use line::{Line, Talk};
 pub use log::{Entry, Log, Mark};
 pub use maps::{BigMap, downloaded};
-pub use odd::{UNKNOWN_OBJECT, is_odd_as_known};
+pub use odd::{UNDECLARED, is_odd_as_known};
 pub use process::{Launch, Program, home};
 pub use route::{Route, Via, both_ways};
 pub use scenario::{chat_between, entered, kick, left, play, refused, visit};

@@ -25,14 +25,14 @@ const ODD: [(&str, &str, &str); 11] = [
     ("ddnet c2s cl_start_info", "late-reply", UNFLUSHED),
     ("0.6 c2s cl_start_info", "late-reply", UNFLUSHED),
     ("0.6.5 c2s cl_start_info", "late-reply", UNFLUSHED),
-    ("ddnet s2c snap_single", UNKNOWN_OBJECT, LATER),
-    ("ddnet s2c snap", UNKNOWN_OBJECT, LATER),
-    ("0.7 s2c snap_single", UNKNOWN_OBJECT, LATER),
-    ("0.7 s2c snap", UNKNOWN_OBJECT, LATER),
+    ("ddnet s2c snap_single", UNDECLARED, LATER),
+    ("ddnet s2c snap", UNDECLARED, LATER),
+    ("0.7 s2c snap_single", UNDECLARED, LATER),
+    ("0.7 s2c snap", UNDECLARED, LATER),
 ];
 
-/// The note about an item whose type no definition has.
-pub const UNKNOWN_OBJECT: &str = "unknown-object";
+/// The note about an item whose type is not declared.
+pub const UNDECLARED: &str = "snap-undeclared";
 
 const LATER: &str = "DDNet's server says from the second snapshot on which UUID a type has";
 

@@ -72,13 +72,15 @@ impl Delta {
             .map(|update| (update.key, update.values(&self.ints)))
     }
 
-    /// Notes updates of unknown types, each type once.
-    pub(super) fn note_types(&mut self, mut known: impl FnMut(u16) -> bool) {
+    /// Notes updates of odd types, each type once.
+    pub(super) fn note_types(&mut self, mut odd: impl FnMut(u16) -> Option<Code>) {
         let mut last = None;
         for update in &self.updates {
             let kind = update.key.kind;
-            if last != Some(kind) && !known(kind) {
-                lesser(&mut self.notes, Code::UnknownObject, update.spot);
+            if last != Some(kind)
+                && let Some(code) = odd(kind)
+            {
+                lesser(&mut self.notes, code, update.spot);
             }
             last = Some(kind);
         }

@@ -1,5 +1,6 @@
 //! Recorded snapshots, and helpers for tests of snapshots.
 
+mod doctor;
 mod late;
 mod odd;
 mod properties;
@@ -189,7 +190,7 @@ fn a_recorded_session_of_ddnet() {
     let [first, second, third] = DDNET.map(hex);
     let done = session.receive(Dir::S2c, &first).unwrap();
     assert_eq!(done.to_string(), "tick 10 complete, 22 items, crc ok");
-    assert_eq!(codes(done.data_notes), ["unknown-object"; 3]);
+    assert_eq!(codes(done.data_notes), ["snap-undeclared"; 3]);
     let unknown = done.items().filter(|item| item.def.is_none());
     assert_eq!(
         unknown.map(|item| item.key.kind).collect::<Vec<_>>(),

@@ -5,22 +5,32 @@
 //! reads a snapshot drops what is older than its base, and its ack shows that it read it; the store drops the same then. The
 //! memory of a session is limited. At the limit the oldest are dropped first, but never the last base nor the last ack.
 
+mod diagnosis;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::delta::{Counts, Delta};
+use super::doctor::Row;
 use super::forms::{Forms, Head, Meaning};
 use super::kept::{Bases, REMEMBERED};
 use super::parts::{Parts, Receiving};
 use super::snapshot::{Sizes, Snapshot};
 use super::view::{Completed, Crc, Fate, Retained};
-use super::{MAX_PARTS, PART};
+use super::{FIRST_EXTENDED, MAX_ITEMS, MAX_PARTS, MAX_SIZE, PART};
 use crate::def::{Decoded, Def, Registry};
 use crate::note::{Code, Note, Notes};
 use crate::{Dir, Proto};
 
 /// The number of bytes for the parts of older snapshots.
 const EARLIER: usize = 256 << 10;
+
+/// The number of items from which on a snapshot is almost full.
+const NEAR_ITEMS: usize = MAX_ITEMS - 24;
+/// The number of bytes from which on a snapshot is almost full.
+const NEAR_SIZE: usize = MAX_SIZE - (2 << 10);
+/// The number of parts from which on a snapshot is almost full.
+const NEAR_PARTS: i32 = 62;
 
 /// The snapshots of a session.
 #[derive(Debug, Clone)]
@@ -47,6 +57,8 @@ pub struct Store<'r> {
     entered: bool,
     /// The snapshot that the last message completed.
     last: Option<Last>,
+    /// The wrong snapshots since the last right one.
+    row: Option<Row>,
 }
 
 /// A snapshot that was completed.
@@ -86,6 +98,7 @@ impl<'r> Store<'r> {
             missed: false,
             entered: false,
             last: None,
+            row: None,
         }
     }
 
@@ -324,7 +337,14 @@ impl<'r> Store<'r> {
             .apply(base, Arc::make_mut(&mut self.fresh), &mut counts);
         let (fresh, registry, proto) = (&self.fresh, self.registry, self.proto);
         self.delta
-            .note_types(|kind| fresh.def(registry, proto, kind).is_some());
+            .note_types(|kind| match fresh.def(registry, proto, kind) {
+                Some(_) => None,
+                None if kind >= FIRST_EXTENDED && fresh.uuid(kind).is_none() => Some(Code::SnapUndeclared),
+                None => Some(Code::UnknownObject),
+            });
+        if self.fresh.len() >= NEAR_ITEMS || self.fresh.size() >= NEAR_SIZE || head.parts >= NEAR_PARTS {
+            self.note(Code::SnapNearLimit, head.places.data);
+        }
         let actual = self.fresh.crc();
         let crc = head.crc.map(|stated| Crc { stated, actual });
         let fate = if broken || applied.is_err() {
@@ -342,6 +362,7 @@ impl<'r> Store<'r> {
             late.unwrap_or(Fate::Kept)
         };
         if fate == Fate::Kept {
+            self.row = None;
             self.missed &= head.base >= 0 && crc.is_none();
             self.whole = !self.missed;
             self.keep(head);
@@ -350,6 +371,8 @@ impl<'r> Store<'r> {
             self.keep(head);
         } else if late.is_none() {
             self.whole = false;
+            let off = crc.map_or(0, |crc| crc.stated.wrapping_sub(crc.actual));
+            self.row = Some(Row::with(self.row, head.tick, off));
         }
         Outcome { fate, counts, crc }
     }
@@ -412,5 +435,6 @@ impl<'r> Store<'r> {
         self.earlier.clear();
         self.newest = 0;
         self.acked = None;
+        self.row = None;
     }
 }

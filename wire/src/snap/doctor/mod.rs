@@ -1,0 +1,251 @@
+//! A doctor for snapshots that clients discard: the reasons why a sum may be wrong, the most likely one first.
+//!
+//! The sum in a message is that of the sender's items. What it lacks or has too much is compared with what the faults of
+//! senders would make of it: an item that is counted twice, a deletion that is missing, a base of another tick. A fault
+//! that also explains the wrong sums before comes first, then one of which there are few: that it fits by chance is less likely.
+//!
+//! Law: pure, and bounded. Nothing is computed before a snapshot is wrong and its diagnosis is requested; in a row of
+//! wrong ones only some are examined.
+
+mod case;
+mod cause;
+mod fields;
+mod items;
+mod sizes;
+mod whole;
+
+use std::fmt;
+
+use super::Store;
+use super::delta::Delta;
+use super::snapshot::Snapshot;
+use super::view::{Crc, Fate};
+use case::Candidate;
+pub use cause::{Cause, FieldFault, ItemFault, SumFault};
+
+/// The number of snapshots of a row that are examined, each.
+const FIRST: u32 = 16;
+/// After them one of so many is.
+const EVERY: u32 = 64;
+/// The maximum number of causes in a diagnosis.
+const MOST: usize = 3;
+
+/// The row of wrong snapshots that the last one belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The tick of the first one.
+    pub since: i32,
+    /// The number of snapshots.
+    pub count: u32,
+    /// The stated sum of the last one, less the actual one.
+    pub off: i32,
+    /// The tick of the first one that is off by as much as the last one and all between.
+    pub steady_since: i32,
+    /// The number of those.
+    pub steady: u32,
+}
+
+/// The causes that fit the wrong snapshots of a session so far.
+#[derive(Debug, Clone, Default)]
+pub struct Doctor {
+    /// The first tick of the row.
+    since: Option<i32>,
+    /// The causes of the last one, with the number of snapshots that each explains.
+    causes: Vec<(Cause, u32)>,
+}
+
+/// A possible cause of a wrong snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explained {
+    /// The cause.
+    pub cause: Cause,
+    /// The same in words.
+    pub text: String,
+    /// The number of wrong snapshots in a row that it explains.
+    pub explains: u32,
+}
+
+/// The reasons why a snapshot may be wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// The sums; `None` if the snapshot cannot be read.
+    pub crc: Option<Crc>,
+    /// The row of wrong snapshots that it ends.
+    pub row: Row,
+    /// Possible causes, the most likely one first, at most three.
+    pub causes: Vec<Explained>,
+    /// The number of other causes that would explain it as well.
+    pub others: usize,
+    /// True if it was examined.
+    pub examined: bool,
+}
+
+impl Row {
+    /// Returns the row with one more wrong snapshot.
+    pub(super) fn with(row: Option<Self>, tick: i32, off: i32) -> Self {
+        let first = Self {
+            since: tick,
+            count: 1,
+            off,
+            steady_since: tick,
+            steady: 1,
+        };
+        let Some(row) = row else { return first };
+        let steady = row.off == off;
+        Self {
+            since: row.since,
+            count: row.count.saturating_add(1),
+            off,
+            steady_since: if steady { row.steady_since } else { tick },
+            steady: if steady { row.steady.saturating_add(1) } else { 1 },
+        }
+    }
+
+    const fn is_examined(&self) -> bool {
+        self.count <= FIRST || self.count.is_multiple_of(EVERY)
+    }
+}
+
+impl Store<'_> {
+    /// Returns the reasons why the snapshot that the last message completed is wrong. `None` if it is not, or if no cause
+    /// is known. `message` is that message.
+    #[must_use]
+    pub fn diagnose(&self, doctor: &mut Doctor, message: &[u8]) -> Option<Diagnosis> {
+        let completed = self.completed()?;
+        let row = self.row()?;
+        let crc = completed
+            .crc
+            .filter(|crc| !crc.ok() || completed.fate == Fate::Broken)?;
+        let is_read = match completed.fate {
+            Fate::BadCrc => true,
+            Fate::Broken => false,
+            _ => return None,
+        };
+        if doctor.since != Some(row.since) {
+            *doctor = Doctor {
+                since: Some(row.since),
+                causes: Vec::new(),
+            };
+        }
+        let mut diagnosis = Diagnosis {
+            crc: is_read.then_some(crc),
+            row,
+            causes: Vec::new(),
+            others: 0,
+            examined: row.is_examined(),
+        };
+        if !diagnosis.examined {
+            return is_read.then_some(diagnosis);
+        }
+        let mut case = self.case(crc);
+        if let Some(data) = self.data(message) {
+            sizes::find(&mut case, self.sizes(), data, is_read);
+        }
+        if is_read {
+            whole::find(&mut case);
+            items::find(&mut case);
+            fields::find(&mut case, self.registry(), self.proto());
+        }
+        let found = doctor.rank(case.found);
+        if found.is_empty() && !is_read {
+            return None;
+        }
+        let best = found.first().map_or(0, |(_, explains)| *explains);
+        let likely = found.iter().filter(|(_, explains)| *explains == best);
+        diagnosis.others = likely.clone().count().saturating_sub(MOST);
+        let names = cause::Names {
+            registry: self.registry(),
+            proto: self.proto(),
+            result: completed.snapshot(),
+            base: completed.before(),
+        };
+        diagnosis.causes = likely
+            .take(MOST)
+            .map(|(cause, explains)| Explained {
+                cause: *cause,
+                text: names.text(*cause),
+                explains: *explains,
+            })
+            .collect();
+        Some(diagnosis)
+    }
+}
+
+impl Doctor {
+    /// Orders causes: those that explain the most snapshots of the row first, then the rarer ones. Remembers them.
+    fn rank(&mut self, mut found: Vec<Candidate>) -> Vec<(Cause, u32)> {
+        found.sort_by_key(|candidate| candidate.rank);
+        let mut ranked: Vec<(Cause, u32)> = Vec::new();
+        for Candidate { cause, .. } in found {
+            if ranked.iter().all(|(other, _)| !other.is_like(cause)) {
+                let before = self.causes.iter().find(|(other, _)| other.is_like(cause));
+                ranked.push((
+                    cause,
+                    before.map_or(1, |(_, explains)| explains.saturating_add(1)),
+                ));
+            }
+        }
+        ranked.sort_by_key(|(_, explains)| std::cmp::Reverse(*explains));
+        self.causes.clone_from(&ranked);
+        ranked
+    }
+}
+
+impl Diagnosis {
+    /// Returns the number of bytes of memory held.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let texts: usize = self.causes.iter().map(|cause| cause.text.capacity()).sum();
+        size_of::<Self>() + self.causes.capacity() * size_of::<Explained>() + texts
+    }
+}
+
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lead = "";
+        if let Some(Crc { stated, actual }) = self.crc {
+            write!(f, "got {stated}, expected {actual}, off by {}", self.row.off)?;
+            lead = "; ";
+        }
+        for (number, cause) in self.causes.iter().enumerate() {
+            let word = if number == 0 { "likely cause" } else { "or" };
+            write!(f, "{lead}{word}: {}", cause.text)?;
+            lead = "; ";
+        }
+        match self.causes.len() {
+            0 if self.examined => write!(f, "{lead}no single item or value explains it")?,
+            _ if self.others > 0 => write!(f, "; {} more would explain it", self.others)?,
+            _ => {}
+        }
+        let Row {
+            count,
+            steady,
+            steady_since,
+            since,
+            ..
+        } = self.row;
+        if self.crc.is_some() && steady > 1 {
+            write!(
+                f,
+                "; {steady} in a row since tick {steady_since} are off by the same"
+            )?;
+        } else if self.crc.is_some() && count > 1 {
+            write!(
+                f,
+                "; {count} in a row since tick {since} are wrong, off by different amounts"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the wrapping sum of ints.
+fn sum(ints: &[i32]) -> i32 {
+    ints.iter().fold(0, |sum, int| sum.wrapping_add(*int))
+}
+
+/// Returns true if applying `delta` to `base` gives a snapshot with this sum.
+fn fits(delta: &mut Delta, base: &Snapshot, stated: i32) -> bool {
+    let (mut out, mut counts) = (Snapshot::new(), super::Counts::default());
+    delta.apply(base, &mut out, &mut counts).is_ok() && out.crc() == stated
+}

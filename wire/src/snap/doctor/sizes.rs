@@ -1,0 +1,70 @@
+//! Items with another size than both sides agreed on: what follows them is read wrongly.
+//!
+//! The data is read again with each size that they may have. One is right if all of it can be read so, and the sum is right.
+
+use super::case::Case;
+use super::cause::Cause;
+use super::fits;
+use crate::note::Code;
+use crate::snap::delta::Delta;
+use crate::snap::snapshot::Sizes;
+
+/// The rank of a size with which all is right.
+const SIZES: u8 = 0;
+/// The number of bytes that are read again at most, for one snapshot.
+const BYTES: usize = 2 << 20;
+/// The number of ints that an item may have more than agreed.
+const MORE: u16 = 12;
+/// The highest type that may have an agreed size, in the protocols so far.
+const TYPES: u16 = 32;
+
+/// Adds the sizes that fit. `is_read` is true for data that can be read with the agreed sizes.
+pub(super) fn find(case: &mut Case<'_>, sizes: &Sizes, data: &[u8], is_read: bool) {
+    let tries = BYTES / data.len().max(1);
+    let mut kinds: Vec<u16> = case.delta.updates().map(|(key, _)| key.kind).collect();
+    if !is_read {
+        // Items after the one that was read wrongly may be of any type.
+        kinds.extend(0..TYPES);
+    }
+    let mut seen = Vec::new();
+    kinds.retain(|kind| {
+        let is_new = *kind < TYPES && !seen.contains(kind);
+        seen.push(*kind);
+        is_new
+    });
+    let causes = kinds.into_iter().flat_map(|kind| causes(sizes, kind));
+    let mut delta = Delta::new();
+    let right = causes.take(tries).find(|cause| {
+        let other = match *cause {
+            Cause::Size { kind, sent, .. } => sizes.with(kind, sent),
+            Cause::NoSize { kind, sent } => sizes.with(kind, Some(sent)),
+            _ => return false,
+        };
+        let is_read = delta.read(&other, data).is_ok();
+        let is_whole = is_read && !delta.notes().contains(Code::SurplusBytes);
+        is_whole && has_kind(&delta, *cause) && fits(&mut delta, case.base, case.stated)
+    });
+    if let Some(cause) = right {
+        case.add(SIZES, cause);
+    }
+}
+
+/// Returns the sizes that items of a type may have been sent with.
+fn causes(sizes: &Sizes, kind: u16) -> impl Iterator<Item = Cause> {
+    let agreed = sizes.of(kind);
+    let of_agreed = agreed.into_iter().flat_map(move |agreed| {
+        let others = (1..=agreed.saturating_add(MORE)).filter(move |size| *size != agreed);
+        let sizes = std::iter::once(None).chain(others.map(Some));
+        sizes.map(move |sent| Cause::Size { kind, agreed, sent })
+    });
+    let of_others = agreed.is_none().then_some(1..=MORE).into_iter().flatten();
+    of_agreed.chain(of_others.map(move |sent| Cause::NoSize { kind, sent }))
+}
+
+/// Returns true if the delta has items of the type.
+fn has_kind(delta: &Delta, cause: Cause) -> bool {
+    let (Cause::Size { kind, .. } | Cause::NoSize { kind, .. }) = cause else {
+        return false;
+    };
+    delta.updates().any(|(key, _)| key.kind == kind)
+}

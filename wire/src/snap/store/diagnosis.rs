@@ -1,0 +1,52 @@
+//! The parts of a store that a diagnosis is made of.
+
+use super::{Last, Store};
+use crate::def::Registry;
+use crate::snap::delta::Delta;
+use crate::snap::doctor::Row;
+use crate::snap::kept::Bases;
+use crate::snap::snapshot::{Sizes, Snapshot};
+
+impl<'r> Store<'r> {
+    pub(in crate::snap) const fn registry(&self) -> &'r Registry {
+        self.registry
+    }
+
+    pub(in crate::snap) const fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    pub(in crate::snap) const fn bases(&self) -> &Bases {
+        &self.bases
+    }
+
+    pub(in crate::snap) const fn delta(&self) -> &Delta {
+        &self.delta
+    }
+
+    pub(in crate::snap) fn fresh(&self) -> &Snapshot {
+        &self.fresh
+    }
+
+    /// Returns the row of wrong snapshots, if the last message ends it.
+    pub(in crate::snap) fn row(&self) -> Option<Row> {
+        self.row
+            .filter(|_| self.last.is_some_and(|last| last.head.tick == self.newest))
+    }
+
+    /// Returns the tick of the base that the last message names; negative for none.
+    pub(in crate::snap) fn base_tick(&self) -> i32 {
+        self.last.map_or(-1, |last| last.head.base)
+    }
+
+    /// Returns the joined data of the snapshot that the last message, this one, completed, if it is
+    /// the newest one.
+    pub(in crate::snap) fn data<'a>(&'a self, message: &'a [u8]) -> Option<&'a [u8]> {
+        let Last { head, parts, .. } = self.last?;
+        if parts > 1 {
+            return Some(self.parts.joined());
+        }
+        let (at, len) = head.places.data;
+        message.get(at..at.checked_add(len)?)
+    }
+}
