@@ -128,6 +128,20 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "name")]
         form: bool,
     },
+    /// Show recordings of well-known bugs, each with a page about it
+    ///
+    /// Without NAME lists them. With it prints the page (what was seen, what it was, the finding that names it), then the messages,
+    /// as `open` does.
+    Museum {
+        #[command(flatten)]
+        show: Show,
+        /// Write the recording to this file instead; it must not exist
+        #[arg(long, value_name = "FILE", requires = "name")]
+        save: Option<PathBuf>,
+        /// The name of a recording
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
     /// Explain the bytes of one datagram down to bits, or a note code
     ///
     /// Reads a datagram in every protocol that it may belong to, or only in that of --proto. Of a note code, such as wrong-token,
@@ -249,6 +263,7 @@ pub(super) const COMMANDS: [&str; 17] = [
     "diff",
     "scrub",
     "messages",
+    "museum",
     "explain",
     "check",
     "fmt",

@@ -93,6 +93,11 @@ pub(crate) const EXAMPLES: &[(&str, &str, &str)] = &[
         "Print the fields of a message",
     ),
     (
+        "museum",
+        "teetap museum pickup-size",
+        "Look at a bug and the finding that names it",
+    ),
+    (
         "explain",
         "teetap explain 000100000a0b0c0d",
         "Read the bytes of a datagram",

@@ -53,7 +53,7 @@ pub(crate) struct FilterOption {
 }
 
 /// The part of a recording that is printed.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Range {
     /// Print from this time of the recording on, such as 90s
     #[arg(long, value_name = "DUR", value_parser = duration)]

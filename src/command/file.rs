@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader},
+    io::{self, BufReader, Seek as _, Write as _},
     os::fd::AsFd as _,
     path::Path,
 };
@@ -61,5 +61,17 @@ pub(super) fn open(quiet: Quiet, path: &Path) -> Result<Input, Failure> {
         bytes: BufReader::with_capacity(BLOCK, Watched::new(file, progress.clone())),
         progress,
         is_live: !kind.is_file(),
+    })
+}
+
+/// Opens a recording that is part of the program.
+pub(super) fn embedded(bytes: &[u8]) -> io::Result<Input> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(Input {
+        bytes: BufReader::with_capacity(BLOCK, Watched::new(file, None)),
+        progress: None,
+        is_live: false,
     })
 }

@@ -14,7 +14,10 @@ use teetap_proxy::{
 use teetap_rules::Filter;
 use teetap_wire::{printable, printable_path};
 
-use super::{file, proxy::style};
+use super::{
+    file::{self, Input},
+    proxy::style,
+};
 use crate::{
     cli::{FilterOption, Range, ScreenOptions, Search, Show},
     exit::{Exit, Failure},
@@ -101,8 +104,25 @@ struct Plan {
     nothing: Exit,
 }
 
-/// Prints a recording.
+/// Prints a recording as `teetap open` does, without a filter.
+pub(super) fn show_recording(show: &Show, input: Input, path: &Path) -> anyhow::Result<Exit> {
+    let plan = Plan {
+        filter: None,
+        style: style(show),
+        range: Range::default(),
+        search: None,
+        nothing: Exit::Ok,
+    };
+    show_input(show, input, path, plan)
+}
+
+/// Prints the recording in a file.
 fn show_all(options: &Show, path: &Path, plan: Plan) -> anyhow::Result<Exit> {
+    let input = file::open(options.quiet, path)?;
+    show_input(options, input, file::shown(path), plan)
+}
+
+fn show_input(options: &Show, input: Input, path: &Path, plan: Plan) -> anyhow::Result<Exit> {
     let Plan {
         filter,
         style,
@@ -111,8 +131,6 @@ fn show_all(options: &Show, path: &Path, plan: Plan) -> anyhow::Result<Exit> {
         nothing,
     } = plan;
     let registry = options.definitions.registry()?;
-    let input = file::open(options.quiet, path)?;
-    let path = file::shown(path);
     let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", printable_path(path)));
     let filters = Filters {
         show: filter,

@@ -17,6 +17,7 @@ mod json;
 mod junit;
 mod look;
 mod messages;
+mod museum;
 mod options;
 mod progress;
 mod rules;

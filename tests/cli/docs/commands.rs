@@ -20,6 +20,7 @@ const READING: [&str; 8] = [
     "grep",
     "man",
     "messages",
+    "museum",
     "open",
 ];
 /// Endings of files; a command is only run if those that it names exist.

@@ -10,6 +10,7 @@ pub mod control;
 pub mod hostile;
 pub mod huffman;
 pub mod link;
+pub mod museum;
 pub mod peer;
 pub mod real;
 pub mod rules;

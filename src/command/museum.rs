@@ -1,0 +1,134 @@
+//! `teetap museum [NAME]`: recordings of well-known bugs, each with its page.
+
+use std::{
+    fmt::Write as _,
+    fs::OpenOptions,
+    io::{self, Write as _},
+    path::Path,
+};
+
+use teetap_wire::{def::suggest, printable, printable_path};
+
+use super::{file, notes::plain, open::show_recording};
+use crate::{
+    cli::Show,
+    exit::{Exit, Failure},
+    output,
+};
+
+/// A piece of the museum.
+struct Piece {
+    name: &'static str,
+    page: &'static str,
+    recording: &'static [u8],
+}
+
+macro_rules! pieces {
+    ($($name:literal)*) => {
+        /// All pieces, in the order of the list.
+        const PIECES: &[Piece] = &[
+            $(Piece {
+                name: $name,
+                page: include_str!(concat!("../../docs/src/museum/", $name, ".md")),
+                recording: include_bytes!(concat!("../../museum/", $name, ".pcap")),
+            },)*
+        ];
+    };
+}
+
+pieces! {
+    "long-chunk"
+    "too-many-chunks"
+    "not-inflatable"
+    "vital-input"
+    "undeclared-item"
+    "foreign-base"
+    "pickup-size"
+    "resized-item"
+    "snapshot-twice"
+    "full-snapshot"
+}
+
+/// Prints the list, or the page of a piece and its messages, or writes its recording to a file.
+///
+/// # Errors
+/// There is no such piece, or the file exists or cannot be written.
+pub(crate) fn museum(show: &Show, name: Option<&str>, save: Option<&Path>) -> anyhow::Result<Exit> {
+    let Some(name) = name else {
+        output::print(&list())?;
+        return Ok(Exit::Ok);
+    };
+    let piece = PIECES.iter().find(|piece| piece.name == name);
+    let piece = piece.ok_or_else(|| unknown(name))?;
+    if let Some(path) = save {
+        write(path, piece.recording).map_err(|error| {
+            let path = printable_path(path);
+            Failure::usage(format!("cannot write {path}: {error}; name a new file"))
+        })?;
+        return Ok(Exit::Ok);
+    }
+    if !show.json.json {
+        output::print(&format!("{}\n", plain(piece.page)))?;
+    }
+    let input = file::embedded(piece.recording)?;
+    let path = format!("{}.pcap", piece.name);
+    show_recording(show, input, Path::new(&path))
+}
+
+fn unknown(name: &str) -> Failure {
+    let meant = suggest(name, PIECES.iter().map(|piece| piece.name));
+    let help = match meant {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => "teetap museum lists them".to_owned(),
+    };
+    Failure::usage(format!("unknown piece '{}'; {help}", printable(name.as_bytes())))
+}
+
+fn list() -> String {
+    let width = PIECES
+        .iter()
+        .map(|piece| piece.name.len())
+        .max()
+        .unwrap_or_default();
+    let mut out = String::new();
+    for piece in PIECES {
+        let _infallible = writeln!(out, "{:width$}  {}", piece.name, piece.summary());
+    }
+    out.push_str("\nThe page and the messages of one: teetap museum NAME\n");
+    out
+}
+
+/// Writes a file that does not exist yet.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(bytes)
+}
+
+impl Piece {
+    /// Returns the first line after the heading.
+    fn summary(&self) -> &'static str {
+        self.page
+            .lines()
+            .skip(1)
+            .find(|line| !line.is_empty())
+            .unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_piece_has_a_page_of_its_name() {
+        for piece in PIECES {
+            assert!(
+                piece.page.starts_with(&format!("# {}\n\n", piece.name)),
+                "{}",
+                piece.name
+            );
+            let length = piece.summary().len();
+            assert!((20..=90).contains(&length), "{}: {length}", piece.name);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The museum: well-known bugs of the field as small recordings, built anew byte for byte.
+//!
+//! Each piece is a session of a scripted client and a scripted server, as both would see it on the wire. Without its fault
+//! it is a session in which all is well.
+//!
+//! Law: deterministic. The files in `museum/` are what [`Piece::recording`] returns; a test compares them.
+
+mod file;
+mod message;
+mod pieces;
+mod snap;
+mod talk;
+
+/// A piece of the museum.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// The name, which is that of its file and of its page.
+    pub name: &'static str,
+    /// The code of the note that names the fault.
+    pub code: &'static str,
+    build: fn(bool) -> Vec<u8>,
+}
+
+impl Piece {
+    /// Returns the recording, a pcap file.
+    #[must_use]
+    pub fn recording(&self) -> Vec<u8> {
+        (self.build)(true)
+    }
+
+    /// Returns the same session without the fault.
+    #[must_use]
+    pub fn repaired(&self) -> Vec<u8> {
+        (self.build)(false)
+    }
+}
+
+/// All pieces, in the order of the list.
+pub const PIECES: &[Piece] = &[
+    piece("long-chunk", "chunk-size-cut", pieces::long_chunk),
+    piece("too-many-chunks", "chunk-count-cut", pieces::too_many_chunks),
+    piece("not-inflatable", "bad-huffman", pieces::not_inflatable),
+    piece("vital-input", "unexpected-vital", pieces::vital_input),
+    piece("undeclared-item", "snap-undeclared", pieces::undeclared_item),
+    piece("foreign-base", "snap-no-base", pieces::foreign_base),
+    piece("pickup-size", "snap-bad-crc", pieces::pickup_size),
+    piece("resized-item", "snap-item-resized", pieces::resized_item),
+    piece("snapshot-twice", "snap-again", pieces::snapshot_twice),
+    piece("full-snapshot", "snap-near-limit", pieces::full_snapshot),
+];
+
+const fn piece(name: &'static str, code: &'static str, build: fn(bool) -> Vec<u8>) -> Piece {
+    Piece { name, code, build }
+}
