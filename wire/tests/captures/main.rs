@@ -9,6 +9,7 @@
 )]
 
 mod allocations;
+mod doctor;
 mod messages;
 mod pcap;
 mod snapshots;

@@ -10,6 +10,8 @@ use crate::snap::snapshot::{NOTHING, Snapshot};
 const WHOLE: u8 = 1;
 /// The rank of the sum of another snapshot.
 const OTHER: u8 = 2;
+/// The rank of the sum of another snapshot from which only one item differs.
+const ONE: u8 = 12;
 /// The rank of all items of a kind.
 const GROUPS: u8 = 3;
 
@@ -37,7 +39,7 @@ fn bases(case: &mut Case<'_>) {
     others.sort_by_key(|(tick, _)| tick.abs_diff(named));
     // The sums decide first: there may be hundreds of snapshots.
     let fitting = others.into_iter().find(|(_, other)| {
-        sum_on(case, other) == case.stated && differ(case, other) && fits(&mut delta, other, case.stated)
+        sum_on(case, other) == case.stated && differ(case.base, other) && fits(&mut delta, other, case.stated)
     });
     if let Some((tick, _)) = fitting {
         case.add(WHOLE, Cause::OtherBase { tick, named });
@@ -63,9 +65,9 @@ fn sum_on(case: &Case<'_>, other: &Snapshot) -> i32 {
     total
 }
 
-/// Returns true if more than one item differs between the base and another snapshot: else the fault is of that item.
-fn differ(case: &Case<'_>, other: &Snapshot) -> bool {
-    let differing = pairs(case.base, other).filter(|pair| pair.before != pair.after);
+/// Returns true if more than one item differs between two snapshots: else a fault is of that item.
+fn differ(one: &Snapshot, other: &Snapshot) -> bool {
+    let differing = pairs(one, other).filter(|pair| pair.before != pair.after);
     differing.take(2).count() == 2
 }
 
@@ -91,8 +93,10 @@ fn sums(case: &mut Case<'_>) {
         .iter()
         .rev()
         .find(|kept| kept.snapshot.crc() == stated && stated != 0);
-    if let Some(tick) = of_tick.map(|kept| kept.tick) {
-        case.add(OTHER, Cause::Sum(SumFault::OfTick(tick)));
+    if let Some((tick, of_tick)) = of_tick.map(|kept| (kept.tick, &kept.snapshot)) {
+        // The fault is of the item if only one differs.
+        let rank = if differ(of_tick, case.result) { OTHER } else { ONE };
+        case.add(rank, Cause::Sum(SumFault::OfTick(tick)));
     }
     for bits in [8, 16, 24] {
         let cut = actual & ((1 << bits) - 1);

@@ -513,9 +513,6 @@ fn named(fault: Fault) -> (u64, u64) {
                 .zip(right)
                 .is_some_and(|(cause, right)| cause.is_like(right))
         };
-        if first.is_some() && !is_right(last) {
-            eprintln!("{fault:?} {seed}: {last:?} | {right:?}");
-        }
         wrong += u64::from(first.is_some());
         at_once += u64::from(is_right(first));
         in_the_end += u64::from(is_right(last));

@@ -1,0 +1,116 @@
+//! Snapshots of the recorded real sessions, with a wrong sum: the doctor names the item that is counted wrongly.
+
+use std::collections::BTreeMap;
+
+use teetap_wire::def::{Decoded, Def, Registry};
+use teetap_wire::snap::{Cause, Doctor, ItemFault, Key, Store};
+use teetap_wire::{Dir, Seq};
+
+use crate::each_packet;
+
+/// One snapshot of so many is changed.
+const EVERY: usize = 5;
+
+struct Session {
+    store: Store<'static>,
+    last: [Seq; 2],
+}
+
+/// The numbers of snapshots, and of those of which the first cause is the fault.
+#[derive(Default)]
+struct Seen {
+    wrong: usize,
+    named: usize,
+}
+
+/// Returns the message with another value in the field `crc`.
+fn with_crc(def: &Def, decoded: &Decoded, data: &[u8], crc: i32) -> Vec<u8> {
+    let record = decoded.find(&def.path("crc").unwrap()).unwrap();
+    let (start, end) = (record.at as usize, (record.at + record.len) as usize);
+    let mut out = data[..start].to_vec();
+    let sign = if crc < 0 { 0x40 } else { 0 };
+    let mut rest = (if crc < 0 { !crc } else { crc }).cast_unsigned();
+    let more = |rest: u32| if rest > 0 { 0x80 } else { 0 };
+    let first = rest.to_le_bytes()[0] & 0x3f;
+    rest >>= 6;
+    out.push(sign | first | more(rest));
+    while rest > 0 {
+        let next = rest.to_le_bytes()[0] & 0x7f;
+        rest >>= 7;
+        out.push(next | more(rest));
+    }
+    out.extend(&data[end..]);
+    out
+}
+
+/// Completes a snapshot with a wrong sum, and counts it.
+fn examine(store: &Store<'static>, message: &[u8], key: Key, faults: &[ItemFault], seen: &mut Seen) {
+    let (mut store, mut decoded) = (store.clone(), Decoded::new());
+    let def = decoded
+        .message(Registry::builtin(), store.proto(), Dir::S2c, message)
+        .unwrap();
+    store.on_message(Dir::S2c, def, &decoded, message);
+    let diagnosis = store.diagnose(&mut Doctor::default(), message);
+    let cause = diagnosis.and_then(|diagnosis| Some(diagnosis.causes.first()?.cause));
+    seen.wrong += 1;
+    let is_named = |fault: &ItemFault| cause == Some(Cause::Item { key, fault: *fault });
+    let right = faults.iter().any(is_named);
+    seen.named += usize::from(right);
+}
+
+#[test]
+fn an_item_that_is_counted_wrongly_is_named() {
+    let registry = Registry::builtin();
+    let mut sessions: BTreeMap<(String, u16), Session> = BTreeMap::new();
+    let (mut decoded, mut snapshots) = (Decoded::new(), 0usize);
+    let (mut twice, mut missing) = (Seen::default(), Seen::default());
+    each_packet(|label, _, packet| {
+        let session = sessions.entry(label.client.clone()).or_insert_with(|| Session {
+            store: Store::new(registry, packet.proto),
+            last: [Seq::ZERO; 2],
+        });
+        for chunk in packet.chunks() {
+            if let Some(seq) = chunk.header.vital {
+                let last = &mut session.last[usize::from(label.dir == Dir::C2s)];
+                if seq != last.next() {
+                    continue;
+                }
+                *last = seq;
+            }
+            let def = decoded
+                .message(registry, packet.proto, label.dir, chunk.data)
+                .unwrap();
+            if label.dir == Dir::C2s || !session.store.follows(label.dir, def) {
+                session.store.on_message(label.dir, def, &decoded, chunk.data);
+                continue;
+            }
+            let before = session.store.clone();
+            let done = session.store.on_message(label.dir, def, &decoded, chunk.data);
+            let Some(done) = done.filter(|done| done.parts == 1 && done.crc_ok() == Some(true)) else {
+                continue;
+            };
+            snapshots += 1;
+            if !snapshots.is_multiple_of(EVERY) || done.snapshot().is_empty() {
+                continue;
+            }
+            let mut items = done.snapshot().items();
+            let (key, ints) = items.nth((snapshots / EVERY) % done.snapshot().len()).unwrap();
+            let sum = ints.iter().fold(0i32, |sum, int| sum.wrapping_add(*int));
+            // A small sum may be that of anything, and one of two items that of either.
+            let same = |ints: &[i32]| ints.iter().fold(0i32, |sum, int| sum.wrapping_add(*int)) == sum;
+            let others = done.snapshot().items().filter(|(_, ints)| same(ints));
+            if sum.abs() < 64 || others.count() > 1 {
+                continue;
+            }
+            let right = done.crc.unwrap().stated;
+            let message = with_crc(def, &decoded, chunk.data, right.wrapping_add(sum));
+            examine(&before, &message, key, &[ItemFault::Twice], &mut twice);
+            let message = with_crc(def, &decoded, chunk.data, right.wrapping_sub(sum));
+            let faults = [ItemFault::NotCounted, ItemFault::NotDeleted];
+            examine(&before, &message, key, &faults, &mut missing);
+        }
+    });
+    for Seen { wrong, named } in [twice, missing] {
+        assert!(wrong > 300 && named * 100 >= wrong * 95, "{named} of {wrong}");
+    }
+}
