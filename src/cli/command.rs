@@ -254,7 +254,7 @@ pub(crate) enum ConfigPart {
 }
 
 /// The names of all commands.
-pub(super) const COMMANDS: [&str; 17] = [
+pub(super) const COMMANDS: [&str; 18] = [
     "run",
     "demo",
     "replay",

@@ -12,7 +12,7 @@ use super::{
 use crate::teetap;
 
 /// Commands that only read what they are given.
-const READING: [&str; 8] = [
+const READING: [&str; 9] = [
     "completions",
     "config",
     "diff",
