@@ -16,6 +16,7 @@ mod input_log;
 mod joins;
 mod journal;
 mod link;
+mod logins;
 mod map;
 mod messages;
 mod receiver;

@@ -37,6 +37,10 @@ use teetap_wire::receiver::JoinKind;
 /// The time without progress after which a login stands still.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
+/// The time after that for which the ack of the last message is waited for: peers that have nothing to send ack with their keepalive,
+/// more than a second after their last datagram.
+pub const FOR_ACK: Duration = Duration::from_millis(300);
+
 /// The joins of all sessions, at most as many as there are contexts of sessions.
 #[derive(Default)]
 pub struct Courses {

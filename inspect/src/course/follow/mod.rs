@@ -9,7 +9,7 @@ use teetap_wire::{
 };
 
 use super::{
-    Ended, Join, JoinOutcome, PATIENCE, PassedStep,
+    Ended, FOR_ACK, Join, JoinOutcome, PATIENCE, PassedStep,
     fate::{self, Fate, Why},
 };
 use crate::{Reading, reading::Message};
@@ -61,7 +61,8 @@ struct Last {
     from: Side,
     /// The number as its receiver sees it; `None` if it is not vital.
     seq: Option<Seq>,
-    is_acked: bool,
+    /// The time of the first ack of it.
+    acked: Option<Time>,
 }
 
 impl Follow {
@@ -99,10 +100,19 @@ impl Follow {
         self.has_entered
     }
 
-    /// Returns the time at which the join stands still unless something comes; `None` if that was reported, or nothing is awaited.
+    /// Returns the time at which the join stands still unless something comes; `None` if that was reported, or nothing is awaited. The
+    /// ack of the last message is waited for a little longer.
     pub(super) fn due(&self) -> Option<Time> {
-        let is_waiting = !self.is_reported && self.awaited().is_some();
-        is_waiting.then(|| self.progress + PATIENCE)
+        if self.is_reported || self.awaited().is_none() {
+            return None;
+        }
+        let due = self.progress + PATIENCE;
+        let last = self.last.filter(|last| last.seq.is_some());
+        Some(match last.map(|last| last.acked) {
+            None => due,
+            Some(Some(acked)) => due.max(acked),
+            Some(None) => due + FOR_ACK,
+        })
     }
 
     /// Reports that the login stands still.
@@ -202,11 +212,23 @@ impl Follow {
             && last.from != sender
             && last.seq.is_some_and(|seq| seq.is_behind(ack))
         {
-            last.is_acked = true;
+            last.acked.get_or_insert(at);
         }
         // Each part of the map that arrives is progress.
         if self.download.is_some() && sender == Side::Client && self.acked.replace(ack) != Some(ack) {
             self.progress_at(at);
+        }
+    }
+
+    /// Remembers why a message did not count. That of the awaited one is kept when others follow.
+    fn missed(&mut self, name: &'static str, why: Why) {
+        let awaited = self.awaited().map(|(awaited, _)| awaited);
+        let is_kept = self
+            .misstep
+            .as_ref()
+            .is_some_and(|(known, _)| Some(*known) == awaited);
+        if !is_kept || Some(name) == awaited {
+            self.misstep = Some((name, why));
         }
     }
 
@@ -217,7 +239,7 @@ impl Follow {
             .iter()
             .any(|step| step.name == name && step.from == sender);
         if is_awaited {
-            self.misstep = Some((name, why));
+            self.missed(name, why);
         }
     }
 
@@ -240,7 +262,7 @@ impl Follow {
             name,
             from,
             seq,
-            is_acked: false,
+            acked: None,
         });
         self.progress_at(at);
     }
@@ -270,7 +292,7 @@ impl Follow {
         let Some(last) = &self.last else {
             return (None, None);
         };
-        (Some(last.name), last.seq.map(|_| last.is_acked))
+        (Some(last.name), last.seq.map(|_| last.acked.is_some()))
     }
 
     /// Returns the reason why a message did not count that came.

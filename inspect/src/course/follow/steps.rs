@@ -38,7 +38,7 @@ impl Follow {
                 self.stage = stage;
                 self.pass(at, index, message);
             }
-            Err(why) => self.misstep = Some((name, why)),
+            Err(why) => self.missed(name, why),
         }
     }
 
@@ -93,12 +93,18 @@ impl Follow {
             // In a challenge, until the client has proved its address, the join is false.
             _ if self.is_false && (name != "map_change" || !self.is_proved()) => return,
             "map_change" => (self.stage, self.is_false) = (Stage::Connecting, false),
-            // DDNet answers a ready that is too early, and waits for what is missing all the same.
-            "con_ready" if self.kind.server().is_ddnet() && self.stage < Stage::Connecting => return,
+            // DDNet answers a ready without effect, too, and waits all the same.
+            "con_ready" if self.kind.server().is_ddnet() && !self.is_ready() => return,
             "con_ready" => self.stage = self.stage.max(Stage::Ready),
             _ => {}
         }
         self.pass(at, index, message);
+    }
+
+    /// Returns true unless the last ready of the client came too early, or in a chunk that is not vital.
+    fn is_ready(&self) -> bool {
+        let has_no_effect = |(name, why): &(&str, Why)| *name == "ready" && matches!(why, Why::Verdict(..));
+        self.stage >= Stage::Connecting && !self.misstep.as_ref().is_some_and(has_no_effect)
     }
 
     /// Returns true once the client has acked the secret tick, as far as can be seen.

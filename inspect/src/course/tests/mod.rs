@@ -112,14 +112,14 @@ fn the_line_says_whether_the_last_message_was_acked() {
         format!("{STALLED}after map_change (acked) the server waits for ready from the client")
     );
     assert_eq!(
-        stall(Play::of(script).until(before_ready).silent(1200)),
+        stall(Play::of(script).until(before_ready).silent(1400)),
         format!("{STALLED}after map_change (not acked) the server waits for ready from the client")
     );
     assert_eq!(
         stall(
             Play::of(script)
                 .until(script.index("connect_accept"))
-                .silent(1200)
+                .silent(1400)
         ),
         format!("{STALLED}after connect the client waits for connect_accept from the server")
     );

@@ -59,6 +59,23 @@ fn a_ready_before_info_is_no_step_though_ddnet_answers_it() {
     assert_eq!(last(&play.wait(1100)), waits);
 }
 
+/// DDNet 16.4 answers it.
+#[test]
+fn a_ready_that_is_not_vital_is_no_step_though_it_is_answered() {
+    let script = Script::named("DDNet");
+    let play = Play::of(script)
+        .until(script.index("ready"))
+        .sent(Side::Client, "ready", false);
+    let play = play
+        .message(Side::Server, "con_ready")
+        .message(Side::Client, "cl_start_info");
+    assert_eq!(
+        last(&play.wait(1400)),
+        "after map_change (acked) the server waits for ready from the client; \
+         ready came in a chunk that is not vital and is ignored"
+    );
+}
+
 #[test]
 fn a_message_that_a_rule_drops_is_named() {
     let script = Script::named("0.7");
@@ -150,7 +167,7 @@ fn a_client_that_may_load_the_map_is_not_a_warning() {
 fn a_recorded_stall_is_not_made_again() {
     let script = Script::named("0.7");
     let play = Play::of(script).until(script.index("ready"));
-    let due = Time(play.progress().0 + 1_000_000);
+    let due = Time(play.progress().0 + 1_300_000);
     let live = play.due(due + std::time::Duration::from_micros(1)).unwrap();
     let teetap_proxy::session::What::Notice(notice) = live.what else {
         unreachable!();
@@ -158,7 +175,7 @@ fn a_recorded_stall_is_not_made_again() {
     assert_eq!(live.at, due);
     let replay = Play::of(script)
         .until(script.index("ready"))
-        .after(1000)
+        .after(1300)
         .notice(notice);
     let replay = replay.wait(2000).closed_by(Side::Client, None);
     assert_eq!((replay.stalls().len(), replay.joins()[0].stalls), (0, 1));
