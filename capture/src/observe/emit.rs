@@ -50,6 +50,8 @@ struct Kind {
     /// The reason, if it has one.
     closes: Option<Option<Box<[u8]>>>,
     token: Option<Token>,
+    /// The token that a handshake gives to the other side.
+    gives: Option<Token>,
     inflated: Option<Inflated>,
     /// The ack, of a datagram outside of handshakes.
     ack: Option<Seq>,
@@ -221,14 +223,21 @@ impl Observer {
         }
         let session = self.open(id, emission, &kind);
         let Some(emitted) = self.emitted(id) else { return };
-        let is_wrong = session.is_some() && kind.requests.is_none() && emitted.is_wrong(dir, kind.token);
-        if is_wrong {
+        let is_checked = session.is_some() && kind.requests.is_none();
+        let wrong = if is_checked {
+            emitted.odd_token(proto, dir, &kind, missing.is_some())
+        } else {
+            None
+        };
+        if let Some(code) = wrong {
             event.notes.push(Note {
-                code: Code::WrongToken,
+                code,
                 at: 0,
                 len: bytes.len(),
             });
         }
+        let is_wrong = wrong.is_some();
+        emitted.learn_token(proto, dir, &kind);
         let [c2s, s2c] = &mut emitted.ordinals;
         let ordinal = if dir == Dir::C2s { c2s } else { s2c };
         *ordinal += 1;
@@ -325,17 +334,39 @@ impl Observer {
 }
 
 impl Emitted {
-    /// Returns true if this token is not the one of the direction. A token that comes twice in a row is the new one.
-    fn is_wrong(&mut self, dir: Dir, shown: Option<Token>) -> bool {
+    /// Returns the note if the token is not the one of the direction, or is missing. A token that comes twice in a row is the new
+    /// one.
+    fn odd_token(&mut self, proto: Proto, dir: Dir, kind: &Kind, is_cut: bool) -> Option<Code> {
         let [c2s, s2c] = &mut self.tokens;
         let (known, other) = if dir == Dir::C2s { c2s } else { s2c };
-        let Some(shown) = shown else { return false };
+        let Some(shown) = kind.token else {
+            // Handshakes show no ack, nor does what cannot be read.
+            let is_plain = proto == Proto::V65 && !is_cut && kind.ack.is_some();
+            return (is_plain && known.is_some()).then_some(Code::MissingToken);
+        };
         if known.is_none_or(|known| known == shown) || *other == Some(shown) {
             (*known, *other) = (Some(shown), None);
-            return false;
+            return None;
         }
         *other = Some(shown);
-        true
+        Some(Code::WrongToken)
+    }
+
+    /// Takes the token that a handshake gives to the other side: the one that it will write from then on.
+    fn learn_token(&mut self, proto: Proto, dir: Dir, kind: &Kind) {
+        if !matches!(self.state, None | Some(State::Opening)) {
+            return;
+        }
+        let Some(given) = kind.gives.filter(|token| *token != Token::NONE) else {
+            return;
+        };
+        let [c2s, s2c] = &mut self.tokens;
+        let (own, others) = if dir == Dir::C2s { (c2s, s2c) } else { (s2c, c2s) };
+        others.0 = Some(given);
+        if proto == Proto::V65 {
+            // There both sides write the same one.
+            own.0 = Some(given);
+        }
     }
 }
 
@@ -383,12 +414,19 @@ fn kind(proto: Proto, bytes: &[u8], scratch: &mut teetap_wire::Scratch) -> Kind 
         return kind;
     }
     match packet.control() {
-        Some(Control::Connect { .. }) => {
+        Some(Control::Connect { token, tken }) => {
             (kind.requests, kind.token, kind.ack) = (Some(proto), None, None);
+            // The client of 0.6.5 writes the server's token, not this one.
+            kind.gives = token.filter(|_| proto == Proto::V7 && !tken);
         }
         // In a handshake 0.6.5 and DDNet show other tokens than afterwards.
-        Some(Control::ConnectAccept { .. }) => (kind.accepts, kind.token, kind.ack) = (true, None, None),
-        Some(Control::Token { .. }) => (kind.is_token, kind.token, kind.ack) = (true, None, None),
+        Some(Control::ConnectAccept { token, .. }) => {
+            (kind.accepts, kind.token, kind.ack) = (true, None, None);
+            kind.gives = token.filter(|_| proto == Proto::V65);
+        }
+        Some(Control::Token { token, .. }) => {
+            (kind.is_token, kind.token, kind.ack, kind.gives) = (true, None, None, token);
+        }
         Some(Control::Close { reason }) => kind.closes = Some(reason.map(Into::into)),
         _ => {}
     }

@@ -274,6 +274,35 @@ fn a_wrong_token_is_marked() {
     assert_eq!(marked, [middle as u64]);
 }
 
+#[test]
+fn a_token_other_than_that_of_the_handshake_is_marked_from_the_first_datagram_on() {
+    // Where the header begins to have the token.
+    for (name, at, code) in [
+        ("tw07-session", 3, Code::WrongToken),
+        ("tw06-session", 3, Code::WrongToken),
+        ("tw06-session", 0, Code::MissingToken),
+    ] {
+        let mut datagrams = only_session(name);
+        let is_data = |bytes: &[u8]| match name {
+            "tw07-session" => bytes[0] & 0x24 == 0,
+            _ => bytes[0] & 0x30 == 0,
+        };
+        let first = datagrams
+            .iter()
+            .position(|(is_client, bytes)| *is_client && is_data(bytes));
+        let first = first.unwrap();
+        let bytes = &mut datagrams[first].1;
+        // The token, or the bit that says that there is one.
+        bytes[at] ^= if at == 0 { 0x08 } else { 1 };
+        let (events, _) = observe(script(&datagrams, 0, 0));
+        let marked = events.iter().filter_map(|event| match &event.what {
+            What::Datagram(datagram) if datagram.notes.contains(code) => Some(event.at.0 / 1000),
+            _ => None,
+        });
+        assert_eq!(marked.collect::<Vec<_>>(), [first as u64], "{name} {code:?}");
+    }
+}
+
 /// Queries and answers of name servers, and a protocol of random bytes.
 fn strangers(number: u16) -> Vec<(bool, Vec<u8>)> {
     let query = |id: u8| {
