@@ -1,5 +1,5 @@
 //! The independent test kit of teetap: its own plain codec, scripted peers and lossy links in virtual time, hostile
-//! datagrams, and readers of recorded sessions.
+//! datagrams, clients with faults, and readers of recorded sessions.
 //!
 //! Law: nothing here uses the product's wire code, so that a symmetric mistake cannot hide. (`rules` names its types.)
 
@@ -7,6 +7,7 @@ pub mod binary;
 pub mod capture;
 pub mod codec;
 pub mod control;
+pub mod faulty;
 pub mod hostile;
 pub mod huffman;
 pub mod link;

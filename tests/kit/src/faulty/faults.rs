@@ -1,0 +1,370 @@
+//! The faults.
+
+use super::{
+    datagram,
+    game::{self, Step},
+};
+use crate::{
+    codec::{Chunk, Datagram, Packing, Variant, seal},
+    huffman::Ending,
+    peer::{Peer, SEQUENCES, game::put_int},
+};
+
+/// A fault of a client.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    /// The name.
+    pub name: &'static str,
+    /// The protocols in which there is such a fault.
+    pub variants: &'static [Variant],
+    /// The effect on what is sent.
+    pub act: Act,
+}
+
+/// A message, with true if it is vital.
+pub type Sent = (bool, Vec<u8>);
+
+/// The effect of a fault on what a client sends.
+#[derive(Clone, Copy, Debug)]
+pub enum Act {
+    /// Changes each datagram with chunks.
+    Datagram(fn(&mut Datagram)),
+    /// Changes the bytes of each datagram with chunks.
+    Bytes(fn(Variant, &mut Vec<u8>)),
+    /// Changes the bytes of each control datagram.
+    Handshake(fn(&mut Vec<u8>)),
+    /// Changes a message: the messages to send instead, each with true if it is vital.
+    Message(Step, fn(Variant, Vec<u8>) -> Vec<Sent>),
+    /// Sends datagrams beside the good ones.
+    Add(fn(&Peer) -> Vec<Vec<u8>>),
+}
+
+const ALL: &[Variant] = &[Variant::V6, Variant::V65, Variant::Ddnet, Variant::V7];
+const TOKENS: &[Variant] = &[Variant::V65, Variant::Ddnet, Variant::V7];
+const SIX: &[Variant] = &[Variant::V6, Variant::V65, Variant::Ddnet];
+const SEVEN: &[Variant] = &[Variant::V7];
+const DDNET: &[Variant] = &[Variant::Ddnet];
+
+const fn fault(name: &'static str, variants: &'static [Variant], act: Act) -> Fault {
+    Fault { name, variants, act }
+}
+
+/// All faults.
+pub const FAULTS: &[Fault] = &[
+    fault(
+        "wrong token",
+        TOKENS,
+        Act::Datagram(|datagram| datagram.head.token = Some(*b"nope")),
+    ),
+    fault(
+        "no token in the header",
+        &[Variant::V65],
+        Act::Datagram(|datagram| datagram.head.token = None),
+    ),
+    fault(
+        "no token at the end",
+        DDNET,
+        Act::Bytes(|_, bytes| bytes.truncate(bytes.len() - 4)),
+    ),
+    fault(
+        "ack ahead",
+        ALL,
+        Act::Datagram(|datagram| datagram.head.ack = (datagram.head.ack + 20) % SEQUENCES),
+    ),
+    fault(
+        "ack behind",
+        ALL,
+        Act::Datagram(|datagram| datagram.head.ack = (datagram.head.ack + SEQUENCES - 3) % SEQUENCES),
+    ),
+    fault("ack stuck", ALL, Act::Datagram(|datagram| datagram.head.ack = 0)),
+    fault(
+        "number skipped",
+        ALL,
+        Act::Datagram(|datagram| number(datagram, |seq| seq + 1)),
+    ),
+    fault(
+        "number repeated",
+        ALL,
+        Act::Datagram(|datagram| number(datagram, |_| 1)),
+    ),
+    fault(
+        "number from zero",
+        ALL,
+        Act::Datagram(|datagram| number(datagram, |seq| seq - 1)),
+    ),
+    fault(
+        "too long",
+        ALL,
+        Act::Datagram(|datagram| datagram.trailing = vec![0; 1500]),
+    ),
+    fault(
+        "one chunk too many announced",
+        ALL,
+        Act::Datagram(|datagram| datagram.head.num_chunks += 1),
+    ),
+    fault(
+        "one chunk too few announced",
+        ALL,
+        Act::Datagram(|datagram| {
+            datagram.head.num_chunks = datagram.head.num_chunks.saturating_sub(1);
+        }),
+    ),
+    fault(
+        "chunk longer than the datagram",
+        ALL,
+        Act::Datagram(|datagram| {
+            datagram.head.num_chunks += 1;
+            datagram.trailing = vec![0x1f, 0x3f, 1];
+        }),
+    ),
+    fault(
+        "plain data marked as compressed",
+        ALL,
+        Act::Bytes(|variant, bytes| {
+            if let Some(first) = bytes.first_mut() {
+                *first |= if variant.is_seven() { 0x10 } else { 0x80 };
+            }
+        }),
+    ),
+    fault(
+        "unknown flag",
+        &[Variant::Ddnet, Variant::V7],
+        Act::Datagram(|datagram| {
+            datagram.head.spare = if datagram.head.variant.is_seven() {
+                0x40
+            } else {
+                0x04
+            };
+        }),
+    ),
+    fault(
+        "control with chunks",
+        ALL,
+        Act::Add(|peer| vec![control_packet(peer, 1, &[0], Packing::Clear)]),
+    ),
+    fault(
+        "control compressed",
+        ALL,
+        Act::Add(|peer| vec![control_packet(peer, 0, &[0], Packing::Always(Ending::Padded))]),
+    ),
+    fault(
+        "control without an id",
+        ALL,
+        Act::Add(|peer| vec![control_packet(peer, 0, &[], Packing::Clear)]),
+    ),
+    fault(
+        "unknown control message",
+        ALL,
+        Act::Add(|peer| vec![control_packet(peer, 0, &[9], Packing::Clear)]),
+    ),
+    fault(
+        "neither chunks nor a request",
+        ALL,
+        Act::Add(|peer| vec![datagram(peer, 0, &[]).build()]),
+    ),
+    fault("too short", ALL, Act::Add(|_| vec![vec![0, 1]])),
+    fault(
+        "bytes after the compressed data",
+        ALL,
+        Act::Add(|peer| {
+            let mut datagram = datagram(peer, 0, &[]);
+            datagram.chunks = vec![Chunk::new(None, game::message(peer.variant(), Step::Input, 100))];
+            datagram.head.num_chunks = 1;
+            let mut bytes = datagram.pack(Packing::Always(Ending::Padded));
+            bytes.extend([0x55; 40]);
+            vec![bytes]
+        }),
+    ),
+    fault(
+        "more payload than there is room",
+        ALL,
+        Act::Add(|peer| {
+            let datagram = datagram(peer, 0, &[0; 1800]);
+            vec![datagram.pack(Packing::Always(Ending::Padded))]
+        }),
+    ),
+    fault("info forgotten", ALL, Act::Message(Step::Info, |_, _| Vec::new())),
+    fault(
+        "ready forgotten",
+        ALL,
+        Act::Message(Step::Ready, |_, _| Vec::new()),
+    ),
+    fault(
+        "start info forgotten",
+        ALL,
+        Act::Message(Step::StartInfo, |_, _| Vec::new()),
+    ),
+    fault(
+        "enter game forgotten",
+        ALL,
+        Act::Message(Step::EnterGame, |_, _| Vec::new()),
+    ),
+    fault(
+        "info not vital",
+        ALL,
+        Act::Message(Step::Info, |_, message| vec![(false, message)]),
+    ),
+    fault(
+        "ready not vital",
+        ALL,
+        Act::Message(Step::Ready, |_, message| vec![(false, message)]),
+    ),
+    fault(
+        "start info not vital",
+        ALL,
+        Act::Message(Step::StartInfo, |_, message| vec![(false, message)]),
+    ),
+    fault(
+        "enter game not vital",
+        ALL,
+        Act::Message(Step::EnterGame, |_, message| vec![(false, message)]),
+    ),
+    fault(
+        "start info in place of ready",
+        ALL,
+        Act::Message(Step::Ready, |variant, _| {
+            vec![(true, game::message(variant, Step::StartInfo, 0))]
+        }),
+    ),
+    fault(
+        "unterminated text",
+        ALL,
+        Act::Message(Step::StartInfo, |variant, _| {
+            let mut message = head(variant, Step::StartInfo);
+            message.extend(b"scripted");
+            vec![(true, message)]
+        }),
+    ),
+    fault(
+        "fields missing",
+        ALL,
+        Act::Message(Step::StartInfo, |variant, _| {
+            let mut message = head(variant, Step::StartInfo);
+            message.extend(b"scripted\0\0");
+            vec![(true, message)]
+        }),
+    ),
+    fault(
+        "text that is not UTF-8",
+        DDNET,
+        Act::Message(Step::StartInfo, |_, mut message| {
+            if let Some(byte) = message.get_mut(3) {
+                *byte = 0xff;
+            }
+            vec![(true, message)]
+        }),
+    ),
+    fault(
+        "input vital",
+        ALL,
+        Act::Message(Step::Input, |_, message| vec![(true, message)]),
+    ),
+    fault(
+        "input cut",
+        ALL,
+        Act::Message(Step::Input, |_, mut message| {
+            message.truncate(message.len() - 6);
+            vec![(false, message)]
+        }),
+    ),
+    fault(
+        "unknown message",
+        ALL,
+        Act::Message(Step::Say, |_, _| {
+            let mut message = Vec::new();
+            put_int(&mut message, 60 << 1 | 1);
+            vec![(true, message)]
+        }),
+    ),
+    fault(
+        "message of the server",
+        ALL,
+        Act::Message(Step::Say, |variant, _| {
+            game::answers(variant, Step::StartInfo)
+                .into_iter()
+                .map(|message| (true, message))
+                .collect()
+        }),
+    ),
+    fault(
+        "value out of range",
+        ALL,
+        Act::Message(Step::Say, |variant, _| {
+            let mut message = head(variant, Step::Say);
+            put_int(&mut message, 77);
+            if variant.is_seven() {
+                put_int(&mut message, -1);
+            }
+            message.extend(b"hello\0");
+            vec![(true, message)]
+        }),
+    ),
+    fault(
+        "int with padding",
+        ALL,
+        Act::Message(Step::Say, |variant, _| {
+            let mut message = head(variant, Step::Say);
+            // Zero in five bytes, whose last one has bits that versions read differently.
+            message.extend([0x80, 0x80, 0x80, 0x80, 0x70]);
+            if variant.is_seven() {
+                put_int(&mut message, -1);
+            }
+            message.extend(b"hello\0");
+            vec![(true, message)]
+        }),
+    ),
+    fault(
+        "empty message",
+        ALL,
+        Act::Message(Step::Say, |_, _| vec![(true, Vec::new())]),
+    ),
+    fault(
+        "magic almost right",
+        DDNET,
+        Act::Handshake(|bytes| {
+            if bytes.get(4..8) == Some(b"TKEN") {
+                bytes.splice(4..8, *b"TKEM");
+            }
+        }),
+    ),
+    fault(
+        "token request without padding",
+        SEVEN,
+        Act::Handshake(|bytes| bytes.truncate(12)),
+    ),
+    fault(
+        "request for a resend in every datagram",
+        ALL,
+        Act::Datagram(|datagram| datagram.head.flags.resend = true),
+    ),
+    fault(
+        "wrong version",
+        SIX,
+        Act::Message(Step::Info, |variant, _| {
+            let mut message = head(variant, Step::Info);
+            message.extend(b"0.5 abcdef\0\0");
+            vec![(true, message)]
+        }),
+    ),
+];
+
+/// Returns the id of a message as it is on the wire.
+fn head(variant: Variant, step: Step) -> Vec<u8> {
+    let mut message = Vec::new();
+    put_int(&mut message, game::id_of(variant, step));
+    message
+}
+
+/// Changes the numbers of all vital chunks.
+fn number(datagram: &mut Datagram, change: fn(u16) -> u16) {
+    for seq in datagram.chunks.iter_mut().filter_map(|chunk| chunk.seq.as_mut()) {
+        *seq = change(*seq) % SEQUENCES;
+    }
+}
+
+/// Returns a control packet with this payload.
+fn control_packet(peer: &Peer, num_chunks: u8, payload: &[u8], packing: Packing) -> Vec<u8> {
+    let mut head = datagram(peer, num_chunks, &[]).head;
+    head.flags.control = true;
+    seal(&head, payload, packing)
+}

@@ -1,0 +1,155 @@
+//! The messages of a join, of 0.6 and of 0.7.
+//!
+//! Sources: `protocol.h` and `client.cpp` of Teeworlds 0.6.5 and 0.7.5.
+
+use crate::{
+    codec::Variant,
+    peer::game::{int, map_change, put_int, snap_empty},
+};
+
+/// A message of the client, in the order of a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// The version and the password.
+    Info,
+    /// The client has the map.
+    Ready,
+    /// Name and looks.
+    StartInfo,
+    /// The client enters the game.
+    EnterGame,
+    /// The input of the player.
+    Input,
+    /// A line of chat.
+    Say,
+}
+
+/// The reaction of the client to a message of the server.
+pub(super) enum Answer {
+    Step(Step),
+    /// The tick of a snapshot.
+    Tick(i32),
+}
+
+/// The number of a message in 0.6 and in 0.7, with the bit of the engine's messages.
+fn id(variant: Variant, six: i32, seven: i32, is_system: bool) -> i32 {
+    let number = if variant.is_seven() { seven } else { six };
+    number << 1 | i32::from(is_system)
+}
+
+/// Returns the id of a message, as it is on the wire.
+pub(super) fn id_of(variant: Variant, step: Step) -> i32 {
+    match step {
+        Step::Info => id(variant, 1, 1, true),
+        Step::Ready => id(variant, 14, 18, true),
+        Step::StartInfo => id(variant, 20, 27, false),
+        Step::EnterGame => id(variant, 15, 19, true),
+        Step::Input => id(variant, 16, 20, true),
+        Step::Say => id(variant, 17, 24, false),
+    }
+}
+
+/// Returns a message of the client.
+pub(super) fn message(variant: Variant, step: Step, tick: i32) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_int(&mut out, id_of(variant, step));
+    let seven = variant.is_seven();
+    match step {
+        Step::Info => {
+            let version = if seven {
+                "0.7 802f1be60a05665f"
+            } else {
+                "0.6 626fce9a778df4d4"
+            };
+            out.extend(version.as_bytes());
+            out.extend([0, 0]);
+            if seven {
+                put_int(&mut out, 0x705);
+            }
+        }
+        Step::Ready | Step::EnterGame => {}
+        Step::StartInfo => {
+            out.extend(b"scripted\0\0");
+            put_int(&mut out, -1);
+            if seven {
+                for part in ["standard", "", "", "standard", "standard", "standard"] {
+                    out.extend(part.as_bytes());
+                    out.push(0);
+                }
+                (0..12).for_each(|_| put_int(&mut out, 0));
+            } else {
+                out.extend(b"default\0");
+                [0, 65_408, 65_408]
+                    .iter()
+                    .for_each(|value| put_int(&mut out, *value));
+            }
+        }
+        Step::Input => {
+            let ints = [tick, tick + 7, 40, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0];
+            ints.iter().for_each(|value| put_int(&mut out, *value));
+            if seven {
+                put_int(&mut out, 0);
+            }
+        }
+        Step::Say => {
+            if seven {
+                [1, -1].iter().for_each(|value| put_int(&mut out, *value));
+            } else {
+                put_int(&mut out, 0);
+            }
+            out.extend(b"hello\0");
+        }
+    }
+    out
+}
+
+/// Returns the reaction of a client to a message of the server.
+pub(super) fn answer_to(variant: Variant, message: &[u8]) -> Option<Answer> {
+    let (got, rest) = int(message)?;
+    let is = |six, seven, is_system| got == id(variant, six, seven, is_system);
+    if is(2, 2, true) {
+        Some(Answer::Step(Step::Ready))
+    } else if is(4, 5, true) {
+        Some(Answer::Step(Step::StartInfo))
+    } else if is(8, 8, false) {
+        Some(Answer::Step(Step::EnterGame))
+    } else if is(6, 7, true) {
+        Some(Answer::Tick(int(rest)?.0))
+    } else {
+        None
+    }
+}
+
+/// Returns the messages with which a server answers one of a join.
+pub(super) fn answers(variant: Variant, step: Step) -> Vec<Vec<u8>> {
+    let empty = |six, seven, is_system| {
+        let mut out = Vec::new();
+        put_int(&mut out, id(variant, six, seven, is_system));
+        out
+    };
+    match step {
+        Step::Info => {
+            let mut change = map_change("dm1", 0x1234, 6793);
+            if variant.is_seven() {
+                [8, 1384].iter().for_each(|value| put_int(&mut change, *value));
+                change.extend([7; 32]);
+            }
+            vec![change]
+        }
+        Step::Ready => vec![empty(4, 5, true)],
+        Step::StartInfo => vec![empty(8, 8, false)],
+        Step::EnterGame | Step::Input | Step::Say => Vec::new(),
+    }
+}
+
+/// Returns an empty snapshot.
+pub(super) fn snapshot(variant: Variant, tick: i32) -> Vec<u8> {
+    if !variant.is_seven() {
+        return snap_empty(tick, tick + 1);
+    }
+    let mut out = Vec::new();
+    for value in [7 << 1 | 1, tick, tick + 1] {
+        put_int(&mut out, value);
+    }
+    out
+}

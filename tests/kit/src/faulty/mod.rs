@@ -1,0 +1,293 @@
+//! A client that joins with one fault, against a scripted server, in virtual time.
+//!
+//! Law: the fault is the only thing that is wrong: the same client without one joins and plays. What is sent is written from the wire
+//! format alone, by [`crate::codec`].
+
+mod faults;
+mod game;
+mod server;
+
+use std::net::SocketAddr;
+
+pub use faults::{Act, FAULTS, Fault, Sent};
+pub use game::Step;
+
+use crate::{
+    capture::Packet,
+    codec::{Datagram, Variant, control, parse},
+    link::{MS, SECOND},
+    peer::{Options, Peer, Policy, Server},
+};
+
+/// The time from one end to the other, microseconds.
+const DELAY: u64 = 10 * MS;
+
+/// Microseconds between two steps of time.
+const STEP: u64 = 10 * MS;
+
+/// Microseconds between two inputs, and between two snapshots.
+const EVERY: u64 = 40 * MS;
+
+/// Microseconds between two datagrams that the fault adds.
+const ADDED_EVERY: u64 = 300 * MS;
+
+/// The length of a session in microseconds.
+pub const LENGTH: u64 = 5 * SECOND;
+
+/// The addresses of the two ends.
+#[must_use]
+pub fn addresses() -> (SocketAddr, SocketAddr) {
+    (([127, 0, 0, 1], 50_000).into(), ([127, 0, 0, 1], 8303).into())
+}
+
+/// A session with the datagrams that were sent, and the progress of the client.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// The datagrams of both ends as they pass halfway, in their order.
+    pub packets: Vec<Packet>,
+    /// The last message of the join that the server got.
+    pub reached: Option<Step>,
+}
+
+/// Plays a session; without a fault the client joins and plays.
+#[must_use]
+pub fn play(variant: Variant, fault: Option<&Fault>) -> Session {
+    let act = fault.map(|fault| &fault.act);
+    let mut client = Client::new(variant, act);
+    let mut server = server::Scripted::new(variant, Server::new(variant, Policy::default(), 2));
+    let (from, to) = addresses();
+    let mut packets: Vec<Packet> = Vec::new();
+    let mut on_the_way: Vec<(u64, bool, Vec<u8>)> = Vec::new();
+    let mut now = 0;
+    while now < LENGTH {
+        let arrived = on_the_way.extract_if(.., |(at, ..)| *at <= now);
+        let arrived: Vec<_> = arrived.collect();
+        for (_, is_to_server, bytes) in arrived {
+            if is_to_server {
+                server.receive(from, &bytes, now);
+            } else {
+                client.receive(&bytes, now);
+            }
+        }
+        client.update(now);
+        server.update(from, now);
+        let sent = client.take_outgoing().into_iter().map(|bytes| (true, bytes));
+        let answers = server.take_outgoing().into_iter().map(|bytes| (false, bytes));
+        for (is_to_server, payload) in sent.chain(answers) {
+            on_the_way.push((now + DELAY, is_to_server, payload.clone()));
+            let (from, to) = if is_to_server { (from, to) } else { (to, from) };
+            packets.push(Packet {
+                time: now + DELAY / 2,
+                from,
+                to,
+                payload,
+            });
+        }
+        now += STEP;
+    }
+    Session {
+        packets,
+        reached: server.reached(),
+    }
+}
+
+/// The client.
+struct Client<'a> {
+    peer: Peer,
+    act: Option<&'a Act>,
+    variant: Variant,
+    /// Messages of the server that were looked at.
+    seen: usize,
+    has_begun: bool,
+    is_in_game: bool,
+    has_talked: bool,
+    tick: i32,
+    next_input: u64,
+    next_addition: u64,
+    outgoing: Vec<Vec<u8>>,
+}
+
+impl<'a> Client<'a> {
+    fn new(variant: Variant, act: Option<&'a Act>) -> Self {
+        let options = Options::default();
+        let mut peer = Peer::client(variant, options, 1);
+        peer.connect(0);
+        Self {
+            peer,
+            act,
+            variant,
+            seen: 0,
+            has_begun: false,
+            is_in_game: false,
+            has_talked: false,
+            tick: 0,
+            next_input: 0,
+            next_addition: 0,
+            outgoing: Vec::new(),
+        }
+    }
+
+    fn receive(&mut self, bytes: &[u8], now: u64) {
+        self.peer.receive(bytes, now);
+        let new: Vec<_> = self.peer.delivered.iter().skip(self.seen).cloned().collect();
+        self.seen += new.len();
+        for message in new {
+            match game::answer_to(self.variant, &message.data) {
+                Some(game::Answer::Step(step)) => self.say(step, now),
+                Some(game::Answer::Tick(tick)) => self.tick = tick,
+                None => {}
+            }
+        }
+    }
+
+    fn update(&mut self, now: u64) {
+        self.peer.update(now);
+        if self.peer.is_online() && !self.has_begun {
+            self.has_begun = true;
+            self.say(Step::Info, now);
+        }
+        if self.is_in_game && self.next_input <= now && self.peer.is_online() {
+            self.next_input = now + EVERY;
+            self.say(Step::Input, now);
+            if !self.has_talked && now > SECOND {
+                self.has_talked = true;
+                self.say(Step::Say, now);
+            }
+        }
+        self.collect();
+        if let Some(Act::Add(add)) = self.act
+            && self.peer.is_online()
+            && self.next_addition <= now
+            && now > SECOND
+        {
+            self.next_addition = now + ADDED_EVERY;
+            self.outgoing.extend(add(&self.peer));
+        }
+    }
+
+    /// Sends a message, or what the fault makes of it.
+    fn say(&mut self, step: Step, now: u64) {
+        self.is_in_game |= step == Step::EnterGame;
+        let message = game::message(self.variant, step, self.tick);
+        let mut list = vec![(step != Step::Input, message)];
+        if let Some(Act::Message(of, change)) = self.act
+            && *of == step
+        {
+            list = change(self.variant, list.remove(0).1);
+        }
+        for (vital, message) in list {
+            if vital {
+                self.peer.send_vital(&message, now);
+            } else {
+                self.peer.send_nonvital(&message, now);
+            }
+        }
+        self.peer.flush(now);
+    }
+
+    /// Takes what the peer sends, and changes it as the fault does.
+    fn collect(&mut self) {
+        for mut bytes in std::mem::take(&mut self.peer.outgoing) {
+            let is_control = control::message(&bytes).is_some();
+            match self.act {
+                Some(Act::Datagram(change)) if !is_control => {
+                    if let Ok(mut datagram) = parse(self.peer.format(), &bytes) {
+                        change(&mut datagram);
+                        bytes = datagram.build();
+                    }
+                }
+                Some(Act::Bytes(change)) if !is_control => change(self.variant, &mut bytes),
+                Some(Act::Handshake(change)) if is_control => change(&mut bytes),
+                _ => {}
+            }
+            self.outgoing.push(bytes);
+        }
+    }
+
+    fn take_outgoing(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.outgoing)
+    }
+}
+
+/// Returns the datagrams as a pcap file.
+#[must_use]
+pub fn pcap(packets: &[Packet]) -> Vec<u8> {
+    // Little endian, microseconds, raw IP.
+    let mut file = Vec::new();
+    file.extend(0xa1b2_c3d4_u32.to_le_bytes());
+    file.extend([2, 0, 4, 0]);
+    file.extend([0; 8]);
+    file.extend(65_535_u32.to_le_bytes());
+    file.extend(101_u32.to_le_bytes());
+    for packet in packets {
+        let datagram = udp(packet);
+        let len = u32::try_from(datagram.len()).unwrap_or(0).to_le_bytes();
+        let word = |value: u64| u32::try_from(value).unwrap_or(0).to_le_bytes();
+        // One second, so that no time is zero.
+        file.extend(word(1 + packet.time / SECOND));
+        file.extend(word(packet.time % SECOND));
+        file.extend(len);
+        file.extend(len);
+        file.extend(datagram);
+    }
+    file
+}
+
+/// Returns an IPv4 packet with a UDP datagram, without checksums.
+fn udp(packet: &Packet) -> Vec<u8> {
+    let ip = |address: SocketAddr| match address {
+        SocketAddr::V4(address) => address.ip().octets(),
+        SocketAddr::V6(_) => [0; 4],
+    };
+    let short = |value: usize| u16::try_from(value).unwrap_or(u16::MAX).to_be_bytes();
+    let len = packet.payload.len();
+    let mut out = vec![0x45, 0];
+    out.extend(short(28 + len));
+    out.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
+    out.extend(ip(packet.from));
+    out.extend(ip(packet.to));
+    out.extend(packet.from.port().to_be_bytes());
+    out.extend(packet.to.port().to_be_bytes());
+    out.extend(short(8 + len));
+    out.extend([0, 0]);
+    out.extend(&packet.payload);
+    out
+}
+
+/// Returns a datagram of the client's with this payload and flags.
+fn datagram(peer: &Peer, num_chunks: u8, payload: &[u8]) -> Datagram {
+    let mut datagram = Datagram::of_chunks(
+        peer.format(),
+        peer.numbers().1,
+        (peer.format() != Variant::V6).then_some(peer.tokens().1),
+        Vec::new(),
+    );
+    datagram.head.num_chunks = num_chunks;
+    datagram.payload = payload.to_vec();
+    datagram.trailing = payload.to_vec();
+    datagram
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_fault_the_client_joins_and_plays() {
+        for variant in Variant::ALL {
+            let session = play(variant, None);
+            assert_eq!(session.reached, Some(Step::EnterGame), "{variant:?}");
+            assert!(session.packets.len() > 100, "{variant:?}");
+        }
+    }
+
+    #[test]
+    fn every_fault_changes_the_session() {
+        for fault in FAULTS {
+            for variant in fault.variants {
+                let (good, bad) = (play(*variant, None), play(*variant, Some(fault)));
+                assert_ne!(good.packets, bad.packets, "{} of {variant:?}", fault.name);
+            }
+        }
+    }
+}
