@@ -47,7 +47,7 @@ struct Cli {
     #[arg(long, value_name = "PATH", env = BUILT, global = true)]
     teetap: Option<PathBuf>,
 
-    /// The length of the recordings that grep reads
+    /// The length of the recordings that grep and judge read
     #[arg(long, value_name = "MB", default_value_t = 256)]
     megabytes: u64,
 
@@ -97,7 +97,7 @@ enum Part {
     Rules,
     /// Latency with and without the terminal UI, from a key to its frame, and bytes of a frame
     Screen,
-    /// `teetap grep` over a long recording: MB/s and memory
+    /// `teetap grep` and `teetap judge` over a long recording: MB/s and memory
     Grep,
 }
 

@@ -1,4 +1,4 @@
-//! The speed and the memory of `teetap grep` on a long recording.
+//! The speed and the memory of `teetap grep` and `teetap judge` on a long recording.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -23,8 +23,13 @@ const RECORDINGS: [(&str, Format, &str); 4] = [
     ("rich-tw07", Format::PcapNg, "0.7, pcapng of teetap"),
 ];
 
-/// A message that is rare, one in a text, a direction.
-const FILTERS: [&str; 3] = ["rcon_cmd", r#"sv_chat.message contains "x""#, "c2s and not input"];
+/// A message that is rare, one in a text, a direction; and all that is odd, for which every message is decoded.
+const COMMANDS: [&[&str]; 4] = [
+    &["grep", "--quiet", "rcon_cmd"],
+    &["grep", "--quiet", r#"sv_chat.message contains "x""#],
+    &["grep", "--quiet", "c2s and not input"],
+    &["judge", "--quiet"],
+];
 
 const MB: f64 = 1e6;
 /// The interval at which the memory is looked at.
@@ -48,30 +53,31 @@ struct Figures {
 pub(crate) fn measure(run: &Run, megabytes: u64, report: &mut Report) -> Result<()> {
     let (size, runs) = (run.either(megabytes, 16) * 1_000_000, run.either(3, 1));
     report.line(&format!(
-        "\nteetap grep over recordings of {} MB in the page cache, median of {runs} runs, highest memory",
+        "\nteetap grep and judge over recordings of {} MB in the page cache, median of {runs} runs, highest memory",
         size / 1_000_000
     ));
-    report.line("| recording | filter | MB/s | CPU s | MiB | goals |");
+    report.line("| recording | command | MB/s | CPU s | MiB | goals |");
     report.line("|---|---|---|---|---|---|");
     let folder: TempDir = tempdir()?;
     for (sessions, format, name) in RECORDINGS {
         let path = folder.path().join("recording");
         recording::write(sessions, format, size, &path)?;
-        for filter in FILTERS {
+        for words in COMMANDS {
             let figures = (0..runs)
-                .map(|_| grep(run, filter, &path))
+                .map(|_| read(run, words, &path))
                 .collect::<Result<Vec<_>>>()?;
             let all = |of: fn(&Figures) -> f64| figures.iter().map(of).collect::<Vec<_>>();
             let (speed, memory) = (median(&all(|one| one.speed)), most(&all(|one| one.memory)));
-            let what = format!("{name}, {filter}");
-            let words = [
-                report.at_least(&format!("MB/s of grep, {what}"), speed, GOAL),
-                report.at_most(&format!("memory of grep in MiB, {what}"), memory, MEMORY),
+            let command = words.join(" ");
+            let what = format!("{command}, {name}");
+            let goals = [
+                report.at_least(&format!("MB/s of {what}"), speed, GOAL),
+                report.at_most(&format!("memory in MiB of {what}"), memory, MEMORY),
             ];
             report.line(&format!(
-                "| {name} | `{filter}` | **{speed:.0}** | {:.2} | **{memory:.1}** | {} |",
+                "| {name} | `{command}` | **{speed:.0}** | {:.2} | **{memory:.1}** | {} |",
                 median(&all(|one| one.cpu)),
-                words.join(", ")
+                goals.join(", ")
             ));
         }
         fs::remove_file(&path)?;
@@ -79,12 +85,12 @@ pub(crate) fn measure(run: &Run, megabytes: u64, report: &mut Report) -> Result<
     Ok(())
 }
 
-/// Runs it once; no match is not a failure.
-fn grep(run: &Run, filter: &str, path: &Path) -> Result<Figures> {
+/// Runs a command once; no match is not a failure.
+fn read(run: &Run, words: &[&str], path: &Path) -> Result<Figures> {
     let size = number(path.metadata()?.len());
     let mut command = Command::new(&run.teetap);
     command
-        .args(["grep", "--quiet", filter])
+        .args(words)
         .arg(path)
         .stdin(Stdio::null())
         .stdout(File::create("/dev/null")?)
@@ -104,7 +110,7 @@ fn grep(run: &Run, filter: &str, path: &Path) -> Result<Figures> {
         std::thread::sleep(LOOK);
     };
     let took = begun.elapsed().as_secs_f64();
-    ensure!(matches!(status.code(), Some(0 | 1)), "grep {filter}: {status}");
+    ensure!(matches!(status.code(), Some(0 | 1)), "{words:?}: {status}");
     Ok(Figures {
         speed: size / MB / took,
         cpu: children_cpu()? - cpu,
