@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use teetap_inspect::{DecodedEvent, Ending, EndingBy};
+use teetap_inspect::{DecodedEvent, Ending, EndingBy, judge};
 use teetap_proxy::{
     io::{Clock, Faults, KernelDrops, Request, Running, Watcher, probe::Finding},
     session::{Level, Time},
@@ -83,6 +83,8 @@ pub(crate) struct Live {
     pub(crate) log: Option<Log>,
     /// The JUnit report.
     pub(crate) verdicts: Option<Verdicts>,
+    /// The findings; `None` where not all events are decoded whole.
+    pub(crate) judge: Option<judge::Live>,
 }
 
 impl Live {
@@ -133,6 +135,7 @@ impl Live {
             cmd,
             recording: outcome,
             joins: self.output.take_joins(),
+            findings: self.judge.as_ref().map(judge::Live::findings),
         };
         log::end(&summary);
         if let Some(Err(error)) = self.verdicts.take().map(|verdicts| verdicts.write(&summary)) {

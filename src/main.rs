@@ -110,20 +110,15 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             file,
         } => command::grep(search, range, &show, &expr, &file),
         Command::Diff(options) => command::diff(&options),
+        Command::Judge(options) => command::judge(&options),
         Command::Scrub {
             quiet,
             definitions,
             file,
             output,
-            keep_unknown,
-            keep_text,
-        } => {
-            let keep = Keep {
-                unknown: keep_unknown,
-                text: keep_text,
-            };
-            command::scrub(quiet, &definitions, &file, &output, keep)
-        }
+            keep_unknown: unknown,
+            keep_text: text,
+        } => command::scrub(quiet, &definitions, &file, &output, Keep { unknown, text }),
         Command::Shrink { options } => command::shrink(&options),
         Command::Messages { form: true, .. } => command::form(),
         Command::Messages {

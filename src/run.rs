@@ -13,6 +13,7 @@ use teetap_capture::{Recorded, Run};
 use teetap_inspect::{
     Ending, EndingBy,
     jsonl::{EndedByBody, EndingBody, RuleEndingBody},
+    judge::Findings,
 };
 use teetap_proxy::{io::Ended, session::Time, words::Word};
 use teetap_rules::{End, Report};
@@ -55,6 +56,8 @@ pub(crate) struct Summary {
     pub(crate) recording: Option<Outcome>,
     /// The joins of the sessions.
     pub(crate) joins: Joins,
+    /// The findings; `None` where not all events were decoded whole.
+    pub(crate) findings: Option<Findings>,
 }
 
 /// The cause of the end of a run.

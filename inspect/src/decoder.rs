@@ -23,6 +23,7 @@ use teetap_wire::{
 use crate::{
     Ending, EndingBy, Snapshots, Subscribers,
     course::Courses,
+    judge,
     place::{Chunk, Place},
     previous::Previous,
     reading::{Layer, Message, Reading},
@@ -74,6 +75,8 @@ pub struct Decoder {
     blind: bool,
     /// The joins of sessions.
     pub(crate) courses: Courses,
+    /// The collector of findings; `None` where not all events are decoded whole.
+    judge: Option<judge::Live>,
 }
 
 impl Decoder {
@@ -103,7 +106,18 @@ impl Decoder {
             changes: 0,
             blind: false,
             courses: Courses::default(),
+            judge: None,
         }
+    }
+
+    /// Collects the findings of a run in which all events are decoded whole.
+    pub fn collect_findings(&mut self, judge: judge::Live) {
+        self.judge = Some(judge);
+    }
+
+    /// Returns the collector of findings.
+    pub(crate) const fn judge(&self) -> Option<&judge::Live> {
+        self.judge.as_ref()
     }
 
     /// Evaluates the filters of subscribers, too.

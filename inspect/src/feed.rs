@@ -106,15 +106,26 @@ impl Stage for Decoder {
     type Made = DecodedEvent;
 
     fn event(&mut self, event: Event) -> DecodedEvent {
-        self.decode(event)
+        let decoded = self.decode(event);
+        if let Some(judge) = self.judge() {
+            judge.event(&decoded);
+        }
+        decoded
     }
 
     fn gap(&mut self) {
         Self::gap(self);
+        if let Some(judge) = self.judge() {
+            judge.gap();
+        }
     }
 
     fn due(&mut self, before: Time) -> Option<DecodedEvent> {
-        Self::due(self, before)
+        let decoded = Self::due(self, before)?;
+        if let Some(judge) = self.judge() {
+            judge.event(&decoded);
+        }
+        Some(decoded)
     }
 
     fn size(made: &DecodedEvent) -> usize {

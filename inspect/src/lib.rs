@@ -7,7 +7,7 @@
 //! Events hold bytes. [`decoder`] reads messages through the definitions and asks the filters about them; a [`reading`] is
 //! the typed result. [`feed`] does so once for all watchers; [`subscribers`] are those with filters of their own. [`lines`]
 //! decides which lines an event has, [`row`] and [`jsonl`] render those that are shown, [`sentence`] explains their notes.
-//! [`course`] follows joins, and notices those that stand still.
+//! [`course`] follows joins, and notices those that stand still. [`judge`] collects what is wrong in a run or a recording.
 //!
 //! Law: no text of a peer leaves here with control characters.
 //!
@@ -27,6 +27,7 @@ pub mod frame;
 mod gist;
 mod held;
 pub mod jsonl;
+pub mod judge;
 mod layout;
 pub mod lines;
 mod matcher;

@@ -14,7 +14,7 @@ use teetap_proxy::session::{Datagram, State, What};
 use teetap_rules::context::SESSIONS;
 use teetap_wire::{
     Code, Note, Place, Severity,
-    def::{Def, Secrecy},
+    def::{Def, Secrecy, Secrets},
 };
 
 use crate::{
@@ -85,6 +85,27 @@ impl Sentences {
         }
         is_new
     }
+}
+
+/// Returns what was received, and what was expected where that is known, for a note of a message or, without one, of a datagram.
+pub(crate) fn detail(
+    reading: &Reading,
+    message: Option<&Message>,
+    datagram: Option<&Datagram>,
+    note: &Note,
+    secrets: Secrets,
+) -> Option<String> {
+    let noted = Noted {
+        reading,
+        message,
+        datagram,
+        notes: Vec::new(),
+    };
+    let style = Style {
+        secrets,
+        ..Style::default()
+    };
+    noted.detail(note, style)
 }
 
 /// A line with notes.

@@ -7,8 +7,8 @@ use clap_complete::Shell;
 use teetap_proxy::io::Target;
 
 use super::{
-    Ctl, Definitions, DiffOptions, ExplainOptions, FilterOption, Json, ProxyOptions, Quiet, Range,
-    RunOptions, ScreenOptions, Search, Show, ShrinkOptions, TortureOptions,
+    Ctl, Definitions, DiffOptions, ExplainOptions, FilterOption, Json, JudgeOptions, ProxyOptions, Quiet,
+    Range, RunOptions, ScreenOptions, Search, Show, ShrinkOptions, TortureOptions,
 };
 
 /// Sub-commands.
@@ -89,6 +89,12 @@ pub(crate) enum Command {
     /// Repeats count once. Numbers, acks, tokens, times and ticks do not count. Inputs and snapshots are compared by their ticks if
     /// both sides saw the same game. The exit code is 1 if the sides differ.
     Diff(Box<DiffOptions>),
+    /// Find what went wrong in a recording, the cause first
+    ///
+    /// Lists what peers sent that receivers drop, ignore or read differently: each kind once for each peer and session, with its
+    /// first place. Errors come before warnings, early ones before late ones, and losses of the network last. The exit code is 1
+    /// if there is an error.
+    Judge(JudgeOptions),
     /// Redact secrets, texts and addresses in a recording
     ///
     /// Replaces every password, rcon command and code by as many *, and so every text that players and servers wrote: chat,
@@ -254,13 +260,14 @@ pub(crate) enum ConfigPart {
 }
 
 /// The names of all commands.
-pub(super) const COMMANDS: [&str; 18] = [
+pub(super) const COMMANDS: [&str; 19] = [
     "run",
     "demo",
     "replay",
     "open",
     "grep",
     "diff",
+    "judge",
     "scrub",
     "messages",
     "museum",

@@ -83,6 +83,16 @@ pub(crate) const EXAMPLES: &[(&str, &str, &str)] = &[
         "Compare two sessions of a recording",
     ),
     (
+        "judge",
+        "teetap judge run.pcapng",
+        "Find what went wrong, the cause first",
+    ),
+    (
+        "judge",
+        "teetap judge --ignore-file known.txt --junit report.xml run.pcapng",
+        "Report to continuous integration what is not known yet",
+    ),
+    (
         "scrub",
         "teetap scrub run.pcapng -o public.pcapng",
         "Make a recording that can be published",

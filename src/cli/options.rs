@@ -231,6 +231,12 @@ impl RunOptions {
         }
     }
 
+    /// Returns true if every message is decoded: all are shown or recorded.
+    pub(crate) fn decodes_all(&self) -> bool {
+        let is_shown = !self.sees_only_odd() && self.filter.filter.is_none();
+        is_shown || self.write.is_some()
+    }
+
     /// Returns true if ordinary traffic is neither shown, nor recorded, nor matched.
     pub(crate) fn sees_only_odd(&self) -> bool {
         self.show.quiet.quiet

@@ -50,6 +50,50 @@ pub(crate) struct TortureOptions {
     pub(crate) command: Vec<OsString>,
 }
 
+/// Options and arguments of `teetap judge`.
+#[derive(Debug, Args)]
+pub(crate) struct JudgeOptions {
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
+
+    /// List harmless oddities, too
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
+    #[command(flatten)]
+    pub(crate) json: Json,
+
+    /// Write a JUnit report to a file, with a test for each finding
+    ///
+    /// An existing file is replaced.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+
+    /// Report only these codes, such as wrong-token,ack-ahead
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+
+    /// Do not report these codes
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
+
+    /// Do not report the codes in a file, one on each line
+    ///
+    /// After the code `client` or `server` may follow, where only findings of that side are ignored, and a comment after #.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ignore_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) secrets: ShowSecrets,
+
+    #[command(flatten)]
+    pub(crate) definitions: Definitions,
+
+    /// The recording: whatever `open` reads; - is stdin
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
 /// Options of `teetap shrink`.
 #[derive(Debug, Args)]
 pub(crate) struct ShrinkOptions {

@@ -84,6 +84,7 @@ pub(crate) fn demo(
         control,
         log: setup.log,
         verdicts: setup.verdicts,
+        judge: setup.judge,
     }
     .run()
 }

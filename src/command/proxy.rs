@@ -8,7 +8,7 @@ use std::{
 };
 
 use teetap_capture::Run;
-use teetap_inspect::{DecodedEvent, Decoder, Snapshots, Style, Subscribers, Verbosity, Viewer, jsonl};
+use teetap_inspect::{DecodedEvent, Decoder, Snapshots, Style, Subscribers, Verbosity, Viewer, jsonl, judge};
 use teetap_proxy::{
     io::{
         Bus, Clock, DEFAULT_PORT, KernelDrops, LogFile, Proxy, Request, Running, Settings, Target, entropy,
@@ -130,6 +130,7 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         control,
         log: setup.log,
         verdicts: setup.verdicts,
+        judge: setup.judge,
     }
     .run()
 }
@@ -166,6 +167,8 @@ pub(super) struct Setup {
     pub(super) log: Option<Log>,
     /// The JUnit report; taken by the run.
     pub(super) verdicts: Option<Verdicts>,
+    /// The findings; `None` where not all events are decoded whole.
+    pub(super) judge: Option<judge::Live>,
 }
 
 impl Setup {
@@ -203,16 +206,7 @@ impl Setup {
             })
         });
         let clock = Clock::start();
-        let verdicts = options.junit.as_deref().map(|path| {
-            Ok::<_, Failure>(Verdicts {
-                report: Report::create(path)?,
-                target: target.to_owned(),
-                until: options.show.until.clone(),
-                fail_on: options.fail_on.clone(),
-                wall: clock.wall(),
-            })
-        });
-        let verdicts = verdicts.transpose()?;
+        let verdicts = verdicts(options, target, clock)?;
         let bus = Bus::new();
         let recording = options
             .write
@@ -253,6 +247,9 @@ impl Setup {
             program,
             rules: rules.map(SharedRules::new),
             timeout: options.timeout.map(|after| (Time::ZERO + after, late)),
+            judge: options
+                .decodes_all()
+                .then(|| judge::Live::new(options.show.secrets.secrets())),
         })
     }
 
@@ -280,6 +277,9 @@ impl Setup {
         }
         if self.recording.is_some() {
             decoder.decode_everything();
+        }
+        if let Some(judge) = &self.judge {
+            decoder.collect_findings(judge.clone());
         }
         if let Some(snapshots) = &self.snapshots {
             decoder.measure_items();
@@ -353,6 +353,9 @@ impl Setup {
     pub(super) fn leave_filter_to_screen(&mut self) {
         self.filters.show = None;
         self.style.since = false;
+        if self.config.events == Events::All && self.judge.is_none() {
+            self.judge = Some(judge::Live::new(self.style.secrets));
+        }
         self.snapshots = Some(Snapshots::default());
     }
 
@@ -409,6 +412,20 @@ impl Setup {
         signals.remove(control.guard());
         Ok(Some(control))
     }
+}
+
+/// Returns the JUnit report of a run, if there is to be one.
+fn verdicts(options: &RunOptions, target: &str, clock: Clock) -> Result<Option<Verdicts>, Failure> {
+    let Some(path) = &options.junit else {
+        return Ok(None);
+    };
+    Ok(Some(Verdicts {
+        report: Report::create(path)?,
+        target: target.to_owned(),
+        until: options.show.until.clone(),
+        fail_on: options.fail_on.clone(),
+        wall: clock.wall(),
+    }))
 }
 
 /// Returns the rules and their program, or those of a journal whose faults are repeated, with the seed of that journal.

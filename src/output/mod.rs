@@ -5,6 +5,7 @@
 
 mod around;
 mod effects;
+mod findings;
 pub(crate) mod fit;
 mod fold;
 mod joins;
@@ -13,6 +14,7 @@ mod printer;
 mod streams;
 
 pub(crate) use around::Extent;
+pub(crate) use findings::Listing;
 pub(crate) use joins::Joins;
 pub(crate) use plain::counted;
 pub(crate) use streams::{print, say, write_out};
@@ -26,7 +28,8 @@ use teetap_capture::Tally;
 use teetap_inspect::{
     DecodedEvent, Decoder, Ending, Sentences, Style, Verbosity, Viewer,
     course::Join,
-    jsonl::{self, PerDir, RecordingBody, SummaryBody},
+    jsonl::{self, FindingsBody, PerDir, RecordingBody, SummaryBody},
+    judge::Findings,
 };
 use teetap_proxy::{
     io::{Seen, input_log::Checked},
@@ -423,9 +426,13 @@ impl Output {
 
     /// Prints the summary.
     pub(crate) fn summary(&mut self, summary: &Summary) {
+        if let Some(findings) = summary.findings.as_ref().filter(|_| self.style.json) {
+            self.findings(findings, false);
+        }
         if self.style.json {
             jsonl::summary(summary.at, summary.body(), &mut self.stdout);
         }
+        summary.found().iter().for_each(|line| self.say(line));
         effects::lines(summary).iter().for_each(|line| self.say(line));
         let joins = summary.joins.lines(self.has_details());
         joins.iter().for_each(|line| self.say(line));
@@ -457,7 +464,7 @@ impl Output {
         let joins = self.take_joins();
         if self.style.json {
             let bodies = (joins.bodies(), joins.left_out());
-            jsonl::tally(tally, bodies, exit.code(), &mut self.stdout);
+            jsonl::tally(tally, bodies, None, exit.code(), &mut self.stdout);
         }
         if !self.style.matches_only {
             joins
@@ -465,7 +472,30 @@ impl Output {
                 .iter()
                 .for_each(|line| self.say(line));
         }
-        self.say(&plain::tally(tally, exit));
+        self.say(&plain::tally(tally, None, exit));
+    }
+
+    /// Prints findings as JSON lines.
+    pub(crate) fn findings(&mut self, findings: &Findings, with_frames: bool) {
+        for (rank, finding) in (1..).zip(&findings.list) {
+            jsonl::finding(rank, finding, with_frames, &mut self.stdout);
+        }
+    }
+
+    /// Prints the summary of a recording whose findings were printed.
+    pub(crate) fn judged(&mut self, tally: &Tally, findings: &Findings, exit: Exit) {
+        if self.style.json {
+            let counts = FindingsBody::from(findings);
+            jsonl::tally(
+                tally,
+                (Vec::new(), 0),
+                Some(counts),
+                exit.code(),
+                &mut self.stdout,
+            );
+        }
+        let totals = findings::totals(findings.counts());
+        self.say(&plain::tally(tally, Some(totals), exit));
     }
 
     /// Prints the result of a replay.
@@ -563,7 +593,15 @@ impl Summary {
                     lost: recorded.map(|recorded| recorded.lost),
                 }
             }),
+            findings: self.findings.as_ref().map(FindingsBody::from),
         }
+    }
+
+    /// Returns the lines about its findings.
+    fn found(&self) -> Vec<String> {
+        let recording = self.recording.as_ref().map(|outcome| &*outcome.path);
+        let findings = self.findings.as_ref();
+        findings.map_or_else(Vec::new, |findings| findings::lines(findings, recording))
     }
 
     /// Returns the `summary` line of the JSON output.
@@ -575,7 +613,8 @@ impl Summary {
 
     /// Ends a recording with this summary.
     pub(crate) fn leave_to(&self, recording: Finished) {
-        let mut lines = effects::lines(self);
+        let mut lines = self.found();
+        lines.extend(effects::lines(self));
         lines.extend(self.joins.lines(false));
         lines.push(plain::summary(self));
         recording.summary(

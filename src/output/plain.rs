@@ -66,7 +66,7 @@ pub(super) fn opened(opened: &Opened<'_>) -> String {
 }
 
 /// Returns the line at the end of a recording that is shown.
-pub(super) fn tally(tally: &Tally, exit: Exit) -> String {
+pub(super) fn tally(tally: &Tally, findings: Option<String>, exit: Exit) -> String {
     let mut parts = vec![
         format!("{:.1} s", tally.until.as_secs_f64()),
         counted(tally.packets, "packet"),
@@ -82,6 +82,7 @@ pub(super) fn tally(tally: &Tally, exit: Exit) -> String {
         (tally.lost, "events missing"),
     ];
     parts.extend(found(&extra));
+    parts.extend(findings);
     parts.push(format!("exit {}", exit.code()));
     format!("teetap: {}", parts.join(", "))
 }

@@ -99,6 +99,7 @@ fn help_names_options_sub_commands_and_exit_codes() {
         "replay",
         "open",
         "grep",
+        "judge",
         "scrub",
         "explain",
         "completions",

@@ -14,6 +14,7 @@ mod docs;
 mod explain;
 mod filter;
 mod json;
+mod judge;
 mod junit;
 mod look;
 mod messages;

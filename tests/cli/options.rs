@@ -102,6 +102,19 @@ const COMPARED: [&str; 8] = [
     "messages",
 ];
 
+/// Options of the command that lists findings.
+const JUDGED: [&str; 9] = [
+    "quiet",
+    "verbose",
+    "json",
+    "junit",
+    "only",
+    "ignore",
+    "ignore-file",
+    "show-secrets",
+    "messages",
+];
+
 /// Options of every command.
 const LOOK: [&str; 2] = ["color", "ascii"];
 
@@ -112,7 +125,7 @@ fn each_command_takes_only_its_own_options() {
         .map(|option| option.to_lowercase().replace('_', "-"));
     // TEETAP_LOG is the filter of the log.
     let all: Vec<String> = mirrored.chain(["log".to_owned()]).collect();
-    let cases: [(&str, Vec<&str>, &[&str]); 14] = [
+    let cases: [(&str, Vec<&str>, &[&str]); 15] = [
         ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
         (
             "open",
@@ -121,6 +134,7 @@ fn each_command_takes_only_its_own_options() {
         ),
         ("grep", [&SHOWN[..], &SEARCHED[..]].concat(), &["c2s", "FILE"]),
         ("diff", COMPARED.to_vec(), &["A", "B"]),
+        ("judge", JUDGED.to_vec(), &["FILE"]),
         (
             "scrub",
             vec!["output", "keep-unknown", "keep-text", "quiet", "messages"],

@@ -32,7 +32,6 @@ const WORDS: &[(&str, &str)] = &[
     ("is no *", "is not a"),
     ("are no *", "are not"),
     ("knock", "admit"),
-    ("judge", "select"),
     ("teller", "describe"),
     ("hush", "clear"),
     ("remark", "notice"),

@@ -8,6 +8,7 @@ mod hostile;
 mod input_log;
 mod joins;
 mod journal;
+mod judge;
 mod link;
 mod log;
 mod recordings;

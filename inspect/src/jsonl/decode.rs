@@ -111,7 +111,7 @@ fn item(head: &Head<'_>, body: Body<'_>) -> Option<Item> {
             return Some(Item::Log { at, level, text });
         }
         Body::Gap(gap) => return Some(Item::Gap { at, lost: gap.lost }),
-        Body::Replay(_) | Body::Summary(_) => return None,
+        Body::Finding(_) | Body::Replay(_) | Body::Summary(_) => return None,
         Body::Log(log) => What::Notice(log.notice()),
         Body::Notice(notice) => What::Notice(notice.notice()),
         Body::Answer(answer) => What::Answer(answer.answer()),

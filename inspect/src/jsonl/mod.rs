@@ -27,23 +27,25 @@ use teetap_wire::{Flags, Note, printable};
 
 pub use read::Lines;
 pub use schema::{
-    AnswerBody, DatagramBody, EndedByBody, EndingBody, GapBody, JoinBody, LineEffect, ListedBody, LogBody,
-    NoticeBody, OLDEST, PerDir, RecordingBody, ResultBody, RuleBody, RuleEffect, RuleEndingBody, SessionBody,
-    StatsBody, StepBody, SummaryBody, TransitBody, VERSION, WaitingBody, transits,
+    AnswerBody, DatagramBody, EndedByBody, EndingBody, FindingsBody, GapBody, JoinBody, LineEffect,
+    ListedBody, LogBody, NoticeBody, OLDEST, PerDir, RecordingBody, ResultBody, RuleBody, RuleEffect,
+    RuleEndingBody, SessionBody, StatsBody, StepBody, SummaryBody, TransitBody, VERSION, WaitingBody,
+    transits,
 };
 pub use time::rfc3339;
 use time::seconds;
 
 use crate::{
     DecodedEvent, EventLines, Layer, Message, Reading, Style, Verbosity,
+    judge::Finding,
     lines::{self, About},
     recording::{Run, Tally},
     row::hex,
     snapshot,
 };
 use schema::{
-    ActionBody, Body, HeaderBody, Line, MessageBody, NoteBody, PlacedBody, ReplayBody, StartBody, Summary,
-    TallyBody,
+    ActionBody, Body, FindingBody, HeaderBody, Line, MessageBody, NoteBody, PlacedBody, ReplayBody,
+    StartBody, Summary, TallyBody,
 };
 
 /// Appends the `start` line of a run.
@@ -168,9 +170,22 @@ pub fn summary(at: Time, body: SummaryBody<'_>, out: &mut Vec<u8>) {
     write(at, None, &Body::Summary(Summary::Run(Box::new(body))), out);
 }
 
-/// Appends the `summary` line of a recording that was shown, with its joins and the number of those that are left out; `exit` is the
-/// exit code of the program.
-pub fn tally(tally: &Tally, (joins, joins_left_out): (Vec<JoinBody<'_>>, u64), exit: u8, out: &mut Vec<u8>) {
+/// Appends the `finding` line of the finding of this rank, from 1; with the number in the capture for captures of other programs.
+pub fn finding(rank: u64, finding: &Finding, with_frame: bool, out: &mut Vec<u8>) {
+    let session = finding.session.map(|session| session.0);
+    let body = Body::Finding(FindingBody::new(rank, finding, with_frame));
+    write(finding.first.at, session, &body, out);
+}
+
+/// Appends the `summary` line of a recording that was shown, with its joins and the number of those that are left out, or whose
+/// findings were; `exit` is the exit code of the program.
+pub fn tally(
+    tally: &Tally,
+    (joins, joins_left_out): (Vec<JoinBody<'_>>, u64),
+    findings: Option<FindingsBody>,
+    exit: u8,
+    out: &mut Vec<u8>,
+) {
     let per_dir = |count: fn(&Traffic) -> u64| PerDir {
         c2s: count(&tally.c2s),
         s2c: count(&tally.s2c),
@@ -189,6 +204,7 @@ pub fn tally(tally: &Tally, (joins, joins_left_out): (Vec<JoinBody<'_>>, u64), e
         joins,
         joins_left_out,
         exit,
+        findings,
     };
     write(tally.until, None, &Body::Summary(Summary::Recording(body)), out);
 }

@@ -264,6 +264,7 @@ fn start_and_summary() {
             cmd_exit: Some(7),
             cmd_stopped: Some(false),
             recording: None,
+            findings: None,
         },
         &mut out,
     );

@@ -12,12 +12,13 @@ use super::{
 use crate::teetap;
 
 /// Commands that only read what they are given.
-const READING: [&str; 9] = [
+const READING: [&str; 10] = [
     "completions",
     "config",
     "diff",
     "explain",
     "grep",
+    "judge",
     "man",
     "messages",
     "museum",
@@ -176,8 +177,8 @@ pub(super) fn check_command(args: &[String], root_options: &Options, names: &BTr
     let positions = positions(args, options);
     match name {
         Some("grep") => assert_eq!(positions.len(), 3, "{at}: {shown}: EXPR and FILE"),
-        Some("open" | "scrub" | "replay") => assert_eq!(positions.len(), 2, "{at}: {shown}: FILE"),
         Some("explain" | "diff") => assert!(positions.len() >= 2, "{at}: {shown}"),
+        Some("open" | "judge" | "scrub" | "replay") => assert_eq!(positions.len(), 2, "{at}: {shown}: FILE"),
         Some(_) => {}
         None => {
             let only_options = positions.is_empty() && args.iter().any(|arg| arg == "--help" || arg == "-V");

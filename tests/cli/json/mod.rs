@@ -180,7 +180,10 @@ fn every_line_of_every_capture_is_of_the_schema() {
             checker.check(&run(&args, 0).0);
         }
     }
-    checker.saw(&["start", "session", "message", "datagram", "summary"]);
+    for path in captures() {
+        checker.check(&run(&["judge", "--json", path.to_str().unwrap()], 0).0);
+    }
+    checker.saw(&["start", "session", "message", "datagram", "finding", "summary"]);
     assert!(checker.lines > 50_000, "{} lines", checker.lines);
 }
 

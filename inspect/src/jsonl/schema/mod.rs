@@ -4,6 +4,7 @@
 //! type calls "of lines" are missing there.
 
 mod control;
+mod finding;
 mod join;
 mod report;
 mod summary;
@@ -14,6 +15,8 @@ use std::{borrow::Cow, net::SocketAddr};
 use serde::{Deserialize, Serialize};
 
 pub use control::{ListedBody, ResultBody, RuleBody, StatsBody};
+pub(super) use finding::FindingBody;
+pub use finding::FindingsBody;
 pub use join::{JoinBody, StepBody};
 pub use report::{AnswerBody, GapBody, LogBody, NoticeBody, WaitingBody};
 pub use summary::{
@@ -116,6 +119,8 @@ events! {
     "log" Log(LogBody<'a>) false;
     /// Events are missing.
     "gap" Gap(GapBody) false;
+    /// An oddity that a peer showed once or more often in a session.
+    "finding" Finding(FindingBody<'a>) true;
     /// The result of a replay.
     "replay" Replay(ReplayBody<'a>) false;
     /// The end.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use teetap_proxy::words::Word;
 use teetap_wire::Dir;
 
-use super::JoinBody;
+use super::{FindingsBody, JoinBody};
 
 /// The end of a run, or of a recording that was shown.
 #[derive(Serialize, Deserialize)]
@@ -61,6 +61,9 @@ pub struct SummaryBody<'a> {
     pub cmd_stopped: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<RecordingBody<'a>>,
+    /// Missing where not everything was decoded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub findings: Option<FindingsBody>,
 }
 
 /// A rule and its effects.
@@ -182,6 +185,9 @@ pub(in crate::jsonl) struct TallyBody<'a> {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(in crate::jsonl) joins_left_out: u64,
     pub(in crate::jsonl) exit: u8,
+    /// Of `judge` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) findings: Option<FindingsBody>,
 }
 
 /// The result of a replay.

@@ -1,0 +1,98 @@
+//! Findings, and their numbers in a summary.
+
+use std::{borrow::Cow, net::SocketAddr};
+
+use serde::{Deserialize, Serialize};
+use teetap_proxy::words::Word;
+use teetap_wire::Dir;
+
+use crate::{
+    jsonl::seconds,
+    judge::{Finding, Findings},
+};
+
+/// An oddity that a peer showed once or more often in a session.
+#[derive(Serialize, Deserialize)]
+pub(in crate::jsonl) struct FindingBody<'a> {
+    /// The place in the order, from 1.
+    rank: u64,
+    code: Cow<'a, str>,
+    severity: Cow<'a, str>,
+    role: Cow<'a, str>,
+    by: Cow<'a, str>,
+    /// The release of that side; null if nothing shows it.
+    program: Option<Cow<'a, str>>,
+    /// True if the side did not name its release; null without one.
+    assumed: Option<bool>,
+    text: Cow<'a, str>,
+    detail: Option<Cow<'a, str>>,
+    dir: Option<Word<Dir>>,
+    datagram: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    frame: Option<u64>,
+    message: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client: Option<SocketAddr>,
+    /// The number of the run in a recording of several; missing in the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run: Option<u32>,
+    count: u64,
+    /// Seconds since the start.
+    last: f64,
+    filter: Option<Cow<'a, str>>,
+    page: Cow<'a, str>,
+}
+
+impl<'a> FindingBody<'a> {
+    pub(in crate::jsonl) fn new(rank: u64, finding: &'a Finding, with_frame: bool) -> Self {
+        let program = finding.program.as_ref();
+        let first = &finding.first;
+        Self {
+            rank,
+            code: finding.topic.name().into(),
+            severity: finding.severity.name().into(),
+            role: finding.role.name().into(),
+            by: finding.by.name().into(),
+            program: program.map(|program| program.name.as_str().into()),
+            assumed: program.map(|program| program.assumed),
+            text: (&*finding.text).into(),
+            detail: finding.detail.as_deref().map(Into::into),
+            dir: first.dir.map(Word),
+            datagram: first.datagram,
+            frame: first.frame.filter(|_| with_frame),
+            message: first.message.as_deref().map(Into::into),
+            client: first.client,
+            run: Some(finding.run).filter(|run| *run > 1),
+            count: finding.count,
+            last: seconds(finding.last),
+            filter: finding.filter().map(Into::into),
+            page: finding.topic.page().into(),
+        }
+    }
+}
+
+/// The number of findings.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub struct FindingsBody {
+    /// Findings of this severity, as the next two.
+    pub errors: u64,
+    pub warnings: u64,
+    pub infos: u64,
+    /// Oddities that are in no finding: there were too many different ones.
+    pub unlisted: u64,
+    /// True if events were missed, whose oddities are not known.
+    pub missed: bool,
+}
+
+impl From<&Findings> for FindingsBody {
+    fn from(findings: &Findings) -> Self {
+        let counts = findings.counts();
+        Self {
+            errors: counts.errors,
+            warnings: counts.warnings,
+            infos: counts.infos,
+            unlisted: findings.unlisted,
+            missed: findings.missed,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The findings that are wanted, and those that are known and so ignored.
+
+use teetap_wire::{Side, printable};
+
+use super::{finding::Finding, matter::Topic, peers::By};
+
+/// The findings that are reported.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Only these kinds; all if it is empty.
+    pub only: Vec<Topic>,
+    /// Not these.
+    pub ignored: Vec<Ignored>,
+}
+
+/// A kind of finding that is ignored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ignored {
+    /// The kind.
+    pub topic: Topic,
+    /// The side by which it is ignored; `None` = both, and the proxy.
+    pub by: Option<Side>,
+}
+
+impl Wanted {
+    /// Returns true if a finding is reported.
+    #[must_use]
+    pub fn takes(&self, finding: &Finding) -> bool {
+        let is_wanted = self.only.is_empty() || self.only.contains(&finding.topic);
+        is_wanted && !self.ignored.iter().any(|one| one.covers(finding))
+    }
+}
+
+impl Ignored {
+    fn covers(self, finding: &Finding) -> bool {
+        let is_by = self.by.is_none_or(|side| By::from(side) == finding.by);
+        self.topic == finding.topic && is_by
+    }
+
+    /// Reads the text of an ignore file: a code on each line, then `client` or `server` if it is ignored only there, then a
+    /// comment after `#`.
+    ///
+    /// # Errors
+    /// Returns each line that is not so, with its number from 1.
+    pub fn read(text: &str) -> Result<Vec<Self>, Vec<(usize, String)>> {
+        let (mut ignored, mut errors) = (Vec::new(), Vec::new());
+        for (at, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default();
+            match Self::line(line) {
+                Ok(one) => ignored.extend(one),
+                Err(error) => errors.push((at + 1, error)),
+            }
+        }
+        if errors.is_empty() {
+            Ok(ignored)
+        } else {
+            Err(errors)
+        }
+    }
+
+    fn line(line: &str) -> Result<Option<Self>, String> {
+        let mut words = line.split_whitespace();
+        let Some(code) = words.next() else {
+            return Ok(None);
+        };
+        let topic = named(code)?;
+        let by = match words.next() {
+            None => None,
+            Some("client") => Some(Side::Client),
+            Some("server") => Some(Side::Server),
+            Some(word) => {
+                let word = printable(word.as_bytes());
+                return Err(format!(
+                    "expected client, server or a comment after #, not '{word}'"
+                ));
+            }
+        };
+        match words.next() {
+            None => Ok(Some(Self { topic, by })),
+            Some(word) => Err(format!(
+                "unexpected '{}': a comment begins with #",
+                printable(word.as_bytes())
+            )),
+        }
+    }
+}
+
+/// Returns the kind of findings of a name.
+///
+/// # Errors
+/// Returns a sentence with a suggestion.
+pub fn named(code: &str) -> Result<Topic, String> {
+    Topic::named(code).map_err(|meant| {
+        let code = printable(code.as_bytes());
+        match meant {
+            Some(meant) => format!("unknown code '{code}'; did you mean '{meant}'?"),
+            None => format!("unknown code '{code}'; the page of `teetap judge` lists them"),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use teetap_wire::Code;
+
+    use super::*;
+
+    #[test]
+    fn an_ignore_file_has_codes_sides_and_comments() {
+        let text = "# known\nwrong-token\n\n  ack_ahead client  # old bot\nlint.snap_late server\n";
+        let one = |code, by| Ignored {
+            topic: Topic::Note(code),
+            by,
+        };
+        assert_eq!(
+            Ignored::read(text).unwrap(),
+            [
+                one(Code::WrongToken, None),
+                one(Code::AckAhead, Some(Side::Client)),
+                one(Code::SnapLate, Some(Side::Server)),
+            ]
+        );
+    }
+
+    #[test]
+    fn every_wrong_line_is_an_error_with_its_number_and_a_suggestion() {
+        let errors =
+            Ignored::read("wrong-tokens\nack-ahead peer\nack-ahead client too\nqqqqqqqqqqqq\n").unwrap_err();
+        let expected = [
+            (1, "unknown code 'wrong-tokens'; did you mean 'wrong-token'?"),
+            (2, "expected client, server or a comment after #, not 'peer'"),
+            (3, "unexpected 'too': a comment begins with #"),
+            (
+                4,
+                "unknown code 'qqqqqqqqqqqq'; the page of `teetap judge` lists them",
+            ),
+        ];
+        let expected = expected.map(|(line, text)| (line, text.to_owned()));
+        assert_eq!(errors, expected);
+    }
+}

@@ -1,0 +1,59 @@
+//! The findings of a run while it lasts.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use teetap_proxy::session::What;
+use teetap_wire::def::Secrets;
+
+use super::{Findings, Judge, peers::Peers};
+use crate::DecodedEvent;
+
+/// The findings of a run, shared by its decoder and its summary; cheap to clone.
+///
+/// The decoder gets every event, so that an output that falls behind loses no finding.
+#[derive(Clone, Debug)]
+pub struct Live(Arc<Mutex<Judge>>);
+
+impl Live {
+    /// Creates the findings of a run, which show or hide secrets.
+    #[must_use]
+    pub fn new(secrets: Secrets) -> Self {
+        Self(Arc::new(Mutex::new(Judge::new(secrets))))
+    }
+
+    /// Takes an event that was decoded whole.
+    pub(crate) fn event(&self, decoded: &DecodedEvent) {
+        if may_matter(decoded) {
+            self.judge().event(decoded);
+        }
+    }
+
+    /// Events were missed.
+    pub(crate) fn gap(&self) {
+        self.judge().gap();
+    }
+
+    /// Returns all findings so far, ranked.
+    #[must_use]
+    pub fn findings(&self) -> Findings {
+        self.judge().findings()
+    }
+
+    fn judge(&self) -> MutexGuard<'_, Judge> {
+        // What was collected before a panic is whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns true if an event may lead to a finding or says what a peer is: ordinary traffic takes no lock.
+fn may_matter(decoded: &DecodedEvent) -> bool {
+    match (&decoded.event.what, &decoded.reading) {
+        (What::Datagram(datagram), Some(reading)) => {
+            !reading.notes.is_empty()
+                || reading.messages.iter().any(|message| !message.notes.is_empty())
+                || Peers::may_learn(datagram, reading)
+        }
+        (What::Datagram(_) | What::Connless(_), None) | (What::Answer(_), _) => false,
+        (What::Connless(_), Some(_)) | (What::Session(_) | What::Notice(_), _) => true,
+    }
+}

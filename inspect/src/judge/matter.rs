@@ -1,0 +1,199 @@
+//! The kinds of findings: note codes, and oddities of a session as a whole.
+
+use std::fmt;
+
+use teetap_proxy::session::{Notice, Stranger};
+use teetap_wire::{Code, Severity, def::suggest};
+
+/// The kind of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Topic {
+    /// A note of a datagram or a message.
+    Note(Code),
+    /// Something that no single datagram shows.
+    Matter(Matter),
+}
+
+/// The part that a finding plays in an explanation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// A peer did something wrong.
+    Fault,
+    /// A state that a fault before it may have led to.
+    Consequence,
+    /// A loss, a delay or another order on the way, or in the recording: no peer is at fault.
+    Network,
+}
+
+macro_rules! matters {
+    ($($variant:ident $name:literal $severity:ident $role:ident;)*) => {
+        /// Something that no single datagram shows. One table defines the name, the severity and the role of each.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Matter {
+            $(#[doc = $name] $variant,)*
+        }
+
+        impl Matter {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            const fn row(self) -> (&'static str, Severity, Role) {
+                match self {
+                    $(Self::$variant => ($name, Severity::$severity, Role::$role),)*
+                }
+            }
+        }
+    };
+}
+
+matters! {
+    ShortTokenRequest   "short-token-request"  Error   Fault;
+    ForeignToken        "foreign-token"        Warning Fault;
+    OtherProtocol       "other-protocol"       Warning Fault;
+    ProtocolRefused     "protocol-refused"     Warning Fault;
+    EarlyClose          "early-close"          Warning Fault;
+    LoginStalled        "login-stalled"        Warning Consequence;
+    NeverOnline         "never-online"         Error   Consequence;
+    NeverEntered        "never-entered"        Error   Consequence;
+    UpstreamSilent      "upstream-silent"      Warning Consequence;
+    UpstreamUnreachable "upstream-unreachable" Warning Network;
+    Hole                "hole"                 Warning Network;
+}
+
+impl Matter {
+    /// Returns the matter of this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|matter| matter.row().0 == name)
+    }
+
+    /// Returns true if it is about a login.
+    #[must_use]
+    pub const fn is_about_login(self) -> bool {
+        matches!(self, Self::LoginStalled | Self::NeverOnline | Self::NeverEntered)
+    }
+
+    /// Returns the matter of a notice; `None` if the notice is not about the traffic of peers.
+    #[must_use]
+    pub const fn of(notice: &Notice) -> Option<Self> {
+        Some(match notice {
+            Notice::UnknownSender { what, .. } => match what {
+                Stranger::ShortTokenRequest => Self::ShortTokenRequest,
+                Stranger::ForeignToken => Self::ForeignToken,
+                Stranger::Other | Stranger::RefusedTokenRequest | Stranger::Close => return None,
+            },
+            Notice::OtherProtocol { .. } => Self::OtherProtocol,
+            Notice::ProtocolRefused { .. } => Self::ProtocolRefused,
+            Notice::EarlyClose => Self::EarlyClose,
+            Notice::UpstreamSilent { .. } => Self::UpstreamSilent,
+            Notice::UpstreamUnreachable { .. } => Self::UpstreamUnreachable,
+            Notice::Hole => Self::Hole,
+            _ => return None,
+        })
+    }
+}
+
+impl Topic {
+    /// Returns all kinds of findings.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let notes = Code::ALL.iter().copied().map(Self::Note);
+        notes.chain(Matter::ALL.iter().copied().map(Self::Matter))
+    }
+
+    /// Returns the kind of this name, in one of its forms: `wrong-token`, `lint.wrong_token`, `!wrong-token`.
+    ///
+    /// # Errors
+    /// Returns the name that may have been meant, if one is near.
+    pub fn named(word: &str) -> Result<Self, Option<&'static str>> {
+        let word = word.trim().trim_start_matches('!');
+        let name = word.strip_prefix("lint.").unwrap_or(word);
+        let name = name.replace('_', "-").to_ascii_lowercase();
+        let found = Self::all().find(|topic| topic.name() == name);
+        found.ok_or_else(|| suggest(&name, Self::all().map(Self::name)))
+    }
+
+    /// Returns the name, which is stable for scripts.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Note(code) => code.name(),
+            Self::Matter(matter) => matter.row().0,
+        }
+    }
+
+    /// Returns the importance in a role. A loss is at most a warning.
+    #[must_use]
+    pub fn severity_as(self, role: Role) -> Severity {
+        let severity = match self {
+            Self::Note(code) => code.severity(),
+            Self::Matter(matter) => matter.row().1,
+        };
+        match role {
+            Role::Network => severity.min(Severity::Warning),
+            Role::Fault | Role::Consequence => severity,
+        }
+    }
+
+    /// Returns the part that such findings play.
+    #[must_use]
+    pub const fn role(self) -> Role {
+        match self {
+            Self::Note(
+                Code::CutByCapture
+                | Code::KeepaliveLate
+                | Code::Overtaken
+                | Code::ResendRequest
+                | Code::SeqAgain
+                | Code::SeqAhead
+                | Code::SnapAgain
+                | Code::SnapLate
+                | Code::SnapPartAgain
+                | Code::SnapPartsMissing,
+            ) => Role::Network,
+            Self::Note(_) => Role::Fault,
+            Self::Matter(matter) => matter.row().2,
+        }
+    }
+
+    /// Returns the condition of a filter that the datagrams of such findings meet; `None` if no datagram shows them.
+    #[must_use]
+    pub fn filter(self) -> Option<String> {
+        match self {
+            Self::Note(code) => Some(format!("lint.{}", code.name().replace('-', "_"))),
+            Self::Matter(_) => None,
+        }
+    }
+
+    /// Returns true if `teetap explain` has a page about it.
+    #[must_use]
+    pub const fn has_page(self) -> bool {
+        matches!(self, Self::Note(_))
+    }
+
+    /// Returns the place in the book where it is explained.
+    #[must_use]
+    pub fn page(self) -> String {
+        match self {
+            Self::Note(code) => format!("notes/{}.md", code.name()),
+            Self::Matter(matter) if matter.is_about_login() => format!("joins.md#{self}"),
+            Self::Matter(_) => "judge.md#the-order".to_owned(),
+        }
+    }
+}
+
+impl Role {
+    /// Returns `fault`, `consequence` or `network`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fault => "fault",
+            Self::Consequence => "consequence",
+            Self::Network => "network",
+        }
+    }
+}
+
+impl fmt::Display for Topic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,192 @@
+//! The peers of a session, and the release of the game that each of them is.
+
+use std::fmt;
+
+use teetap_proxy::session::Datagram;
+use teetap_wire::{
+    Proto, Side,
+    receiver::{Identified, Signs, identify},
+};
+
+use crate::{Layer, Message, Reading};
+
+/// The datagrams of a direction in which a peer names its release: in the first ones, after losses too.
+const INTRODUCTIONS: u64 = 64;
+
+/// The side that a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum By {
+    /// The client.
+    Client,
+    /// The server.
+    Server,
+    /// The proxy: a rule or a person made the bytes.
+    Proxy,
+}
+
+impl From<Side> for By {
+    fn from(side: Side) -> Self {
+        match side {
+            Side::Client => Self::Client,
+            Side::Server => Self::Server,
+        }
+    }
+}
+
+impl By {
+    /// Returns `client`, `server` or `proxy`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+            Self::Proxy => "proxy",
+        }
+    }
+
+    /// Returns the side; `None` for the proxy.
+    #[must_use]
+    pub const fn side(self) -> Option<Side> {
+        match self {
+            Self::Client => Some(Side::Client),
+            Self::Server => Some(Side::Server),
+            Self::Proxy => None,
+        }
+    }
+}
+
+/// The release of a peer in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The name and number, such as `DDNet 18.3`.
+    pub name: String,
+    /// True if the peer did not name it: it is the usual one of its protocol.
+    pub assumed: bool,
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        f.write_str(if self.assumed { ", assumed" } else { "" })
+    }
+}
+
+/// The signs of the releases of both peers of a session.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Peers {
+    proto: Option<Proto>,
+    /// The number in `client_version`.
+    client_version: Option<i32>,
+    is_ddnet: [bool; 2],
+}
+
+impl Peers {
+    /// Returns true if a datagram may say what its sender is.
+    pub(super) fn may_learn(datagram: &Datagram, reading: &Reading) -> bool {
+        datagram.ordinal <= INTRODUCTIONS && reading.messages.iter().any(introduces)
+    }
+
+    /// Takes what a datagram says about its sender.
+    pub(super) fn learn(&mut self, datagram: &Datagram, reading: &Reading) {
+        self.proto = Some(datagram.proto);
+        for message in reading.messages.iter().filter(|message| introduces(message)) {
+            let is_version = message.name == Some("client_version");
+            if let Some(is_ddnet) = self.is_ddnet.get_mut(datagram.dir as usize) {
+                *is_ddnet |= is_version || datagram.dir.sender() == Side::Server;
+            }
+            if is_version {
+                let number = reading.int(message, "ddnet_version");
+                self.client_version = number.and_then(|number| i32::try_from(number).ok());
+            }
+        }
+    }
+
+    /// Takes the protocol of the session.
+    pub(super) const fn set_proto(&mut self, proto: Proto) {
+        self.proto = Some(proto);
+    }
+
+    /// Returns the release of a side. `version` is the one in the server's replies to browsers.
+    pub(super) fn program(&self, side: Side, version: Option<&str>) -> Option<Program> {
+        let proto = self.proto?;
+        let signs = Signs {
+            proto,
+            client_version: self.client_version.filter(|_| side == Side::Client),
+            version: version.filter(|_| side == Side::Server),
+            is_ddnet: self.is_ddnet.get(side as usize).copied().unwrap_or_default(),
+        };
+        let Identified { release, assumed } = identify(&signs);
+        // A release between those of the table names itself all the same.
+        let named = match signs.client_version.filter(|number| *number >= 1000) {
+            Some(number) => Some(ddnet(number)),
+            None => signs.version.and_then(reported),
+        };
+        Some(Program {
+            assumed: assumed && named.is_none(),
+            name: named.unwrap_or_else(|| release.name().to_owned()),
+        })
+    }
+}
+
+/// Returns true for a message of the engine that only DDNet sends, and that has fields here.
+fn introduces(message: &Message) -> bool {
+    message.layer == Layer::System && message.uuid.is_some() && message.name.is_some()
+}
+
+/// Returns the name of a release of DDNet by its number: 16040 is 16.4, 15091 is 15.9.1.
+fn ddnet(number: i32) -> String {
+    let (major, minor, patch) = (number / 1000, number / 10 % 100, number % 10);
+    match patch {
+        0 => format!("DDNet {major}.{minor}"),
+        _ => format!("DDNet {major}.{minor}.{patch}"),
+    }
+}
+
+/// Returns the name of the release in a reply to a browser: `0.6, 16.4` or `0.7.5`.
+fn reported(version: &str) -> Option<String> {
+    let is_number = |text: &str| {
+        !text.is_empty() && text.len() < 12 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
+    let version = version.trim();
+    match version.split_once(',') {
+        Some((_, release)) => Some(release.trim())
+            .filter(|release| is_number(release))
+            .map(|release| format!("DDNet {release}")),
+        None => is_number(version).then(|| format!("Teeworlds {version}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_has_the_release_that_it_names_or_the_usual_one() {
+        let named = |peers: &Peers, side, version| peers.program(side, version).unwrap().to_string();
+        let mut peers = Peers::default();
+        assert_eq!(peers.program(Side::Client, None), None);
+        peers.set_proto(Proto::Ddnet);
+        assert_eq!(named(&peers, Side::Client, None), "DDNet 20.1, assumed");
+        assert_eq!(named(&peers, Side::Server, Some("0.6, 16.4")), "DDNet 16.4");
+        // The server's version says nothing about the client.
+        assert_eq!(
+            named(&peers, Side::Client, Some("0.6, 16.4")),
+            "DDNet 20.1, assumed"
+        );
+        for (number, name) in [
+            (16040, "DDNet 16.4"),
+            (18031, "DDNet 18.3.1"),
+            (20010, "DDNet 20.1"),
+        ] {
+            peers.client_version = Some(number);
+            assert_eq!(named(&peers, Side::Client, None), name);
+        }
+        peers.set_proto(Proto::V7);
+        assert_eq!(named(&peers, Side::Server, None), "Teeworlds 0.7.5, assumed");
+        assert_eq!(named(&peers, Side::Server, Some("0.7.3")), "Teeworlds 0.7.3");
+        assert_eq!(
+            named(&peers, Side::Server, Some("\u{1b}[2J")),
+            "Teeworlds 0.7.5, assumed"
+        );
+    }
+}

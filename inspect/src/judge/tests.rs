@@ -1,0 +1,321 @@
+//! Tests of the collector: what is counted, named and ranked, and its bounds.
+
+use std::{fs, fs::File, io::BufReader, path::Path};
+
+use teetap_capture::Playback;
+use teetap_proxy::session::{Event, Stranger};
+use teetap_rules::Filter;
+use teetap_wire::{Code, Dir, Proto, Severity, def::Registry};
+
+use super::*;
+use crate::{
+    Decoder,
+    testing::{chunks, session},
+};
+
+/// 0.7's sv_emoticon of a client that cannot be.
+const EMOTICON: &[u8] = b"\x14\x80\x02\x02";
+
+/// 0.7's kill of a client.
+const KILL: &[u8] = b"\x38";
+
+struct Run {
+    decoder: Decoder,
+    judge: Judge,
+    /// The ordinal of the last datagram.
+    ordinal: u64,
+}
+
+impl Run {
+    fn new() -> Self {
+        Self {
+            decoder: Decoder::new(Registry::builtin()),
+            judge: Judge::default(),
+            ordinal: 0,
+        }
+    }
+
+    fn event(&mut self, ms: u64, session: Option<u32>, what: What) {
+        let event = Event {
+            at: Time(ms * 1000),
+            session: session.map(SessionId),
+            what,
+        };
+        self.judge.event(&self.decoder.decode(event));
+    }
+
+    fn datagram(&mut self, ms: u64, dir: Dir, bytes: &[u8], notes: &[Code]) {
+        self.ordinal += 1;
+        let bytes: &'static [u8] = bytes.to_vec().leak();
+        let mut datagram = Datagram::new(dir, Proto::V7, Origin::Peer, bytes, [bytes].into_iter());
+        datagram.ordinal = self.ordinal;
+        for code in notes {
+            let (code, at, len) = (*code, 0, 2);
+            datagram.notes.push(Note { code, at, len });
+        }
+        self.event(ms, Some(1), What::Datagram(datagram));
+    }
+
+    fn codes(&self) -> Vec<&'static str> {
+        let findings = self.judge.findings();
+        findings.list.iter().map(|finding| finding.topic.name()).collect()
+    }
+}
+
+fn report(topic: Topic, ms: u64) -> Report {
+    Report {
+        topic,
+        session: Some(SessionId(1)),
+        by: By::Client,
+        severity: None,
+        text: "for a test".into(),
+        detail: None,
+        place: Place::at(Time(ms * 1000)),
+    }
+}
+
+#[test]
+fn an_oddity_is_listed_once_for_a_peer_with_the_first_place_and_what_was_expected() {
+    let mut run = Run::new();
+    run.event(0, Some(1), What::Session(session(State::Online, Proto::V7)));
+    let numbered = chunks(0, false, &[(Some(1), EMOTICON)]);
+    run.datagram(5, Dir::S2c, &numbered, &[]);
+    for ms in [10, 20, 30] {
+        run.datagram(
+            ms,
+            Dir::C2s,
+            &chunks(9, false, &[(Some(1), KILL)]),
+            &[Code::AckAhead],
+        );
+    }
+    run.datagram(40, Dir::S2c, &chunks(0, false, &[(None, EMOTICON)]), &[]);
+    let findings = run.judge.findings();
+    let of = |name: &str| {
+        let mut list = findings.list.iter();
+        list.find(|finding| finding.topic.name() == name).unwrap()
+    };
+    let ack = of("ack-ahead");
+    assert_eq!(
+        ack.to_string(),
+        "error ack-ahead: acks a chunk that was never sent: the receiver drops the datagram; got 9, expected at most 1; \
+         by the client (Teeworlds 0.7.5, assumed), session 1, c2s datagram 2, at 0.010 s, 3 times until 0.030 s"
+    );
+    assert_eq!(ack.filter().unwrap(), "sess.id == 1 and lint.ack_ahead");
+    let emoticon = of("out-of-range");
+    assert_eq!(
+        (emoticon.by, emoticon.count, emoticon.first.message.as_deref()),
+        (By::Server, 2, Some("sv_emoticon"))
+    );
+    assert!(
+        emoticon
+            .detail
+            .as_deref()
+            .unwrap()
+            .starts_with("client_id: got 128"),
+        "{emoticon}"
+    );
+    assert_eq!(run.codes()[0], "ack-ahead");
+    assert_eq!(findings.counts().errors, 1);
+}
+
+#[test]
+fn what_a_rule_made_is_not_a_finding_of_the_peer() {
+    let mut run = Run::new();
+    let bytes = chunks(0, false, &[(Some(1), EMOTICON)]);
+    let mut datagram = Datagram::new(Dir::S2c, Proto::V7, Origin::Rule, &[], [&*bytes].into_iter());
+    datagram.ordinal = 0;
+    run.event(1, Some(1), What::Datagram(datagram));
+    let findings = run.judge.findings();
+    assert!(!findings.list.is_empty());
+    for finding in &findings.list {
+        assert_eq!(
+            (finding.by, finding.first.datagram),
+            (By::Proxy, None),
+            "{finding}"
+        );
+    }
+}
+
+#[test]
+fn causes_come_before_their_consequences_and_losses_last() {
+    let mut run = Run::new();
+    let note = |code| Topic::Note(code);
+    let silent = Topic::Matter(Matter::UpstreamSilent);
+    run.judge.report(report(note(Code::SnapPartsMissing), 1));
+    run.judge.report(report(note(Code::SurplusBytes), 2));
+    run.judge.report(report(note(Code::TrailingBytes), 30));
+    run.judge.report(report(note(Code::UnknownFlags), 5000));
+    run.judge.report(report(silent, 2000));
+    // A state that lasts: the last report is its end so far.
+    run.judge.report(report(silent, 3000));
+    run.judge.report(report(note(Code::MissingField), 9000));
+    run.judge.report(report(note(Code::WrongToken), 8000));
+    let expected = [
+        "wrong-token",
+        "missing-field",
+        "trailing-bytes",
+        "upstream-silent",
+        "unknown-flags",
+        "surplus-bytes",
+        "snap-parts-missing",
+    ];
+    assert_eq!(run.codes(), expected);
+    // An error as a consequence lifts the warnings that led to it, and no other.
+    let list = run.judge.findings().list;
+    let list: Vec<Finding> = list
+        .into_iter()
+        .filter(|finding| !["wrong-token", "missing-field"].contains(&finding.topic.name()))
+        .map(|finding| Finding {
+            severity: match finding.role {
+                Role::Consequence => Severity::Error,
+                _ => finding.severity,
+            },
+            ..finding
+        })
+        .collect();
+    let ranked = Findings::rank(list);
+    let names: Vec<_> = ranked.iter().map(|finding| finding.topic.name()).collect();
+    assert_eq!(names, expected[2..]);
+}
+
+#[test]
+fn notices_about_peers_are_findings() {
+    let mut run = Run::new();
+    let stranger = |what| Notice::UnknownSender {
+        client: "127.0.0.1:5000".parse().unwrap(),
+        len: 12,
+        what,
+        bytes: Box::default(),
+    };
+    for what in [
+        Stranger::Other,
+        Stranger::ShortTokenRequest,
+        Stranger::ShortTokenRequest,
+    ] {
+        run.event(5, None, What::Notice(stranger(what)));
+    }
+    let findings = run.judge.findings();
+    assert_eq!(findings.list.len(), 1);
+    assert_eq!(
+        findings.list[0].to_string(),
+        "error short-token-request: 127.0.0.1:5000 sent 12 bytes that request a token of 0.7: servers answer only requests of 519 \
+         bytes or more; by the client, 127.0.0.1:5000, at 0.005 s, 2 times until 0.005 s"
+    );
+}
+
+#[test]
+fn runs_of_a_recording_are_apart() {
+    let mut run = Run::new();
+    run.judge.restart();
+    run.datagram(
+        10,
+        Dir::C2s,
+        &chunks(9, false, &[(Some(1), KILL)]),
+        &[Code::AckAhead],
+    );
+    run.judge.restart();
+    run.datagram(
+        1,
+        Dir::C2s,
+        &chunks(9, false, &[(Some(1), KILL)]),
+        &[Code::AckAhead],
+    );
+    let findings = run.judge.findings();
+    let runs: Vec<_> = findings
+        .list
+        .iter()
+        .map(|finding| (finding.run, finding.count))
+        .collect();
+    assert_eq!(runs, [(1, 1), (2, 1)]);
+    assert!(findings.list[1].place(false).starts_with("run 2, session 1, "));
+}
+
+#[test]
+fn findings_and_sessions_are_bounded_and_the_rest_is_counted() {
+    let mut judge = Judge::default();
+    let most = u32::try_from(MOST).unwrap();
+    for id in 1..=most + 10 {
+        judge.report(Report {
+            session: Some(SessionId(id)),
+            ..report(Topic::Note(Code::WrongToken), 1)
+        });
+    }
+    // One that is known is still counted.
+    judge.report(report(Topic::Note(Code::WrongToken), 2));
+    let findings = judge.findings();
+    assert_eq!((findings.list.len(), findings.unlisted), (MOST, 10));
+    assert!(findings.list.iter().any(|finding| finding.count == 2));
+}
+
+#[test]
+fn every_kind_has_a_name_of_its_own_and_its_filter_is_right() {
+    let mut names: Vec<_> = Topic::all().map(Topic::name).collect();
+    for topic in Topic::all() {
+        assert_eq!(Topic::named(topic.name()), Ok(topic));
+        assert_eq!(topic.has_page(), matches!(topic, Topic::Note(_)));
+        if let Some(filter) = topic.filter() {
+            assert!(Filter::parse(&filter, Registry::builtin()).is_ok(), "{filter}");
+        }
+        assert!(topic.severity_as(Role::Network) <= Severity::Warning);
+    }
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), Code::ALL.len() + Matter::ALL.len());
+}
+
+/// Sessions of real peers, with losses too: nothing that they send is an error.
+#[test]
+fn captures_of_real_peers_have_no_errors() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures");
+    let mut files = 0;
+    for file in fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "pcap") {
+            continue;
+        }
+        files += 1;
+        let findings = of_capture(&path);
+        let errors: Vec<_> = findings
+            .list
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .map(ToString::to_string)
+            .collect();
+        assert!(errors.is_empty(), "{}: {errors:?}", path.display());
+        if path.ends_with("loss-tw07.pcap") {
+            let lost = findings
+                .list
+                .iter()
+                .filter(|finding| finding.role == Role::Network);
+            assert!(lost.count() > 1, "{:?}", findings.list);
+        }
+        if path.ends_with("npm-to-dd16.pcap") {
+            let first = findings.list.first().unwrap();
+            assert_eq!(first.topic, Topic::Note(Code::EmptyNoResend), "{first}");
+        }
+    }
+    assert!(files >= 14, "{files}");
+}
+
+/// Takes an item of a capture, whose type is that of another build of this crate.
+pub(super) fn take(judge: &mut Judge, decoder: &mut Decoder, item: teetap_capture::Item) {
+    use teetap_capture::Item as Read;
+    let item = match item {
+        Read::Event(event) => Item::Event(event),
+        Read::Start { wall, .. } => Item::Start { wall, run: None },
+        Read::Gap { at, lost } => Item::Gap { at, lost },
+        Read::Log { at, level, text } => Item::Log { at, level, text },
+    };
+    judge.take(item, decoder);
+}
+
+fn of_capture(path: &Path) -> Findings {
+    let mut playback = Playback::pcap(BufReader::new(File::open(path).unwrap())).unwrap();
+    let mut decoder = Decoder::new(Registry::builtin());
+    let mut judge = Judge::default();
+    while let Some(item) = playback.read().unwrap() {
+        take(&mut judge, &mut decoder, item);
+    }
+    judge.finish(&mut decoder);
+    judge.findings()
+}

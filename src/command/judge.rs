@@ -1,0 +1,232 @@
+//! `teetap judge FILE`: the findings of a recording, ranked.
+
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use teetap_capture::{Item, ReadError, Tally};
+use teetap_inspect::{
+    Decoder, Style,
+    judge::{Finding, Findings, Ignored, Judge, Topic, Wanted, named},
+};
+use teetap_proxy::session::Level;
+use teetap_wire::{
+    Severity,
+    def::{Registry, Secrets},
+    printable_path,
+};
+
+use super::file;
+use crate::{
+    cli::JudgeOptions,
+    exit::{Exit, Failure},
+    junit::{Case, Outcome, Report, Suite},
+    output::{Filters, Listing, Output, print},
+    reading::Recording,
+    run::Opened,
+};
+
+/// The reading of a recording.
+struct Read {
+    findings: Findings,
+    tally: Tally,
+    /// The start of the recording.
+    wall: SystemTime,
+    /// Another program made it: datagrams have the numbers of its packets.
+    is_foreign: bool,
+    damage: Option<ReadError>,
+}
+
+/// Runs the command: prints the findings, and writes the report.
+///
+/// # Errors
+/// The command line is wrong, a file cannot be opened, or the recording is not one.
+pub(crate) fn judge(options: &JudgeOptions) -> anyhow::Result<Exit> {
+    let wanted = wanted(options)?;
+    let registry = options.definitions.registry()?;
+    let report = options.junit.as_deref().map(Report::create).transpose()?;
+    let style = Style {
+        json: options.json.json,
+        quiet: options.quiet.quiet,
+        secrets: options.secrets.secrets(),
+        ..Style::default()
+    };
+    let mut output = Output::new(style, &Filters::default());
+    let mut read = read(options, style.secrets, registry, &mut output)?;
+    read.findings.retain(|finding| wanted.takes(finding));
+    let exit = exit(&read);
+    if let Some(error) = &read.damage {
+        let path = printable_path(file::shown(&options.file));
+        let text = format!("{path}: {error}; the findings are those before it");
+        output.log(read.tally.until, Level::Warning, &text);
+    }
+    if style.json {
+        output.findings(&read.findings, read.is_foreign);
+    } else {
+        let listing = Listing {
+            findings: &read.findings,
+            file: &options.file,
+            frames: read.is_foreign,
+            all: options.verbose,
+        };
+        print(&listing.text())?;
+    }
+    output.judged(&read.tally, &read.findings, exit);
+    output.flush()?;
+    if let Some(report) = report {
+        report
+            .write(&suite(options, &read, exit))
+            .map_err(Failure::network)?;
+    }
+    Ok(exit)
+}
+
+/// Reads the whole recording.
+fn read(
+    options: &JudgeOptions,
+    secrets: Secrets,
+    registry: &'static Registry,
+    output: &mut Output,
+) -> Result<Read, Failure> {
+    let input = file::open(options.quiet, &options.file)?;
+    let path = file::shown(&options.file);
+    let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", printable_path(path)));
+    if let Some(progress) = input.progress {
+        output.expect_progress(progress);
+    }
+    let mut recording = Recording::of(input.bytes).map_err(refused)?;
+    let mut decoder = Decoder::new(registry);
+    decoder.ignore_gists();
+    decoder.ignore_items();
+    let mut judge = Judge::new(secrets);
+    let (mut wall, mut is_foreign, mut shown) = (UNIX_EPOCH, false, 0_u64);
+    let damage = loop {
+        match recording.read() {
+            Ok(Some(item)) => {
+                if let Item::Start { wall: start, run } = &item {
+                    wall = UNIX_EPOCH + Duration::from_nanos(*start);
+                    is_foreign |= run.is_none();
+                    let run = run.as_ref();
+                    output.opened(&Opened {
+                        file: path,
+                        wall,
+                        run,
+                    });
+                }
+                judge.take(item, &mut decoder);
+            }
+            Ok(None) => break None,
+            // No part of it is a recording.
+            Err(error @ ReadError::Unknown(_)) if shown <= 1 => return Err(refused(error)),
+            Err(error) => break Some(error),
+        }
+        shown += 1;
+    };
+    judge.finish(&mut decoder);
+    Ok(Read {
+        findings: judge.findings(),
+        tally: recording.tally(),
+        wall,
+        is_foreign,
+        damage,
+    })
+}
+
+fn exit(read: &Read) -> Exit {
+    match &read.damage {
+        Some(_) => Exit::Damaged,
+        None if read.findings.counts().errors > 0 => Exit::Failed,
+        None => Exit::Ok,
+    }
+}
+
+/// Returns the findings that the options select.
+fn wanted(options: &JudgeOptions) -> Result<Wanted, Failure> {
+    let topics = |option: &str, codes: &[String]| -> Result<Vec<Topic>, Failure> {
+        let codes = codes.iter().map(|code| named(code));
+        let codes = codes.collect::<Result<_, _>>();
+        codes.map_err(|error| Failure::usage(format!("invalid value for {option}: {error}")))
+    };
+    let ignored = topics("--ignore", &options.ignore)?;
+    let mut wanted = Wanted {
+        only: topics("--only", &options.only)?,
+        ignored: ignored
+            .into_iter()
+            .map(|topic| Ignored { topic, by: None })
+            .collect(),
+    };
+    if let Some(path) = &options.ignore_file {
+        wanted.ignored.extend(ignore_file(path)?);
+    }
+    Ok(wanted)
+}
+
+fn ignore_file(path: &Path) -> Result<Vec<Ignored>, Failure> {
+    let shown = printable_path(path);
+    let text = fs::read_to_string(path);
+    let text = text.map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
+    Ignored::read(&text).map_err(|errors| {
+        let errors = errors
+            .iter()
+            .map(|(line, error)| format!("{shown}:{line}: {error}"));
+        let errors: Vec<String> = errors.collect();
+        Failure::usage(errors.join("\n"))
+    })
+}
+
+/// Returns the report: a test for the recording, and one for each finding, which fails if it is an error.
+fn suite(options: &JudgeOptions, read: &Read, exit: Exit) -> Suite {
+    let path = printable_path(file::shown(&options.file)).to_string();
+    let time = Duration::from_micros(read.tally.until.0);
+    let whole = Case {
+        class: "teetap".to_owned(),
+        name: "recording".to_owned(),
+        time,
+        outcome: match &read.damage {
+            Some(error) => Outcome::Broken(error.to_string()),
+            None => Outcome::Passed,
+        },
+        output: String::new(),
+    };
+    let found = read
+        .findings
+        .list
+        .iter()
+        .map(|finding| case(finding, read.is_foreign));
+    Suite {
+        name: format!("teetap judge {path}"),
+        wall: read.wall,
+        time,
+        properties: vec![("exit", exit.code().to_string())],
+        cases: std::iter::once(whole).chain(found).collect(),
+    }
+}
+
+fn case(finding: &Finding, frames: bool) -> Case {
+    let sentence = finding.sentence();
+    let place = format!(
+        "{} of the {}, {}",
+        finding.role.name(),
+        finding.peer(),
+        finding.place(frames)
+    );
+    let session = finding
+        .session
+        .map_or(String::new(), |session| format!(" in session {}", session.0));
+    let is_error = finding.severity == Severity::Error;
+    Case {
+        class: "teetap.findings".to_owned(),
+        name: format!("{} by the {}{session}", finding.topic, finding.by.name()),
+        time: Duration::from_micros(finding.first.at.0),
+        output: match is_error {
+            true => String::new(),
+            false => format!("{} {sentence}\n{place}", finding.severity.name()),
+        },
+        outcome: match is_error {
+            true => Outcome::Failed(format!("{sentence}\n{place}")),
+            false => Outcome::Passed,
+        },
+    }
+}

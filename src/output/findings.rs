@@ -1,0 +1,138 @@
+//! Findings as text: the list of `teetap judge`, and the lines at the end of a run.
+
+use std::{ffi::OsStr, fmt::Write as _, path::Path};
+
+use teetap_inspect::judge::{Counts, Finding, Findings, Topic};
+use teetap_wire::Severity;
+
+use super::counted;
+use crate::{
+    look::{Ink, Look},
+    repeat::quoted,
+};
+
+/// The most findings at the end of a run.
+const FEW: usize = 3;
+
+/// The findings of a recording as they are printed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listing<'a> {
+    pub(crate) findings: &'a Findings,
+    /// The recording, as the user wrote it.
+    pub(crate) file: &'a Path,
+    /// Numbers of datagrams are those in the capture.
+    pub(crate) frames: bool,
+    /// Harmless oddities are listed, too.
+    pub(crate) all: bool,
+}
+
+impl Listing<'_> {
+    /// Returns the list: each finding with its place, the commands that show more, and what was left out.
+    pub(crate) fn text(&self) -> String {
+        let mut page = String::new();
+        let is_listed = |finding: &&Finding| self.all || finding.severity > Severity::Info;
+        for (rank, finding) in (1_usize..).zip(self.findings.list.iter().filter(is_listed)) {
+            self.add(rank, finding, &mut page);
+        }
+        let infos = self.findings.counts().infos;
+        let hidden = if self.all { 0 } else { infos };
+        if page.is_empty() {
+            page.push_str("nothing found that a receiver drops, ignores or reads differently\n");
+        }
+        if hidden > 0 {
+            let oddities = harmless(hidden);
+            let _infallible = writeln!(page, "{oddities} not listed: -v lists them");
+        }
+        page.push_str(&missing(self.findings).map_or(String::new(), |line| line + "\n"));
+        page
+    }
+
+    fn add(&self, rank: usize, finding: &Finding, page: &mut String) {
+        let look = Look::get().out;
+        let ink = ink(finding.severity);
+        let _infallible = write!(page, "{rank}. ");
+        look.paint(ink, finding.severity.name(), page);
+        let _infallible = writeln!(page, " {}", finding.sentence());
+        let (role, peer, place) = (finding.role.name(), finding.peer(), finding.place(self.frames));
+        let _infallible = writeln!(page, "   {role} of the {peer}, {place}");
+        if let Some(filter) = finding.filter() {
+            let file = quoted(self.file.as_os_str());
+            let filter = quoted(OsStr::new(&filter));
+            let _infallible = writeln!(page, "   teetap open {file} -f {filter}");
+        }
+        if finding.topic.has_page() {
+            let _infallible = writeln!(page, "   teetap explain {}", finding.topic);
+        }
+    }
+}
+
+/// Returns the numbers of findings as text: "1 error, 2 warnings, 3 harmless oddities", or "no findings".
+pub(crate) fn totals(counts: Counts) -> String {
+    let Counts {
+        errors,
+        warnings,
+        infos,
+    } = counts;
+    let mut parts = Vec::new();
+    parts.extend((errors > 0).then(|| counted(errors, "error")));
+    parts.extend((warnings > 0).then(|| counted(warnings, "warning")));
+    parts.extend((infos > 0).then(|| harmless(infos)));
+    if parts.is_empty() {
+        return "no findings".to_owned();
+    }
+    parts.join(", ")
+}
+
+/// Returns the lines at the end of a run: the first findings that are not harmless, and how to see the others.
+pub(super) fn lines(findings: &Findings, recording: Option<&Path>) -> Vec<String> {
+    let grave = findings.list.iter().filter(|one| one.severity > Severity::Info);
+    if grave.clone().next().is_none() {
+        return Vec::new();
+    }
+    // Logins have lines of their own.
+    let grave = grave.filter(|one| !matches!(one.topic, Topic::Matter(matter) if matter.is_about_login()));
+    let number = grave.clone().count();
+    let counts = Counts {
+        infos: 0,
+        ..findings.counts()
+    };
+    let hint = match recording {
+        Some(file) => format!("teetap judge {} shows where", quoted(file.as_os_str())),
+        None => "with -w FILE, teetap judge FILE shows where".to_owned(),
+    };
+    let mut lines = vec![format!("found {}: {hint}", totals(counts))];
+    lines.extend(grave.take(FEW).map(ToString::to_string));
+    if number > FEW {
+        lines.push(format!("and {} more", number - FEW));
+    }
+    lines.extend(missing(findings));
+    let lines = lines.iter().map(|line| format!("teetap: {line}"));
+    lines.collect()
+}
+
+/// Returns the sentence about findings that may be missing.
+fn missing(findings: &Findings) -> Option<String> {
+    match (findings.unlisted, findings.missed) {
+        (0, false) => None,
+        (0, true) => Some("events were missed: there may be more findings".to_owned()),
+        (count, _) => Some(format!(
+            "{} of other kinds, peers or sessions: too many to list",
+            counted(count, "more note")
+        )),
+    }
+}
+
+fn harmless(count: u64) -> String {
+    match count {
+        1 => "1 harmless oddity".to_owned(),
+        count => format!("{count} harmless oddities"),
+    }
+}
+
+const fn ink(severity: Severity) -> Ink {
+    match severity {
+        Severity::Error => Ink::Error,
+        Severity::Warning => Ink::Warning,
+        Severity::Info => Ink::Faint,
+    }
+}
