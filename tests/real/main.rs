@@ -10,6 +10,7 @@
 )]
 
 mod control;
+mod faults;
 mod handshakes;
 mod hostile;
 mod input_log;

@@ -1,14 +1,52 @@
 //! The npm client `teeworlds` (0.6 with security tokens), driven by `tests/peers/bot.js`.
 //!
 //! Law: the bot is the npm package, unchanged, at the version of the lock file; the script only turns lines into calls
-//! and events into lines.
+//! and events into lines. [`faulty`] is the same client with one fault.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use anyhow::{Result, ensure};
 use tempfile::TempDir;
 
 use super::{Launch, Log, PATIENCE, Player, Program, home, peers};
+
+/// Lets the npm client with a fault, as `tests/peers/faulty.js` names it, join a server; returns its lines.
+pub fn faulty(fault: &str, server: SocketAddr) -> Result<Vec<String>> {
+    let home = home("npm-faulty")?;
+    let mut program = launch("faulty.js", "faulty", server, home.path())?
+        .arg(fault)
+        .start()?;
+    let status = program.wait_end(PATIENCE)?;
+    program.log().drain(PATIENCE)?;
+    let lines: Vec<String> = program
+        .log()
+        .lines()
+        .iter()
+        .map(|line| line.text.clone())
+        .collect();
+    // The server may end it first.
+    ensure!(
+        status.success() || status.code() == Some(3),
+        "{fault} ended with {status}: {lines:?}"
+    );
+    Ok(lines)
+}
+
+/// Returns the start of a script with the npm package.
+fn launch(script: &str, name: &str, server: SocketAddr, home: &Path) -> Result<Launch> {
+    let package = peers("node_modules/teeworlds/package.json");
+    ensure!(
+        package.exists(),
+        "{} is missing: run npm ci there (tests/run does)",
+        package.display()
+    );
+    let launch = Launch::new(&format!("npm bot ({name})"), "node", home).arg(peers(script));
+    Ok(launch
+        .arg(server.ip().to_string())
+        .arg(server.port().to_string())
+        .arg(name))
+}
 
 /// A running bot.
 #[derive(Debug)]
@@ -21,18 +59,8 @@ pub struct NpmBot {
 impl NpmBot {
     /// Starts a bot that connects to `server`.
     pub fn start(name: &str, server: SocketAddr) -> Result<Self> {
-        let package = peers("node_modules/teeworlds/package.json");
-        ensure!(
-            package.exists(),
-            "{} is missing: run npm ci there (tests/run does)",
-            package.display()
-        );
         let home = home("npm-bot")?;
-        let launch = Launch::new(&format!("npm bot ({name})"), "node", home.path()).arg(peers("bot.js"));
-        let launch = launch
-            .arg(server.ip().to_string())
-            .arg(server.port().to_string())
-            .arg(name);
+        let launch = launch("bot.js", name, server, home.path())?;
         Ok(Self {
             program: launch.start()?,
             name: name.to_owned(),

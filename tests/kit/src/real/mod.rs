@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-pub use bot::NpmBot;
+pub use bot::{NpmBot, faulty};
 pub use cast::{Client, Game};
 pub use ddnet::{DdnetClient, DdnetServer};
 pub use display::Display;
