@@ -3,11 +3,12 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use teetap_kit::{
-    codec::{NO_TOKEN, Variant, control},
+    codec::{NO_TOKEN, Variant, control, open},
     link::{MS, SECOND},
+    rules::compiled,
     world::{Place, World},
 };
-use teetap_proxy::session::Notice;
+use teetap_proxy::session::{Input, Notice};
 
 use crate::stage::{Pair, Stage};
 
@@ -88,6 +89,95 @@ fn half_open_sessions_are_bounded() {
     };
     assert_eq!(stage.times(&rest), 1);
     stage.assert_plays();
+}
+
+/// Hands in a CONNECT of 0.7 with the token that its address was given, which proves the address.
+fn knock_proved(stage: &mut Stage, addr: SocketAddr) {
+    stage.world.network.sent = Some(Vec::new());
+    stage
+        .world
+        .stranger_sends(addr, &control::token_request([1, 2, 3, 4]));
+    let sent = stage.world.network.sent.as_deref().unwrap();
+    let token = *sent.last().unwrap().bytes.last_chunk::<4>().unwrap();
+    let bytes = control::connect(Variant::V7, [1, 2, 3, 4], token);
+    stage.world.stranger_sends(addr, &bytes);
+}
+
+/// A client that proved its address takes no room of those that cannot, nor the other way around.
+#[test]
+fn proved_and_unproved_addresses_have_room_of_their_own() {
+    let proved = |number: u16| address([10, 8, number.to_be_bytes()[1], 1], 1000);
+    let forgeable = |number: u16| address([10, 9, number.to_be_bytes()[1], 1], 1000);
+    for proved_first in [false, true] {
+        let mut stage = Stage::joined(Pair::ALL[0], 1);
+        for is_proved in [proved_first, !proved_first] {
+            for number in 0..256 {
+                match is_proved {
+                    true => knock_proved(&mut stage, proved(number)),
+                    false => knock(&mut stage.world, forgeable(number), Variant::Ddnet),
+                }
+            }
+        }
+        let hub = stage.world.hub().unwrap();
+        let lives = |addr| hub.session_of(addr).is_some();
+        let count = [
+            (0..256).filter(|number| lives(proved(*number))).count(),
+            (0..256).filter(|number| lives(forgeable(*number))).count(),
+        ];
+        assert_eq!(count, [256, 256], "{proved_first}");
+    }
+}
+
+/// In a full house a CONNECT is answered without a session. The token of the answer opens one for at least 10 s.
+#[test]
+fn an_answer_without_a_session_is_good_for_a_while() {
+    for (wait, is_valid) in [(MS, true), (9 * SECOND, true), (21 * SECOND, false)] {
+        for start in [0, 4, 8] {
+            let mut stage = Stage::joined(Pair::ALL[4], 1);
+            stage.run(start * SECOND);
+            for number in 0..=u8::MAX {
+                knock(
+                    &mut stage.world,
+                    address([10, 3, 0, number], 1000),
+                    Variant::Ddnet,
+                );
+            }
+            let addr = address([10, 5, 0, 1], 1000);
+            stage.world.network.sent = Some(Vec::new());
+            knock(&mut stage.world, addr, Variant::Ddnet);
+            assert_eq!(stage.world.hub().unwrap().session_of(addr), None);
+            let sent = stage.world.network.sent.as_deref().unwrap();
+            let answer = sent.iter().find(|sent| sent.addr == addr).expect("an answer");
+            let token = open(Variant::Ddnet, &answer.bytes).unwrap().head.token.unwrap();
+            stage.run(wait);
+            for (token, opens) in [(token.map(|byte| byte ^ 1), false), (token, is_valid)] {
+                let accept = control::control(Variant::Ddnet, 0, Some(token), control::ACCEPT, &[]);
+                stage.world.stranger_sends(addr, &accept);
+                let session = stage.world.hub().unwrap().session_of(addr);
+                assert_eq!(session.is_some(), opens, "{start} {wait}");
+            }
+        }
+    }
+}
+
+/// Rules about control messages decide about every answer, so that there is none without a session.
+#[test]
+fn rules_about_control_messages_want_a_session_for_each_answer() {
+    for (rule, answers) in [("drop when sv_motd", 1), ("log when connect_accept", 0)] {
+        let mut stage = Stage::joined(Pair::ALL[4], 1);
+        stage.world.input(Input::Program(Some(compiled(rule).unwrap())));
+        for number in 0..=u8::MAX {
+            knock(
+                &mut stage.world,
+                address([10, 3, 0, number], 1000),
+                Variant::Ddnet,
+            );
+        }
+        let addr = address([10, 5, 0, 1], 1000);
+        stage.world.network.sent = Some(Vec::new());
+        knock(&mut stage.world, addr, Variant::Ddnet);
+        assert_eq!(sent_to(&stage, addr).len(), answers, "{rule}");
+    }
 }
 
 /// Sessions that are online do not count.
