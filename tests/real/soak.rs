@@ -248,6 +248,8 @@ fn unexplained(name: &str, objects: &[Value]) -> Vec<String> {
     let explained = |text: &str| EXPECTED.iter().any(|(part, _)| text.starts_with(part));
     let is_odd = |object: &&Value| match text(object, "event") {
         "start" | "session" | "summary" => false,
+        // The notes and notices that it sums up are looked at themselves.
+        "finding" => text(object, "severity") == "error",
         "log" | "notice" => text(object, "level") != "info" || !explained(text(object, "text")),
         _ => {
             let [proto, dir, name] = ["proto", "dir", "name"].map(|key| text(object, key));
