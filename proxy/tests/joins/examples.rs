@@ -432,7 +432,7 @@ fn a_rule_reports_resends_in_directions_that_keep_their_numbers_and_in_others() 
             let texts: Vec<String> = texts.collect();
             assert_eq!(
                 texts,
-                ["storm resend storm", "seen 1 2", "seen 1 2", "seen 2 2"],
+                ["storm resend storm", "seen 1 ?", "seen 1 ?", "seen 2 2"],
                 "{armed}"
             );
             let marked = bench.placed.iter().filter(|placed| !placed.marks.is_empty());
