@@ -47,6 +47,10 @@ pieces! {
     "resized-item"
     "snapshot-twice"
     "full-snapshot"
+    "numbers-ignored"
+    "foreign-resend"
+    "resend-flood"
+    "late-start-info"
 }
 
 /// Prints the list, or the page of a piece and its messages, or writes its recording to a file.

@@ -7,6 +7,7 @@
 
 mod file;
 mod message;
+mod order;
 mod pieces;
 mod snap;
 mod talk;
@@ -47,6 +48,10 @@ pub const PIECES: &[Piece] = &[
     piece("resized-item", "snap-item-resized", pieces::resized_item),
     piece("snapshot-twice", "snap-again", pieces::snapshot_twice),
     piece("full-snapshot", "snap-near-limit", pieces::full_snapshot),
+    piece("numbers-ignored", "ack-gap", order::numbers_ignored),
+    piece("foreign-resend", "resend-changed", order::foreign_resend),
+    piece("resend-flood", "amplified", order::resend_flood),
+    piece("late-start-info", "late-reply", order::late_start_info),
 ];
 
 const fn piece(name: &'static str, code: &'static str, build: fn(bool) -> Vec<u8>) -> Piece {

@@ -145,6 +145,30 @@ impl Talk {
         last
     }
 
+    /// Sends messages again, the first with this number.
+    pub(super) fn resend(&mut self, from: Role, first: u16, messages: &[Message]) {
+        let mut payload = Vec::new();
+        for (seq, message) in (first..).zip(messages) {
+            put_chunk(&mut payload, self.variant, Some(seq), true, &message.data);
+            self.end(other(from)).ack = seq;
+        }
+        let head = self.head(from, messages.len());
+        self.datagram(from, seal(&head, &payload, Packing::IfShorter(Ending::Padded)));
+    }
+
+    /// Asks for everything that is not acked.
+    pub(super) fn request(&mut self, from: Role) {
+        let mut head = self.head(from, 0);
+        head.flags.resend = true;
+        self.datagram(from, seal(&head, &[], Packing::Clear));
+    }
+
+    /// Sends a message that never arrives, so that this recording, made at the receiver, lacks it.
+    pub(super) fn lose(&mut self, from: Role) {
+        let end = self.end(from);
+        end.seq = (end.seq + 1) % 1024;
+    }
+
     /// Returns a header of this peer. A count above 255 is cut, as by the reference.
     pub(super) fn head(&mut self, from: Role, chunks: usize) -> Head {
         let (variant, ack) = (self.variant, self.end(from).ack);

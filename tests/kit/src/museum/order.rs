@@ -1,0 +1,91 @@
+//! Pieces about numbers, acks and pace.
+
+use super::{
+    message::{Message, game, system},
+    talk::{Talk, map_change},
+};
+use crate::{codec::Variant, peer::Role};
+
+/// A line of chat.
+fn chat(text: &str) -> Message {
+    game(3).ints(&[0, 0]).text(text)
+}
+
+/// After a rejoin the buffer of resends points to the messages of another player.
+pub(super) fn foreign_resend(fault: bool) -> Vec<u8> {
+    let mut talk = Talk::join(Variant::Ddnet);
+    let (tick, _) = talk.play(100, 3);
+    let ours = ["welcome back", "your team is locked"].map(chat);
+    let others = ["you have 3 kills", "stop spamming, nameless tee"].map(chat);
+    if !fault {
+        talk.send(Role::Server, &ours);
+        talk.input(tick);
+        return talk.file();
+    }
+    // The datagram is lost on the way; after a second without an ack the server sends it again.
+    let seq = talk.post(Role::Server, &ours).unwrap_or_default();
+    talk.wait(1000);
+    talk.resend(Role::Server, seq - 1, &others);
+    talk.input(tick);
+    talk.file()
+}
+
+/// A small request for a resend, answered with everything that is not acked.
+pub(super) fn resend_flood(fault: bool) -> Vec<u8> {
+    let mut talk = Talk::join(Variant::Ddnet);
+    let (tick, _) = talk.play(100, 3);
+    // Parts of a map, of which zeros are the most.
+    let part = |number: i32| system(3).ints(&[0, 1, number, 890]).raw(&[0; 890]);
+    let parts: Vec<Message> = (0..24).map(part).collect();
+    if !fault {
+        for part in &parts {
+            talk.send(Role::Server, std::slice::from_ref(part));
+        }
+        talk.input(tick);
+        return talk.file();
+    }
+    let mut first = 0;
+    for part in &parts {
+        let seq = talk.post(Role::Server, std::slice::from_ref(part));
+        if first == 0 {
+            first = seq.unwrap_or_default();
+        }
+    }
+    talk.request(Role::Client);
+    for (seq, part) in (first..).zip(&parts) {
+        talk.resend(Role::Server, seq, std::slice::from_ref(part));
+    }
+    talk.input(tick);
+    talk.file()
+}
+
+/// The client queues its name and does not flush.
+pub(super) fn late_start_info(fault: bool) -> Vec<u8> {
+    let mut talk = Talk::open(Variant::Ddnet);
+    talk.info();
+    talk.send(Role::Server, &[map_change(Variant::Ddnet)]);
+    talk.ready();
+    if fault {
+        talk.wait(480);
+    }
+    talk.start_info();
+    talk.begin();
+    talk.play(100, 3);
+    talk.file()
+}
+
+/// A client that takes every number for the next one.
+pub(super) fn numbers_ignored(fault: bool) -> Vec<u8> {
+    let mut talk = Talk::join(Variant::Ddnet);
+    let (tick, _) = talk.play(100, 3);
+    if fault {
+        talk.lose(Role::Server);
+    } else {
+        talk.send(Role::Server, &[chat("the vote has begun")]);
+    }
+    talk.send(Role::Server, &[chat("the vote has passed")]);
+    talk.input(tick);
+    talk.send(Role::Server, &[chat("the map changes soon")]);
+    talk.input(tick);
+    talk.file()
+}
