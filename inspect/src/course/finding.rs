@@ -57,8 +57,8 @@ impl Finding {
         })
     }
 
-    /// Returns the finding that a join is that never came online, or never into the game. One that was open at the end, or that
-    /// its own client closed in time, is a warning only.
+    /// Returns the finding about a join that never came online or never entered the game. The severity is only a warning if the
+    /// join was still open at the end, or its own client closed it in time.
     #[must_use]
     pub fn of_join(join: &Join) -> Option<Self> {
         let stopped = join.stopped()?;

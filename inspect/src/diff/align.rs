@@ -85,8 +85,8 @@ fn same_name(a: &[Key], b: &[Key], at: usize, other: usize) -> Step {
     }
 }
 
-/// Joins messages that only one side has in this place with those that only the other has in another one: alike ones, and then
-/// those of a name that each side has once.
+/// Joins messages that only one side has in this place with those that only the other has in another place: first equal ones, then
+/// those whose name occurs once on each side.
 fn with_moves(a: &[Key], b: &[Key], steps: Vec<Step>) -> Vec<Step> {
     let key = |side: &[Key], at: usize| side.get(at).copied();
     let mut moved: HashMap<usize, (usize, bool)> = HashMap::new();

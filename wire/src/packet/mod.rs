@@ -347,8 +347,8 @@ impl Skim {
         Ok((scratch.inflated(&inflated), Depth::Whole(inflated)))
     }
 
-    /// Returns the token behind chunks of `len` bytes in a stream of `compressed` bytes, where this variant has one there; `None` if
-    /// it has to be looked for in the whole payload.
+    /// Returns the token after chunks of `len` bytes in a stream of `compressed` bytes; `Some(None)` if this variant has none there,
+    /// `None` if only the whole payload shows it.
     fn tail(
         &self,
         layout: &Layout,

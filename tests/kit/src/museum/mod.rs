@@ -1,7 +1,7 @@
 //! The museum: well-known bugs of the field as small recordings, built anew byte for byte.
 //!
 //! Each piece is a session of a scripted client and a scripted server, as both would see it on the wire. Without its fault
-//! it is a session in which all is well.
+//! the session is correct.
 //!
 //! Law: deterministic. The files in `museum/` are what [`Piece::recording`] returns; a test compares them.
 
