@@ -1,13 +1,15 @@
 //! Tests of decoded messages: names, fields, notes and players.
 
-use teetap_proxy::session::{Datagram, Origin, State};
+use teetap_proxy::session::{Datagram, Origin, SessionId, State, Time};
+use teetap_rules::Filter;
 use teetap_wire::{
-    Code,
-    def::{Id, Secrets},
+    Code, Dir, Proto,
+    def::{Id, Registry, Secrets},
 };
 
-use super::*;
+use super::Decoder;
 use crate::{
+    Reading,
     gist::GIST,
     testing::{chunks, session},
 };

@@ -1,0 +1,161 @@
+//! Chunks, control packets and datagrams outside a connection, each looked up in the definitions.
+
+use std::borrow::Cow;
+
+use teetap_proxy::session::{self, Time};
+use teetap_rules::{
+    context::{MessageView, PacketView},
+    eval::Identity,
+};
+use teetap_wire::{
+    Code, Control, Note, Proto,
+    connless::Connless,
+    def::{Class, Record},
+    identify,
+};
+
+use super::Decoder;
+use crate::{
+    place::{Chunk, Place},
+    reading::{Layer, Message},
+};
+
+impl Decoder {
+    /// Reads a chunk; `records` gets its fields if they are decoded.
+    pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>, records: &mut Vec<Record>) -> Message {
+        let found = self.registry.known_message(place.proto, place.dir, chunk.data);
+        let id = identify(chunk.data).map(|(id, _)| id);
+        let (layer, identity) = match id {
+            Some(id) => (
+                id.layer.into(),
+                id.uuid.map_or(Identity::Number(id.id), Identity::Uuid),
+            ),
+            None => (Layer::Unreadable, Identity::Other),
+        };
+        let def = found.map(|found| found.def);
+        let message = Message {
+            id: id.map(|id| id.id),
+            uuid: id.and_then(|id| id.uuid),
+            vital: chunk.seq.is_some(),
+            resend: chunk.resend,
+            seq_out: chunk.seq_out,
+            ..Message::new(layer, def)
+        };
+        let view = MessageView {
+            class: Some(id.map_or(Class::System, |id| id.layer.into())),
+            id: identity,
+            body: found.map_or(0, |found| found.body),
+            seq: chunk.seq,
+            seq_out: chunk.seq_out,
+            resend: chunk.resend,
+            delivered: chunk.delivered,
+            first: chunk.first == Some(true),
+            again: chunk.first == Some(false),
+            ..place.view(Class::System, def, chunk.data)
+        };
+        self.read(message, &view, records)
+    }
+
+    /// Reads the clear payload of a control packet; `records` gets its fields if they are decoded.
+    pub(crate) fn control(
+        &mut self,
+        place: Place<'_>,
+        control: Control<'_>,
+        payload: &[u8],
+        records: &mut Vec<Record>,
+    ) -> Message {
+        let name = match control.name() {
+            Cow::Borrowed(name) => Some(name),
+            Cow::Owned(_) => None,
+        };
+        let id = payload.first().copied();
+        let def = id.and_then(|id| self.registry.control(place.proto, place.dir, id));
+        let view = MessageView {
+            id: id.map_or(Identity::Other, |id| Identity::Number(id.into())),
+            body: 1,
+            leg: place.leg,
+            ..place.view(Class::Control, def, payload)
+        };
+        Message {
+            name,
+            ..self.read(Message::new(Layer::Control, def), &view, records)
+        }
+    }
+
+    /// Reads a datagram outside a connection; `records` gets its fields if they are decoded.
+    pub(crate) fn connless(
+        &mut self,
+        at: Time,
+        connless: &session::Connless,
+        parsed: Option<Connless<'_>>,
+        records: &mut Vec<Record>,
+    ) -> Message {
+        let proto = match parsed {
+            Some(Connless::V7 { .. }) => Proto::V7,
+            Some(Connless::Plain { .. } | Connless::Extended { .. }) | None => Proto::Ddnet,
+        };
+        let cut = [Note {
+            code: Code::CutByCapture,
+            at: connless.bytes.len(),
+            len: connless.cut,
+        }];
+        let notes = if connless.cut > 0 { &cut[..] } else { &[] };
+        let packet = PacketView {
+            size: Some(connless.bytes.len()),
+            notes,
+            frame: connless.ends.frame,
+            ..PacketView::default()
+        };
+        let place = Place {
+            at,
+            session: None,
+            proto,
+            dir: connless.dir,
+            leg: None,
+            packet,
+        };
+        let client = Some(connless.client);
+        let Some(parsed) = parsed else {
+            // Its bytes are shown, and nothing is read from them.
+            let view = MessageView {
+                client,
+                ..place.view(Class::Connless, None, &connless.bytes)
+            };
+            let (shown, subscribers) = self.select(&view, "connless.raw");
+            let unknown = Note {
+                code: Code::UnknownMessage,
+                at: 0,
+                len: connless.bytes.len(),
+            };
+            return Message {
+                shown,
+                subscribers,
+                decoded: true,
+                notes: if notes.is_empty() {
+                    vec![unknown]
+                } else {
+                    notes.to_vec()
+                },
+                ..Message::new(Layer::Connless, None)
+            };
+        };
+        let data = parsed.data();
+        let def = self.registry.connless(proto, data);
+        let view = MessageView {
+            body: 8,
+            client,
+            ..place.view(Class::Connless, def, data)
+        };
+        let mut message = self.read(Message::new(Layer::Connless, def), &view, records);
+        if message.decoded {
+            message.notes.extend(notes);
+        }
+        message
+    }
+
+    /// Asks the filters about a datagram without a readable message. Returns true if it is shown, and the subscribers that
+    /// want it, a bit for each.
+    pub(crate) fn whole(&mut self, place: Place<'_>) -> (bool, u64) {
+        self.select(&place.whole(), "datagram")
+    }
+}

@@ -1,0 +1,167 @@
+//! Messages before the filters, and the fields of those that are shown.
+
+use std::{borrow::Cow, sync::Arc};
+
+use teetap_proxy::session::{SessionId, Time};
+use teetap_rules::{context::MessageView, eval::Lazy};
+use teetap_wire::{
+    Code, Note, Notes,
+    def::{Class, Decoded, Def, Gist, Record, Registry},
+    snap::Retained,
+};
+
+use super::Decoder;
+use crate::{Ending, EndingBy, reading::Message, snapshot};
+
+impl Decoder {
+    /// Asks the filters about something without fields, by the name it has where it ends the run.
+    pub(super) fn select(&mut self, view: &MessageView<'_>, label: &'static str) -> (bool, u64) {
+        if self.select.is_out_of_reach(view) {
+            return (false, self.select.insatiable());
+        }
+        let fields = Lazy::new(None, view.data, 0, std::mem::take(&mut self.buffer));
+        self.contexts.observe(view, &fields);
+        let context = self.contexts.of(view.session);
+        let shown = self.select.decide(view, &fields, context);
+        if let (Some(by), None) = (&self.select.ended, &self.ending) {
+            self.ending = Some(Arc::new(ending(by.clone(), label.into(), view)));
+        }
+        let subscribers = self.select.subscribed(view, &fields, context);
+        self.buffer = fields.into_buffer();
+        (shown, subscribers)
+    }
+
+    /// Asks the filters about a message, and decodes it if a watcher shows it. `message` has its definition.
+    pub(super) fn read(
+        &mut self,
+        mut message: Message,
+        view: &MessageView<'_>,
+        records: &mut Vec<Record>,
+    ) -> Message {
+        if self.passes_over(view) {
+            return message;
+        }
+        let buffer = std::mem::take(&mut self.buffer);
+        let fields = self.contexts.of(view.session).fields(view, buffer);
+        self.contexts.observe(view, &fields);
+        let context = self.contexts.of(view.session);
+        message.shown = self.select.decide(view, &fields, context);
+        if let (Some(by), None) = (&self.select.ended, &self.ending) {
+            self.ending = Some(Arc::new(ending(by.clone(), message.label(view.data), view)));
+        }
+        message.subscribers = self.select.subscribed(view, &fields, context);
+        message.reads_notes = self.select.reads_notes(message.subscribers);
+        message.decoded = message.shown || message.subscribers != 0 || self.everything;
+        if message.decoded {
+            let start = records.len();
+            let notes = match fields.fields() {
+                Some(fields) => {
+                    message.for_ddnet = fields.decoded.is_for_ddnet();
+                    records.extend_from_slice(fields.decoded.records());
+                    with_direction(*fields.decoded.notes(), fields.def, view)
+                }
+                None => {
+                    message.def = read_unknown(&mut self.unknown, self.registry, view);
+                    records.extend_from_slice(self.unknown.records());
+                    *self.unknown.notes()
+                }
+            };
+            message.records = start..records.len();
+            add_notes(&mut message, notes, view);
+            message.notes.extend(context.notes().iter());
+            if self.gists && message.def.is_some_and(names_players) {
+                message.players = Some(Arc::clone(&context.known().players));
+            }
+            if let Some(snapshot) = context.retained() {
+                let items = self.items;
+                if let (Some(shared), Some(session)) = (&self.shared, view.session) {
+                    shared.put(session, snapshot.clone());
+                }
+                if let (Some(previous), Some(session)) = (&mut self.previous, view.session)
+                    && let Some(since) = previous.compare(session, &snapshot)
+                {
+                    message.since = Some(Box::new(if items { since } else { since.without_items() }));
+                }
+                if self.measures {
+                    message.items = snapshot::measure(&snapshot.view(), self.registry, view.proto);
+                }
+                add_snapshot(
+                    &mut message,
+                    if items { snapshot } else { snapshot.without_items() },
+                );
+            }
+            if message.shown || message.subscribers != 0 {
+                message.diagnosis = self.contexts.diagnose(view).map(Box::new);
+            }
+        }
+        self.contexts.learn(view, &fields);
+        self.buffer = fields.into_buffer();
+        message
+    }
+}
+
+fn ending(by: EndingBy, label: Cow<'_, str>, view: &MessageView<'_>) -> Ending {
+    Ending {
+        by,
+        at: Time(view.at),
+        session: view.session.map(SessionId),
+        message: Some((view.dir, label.into_owned())),
+    }
+}
+
+/// Returns the notes of a decoded message, with those if it goes the wrong way or has almost the right magic.
+fn with_direction(mut notes: Notes, def: &Def, view: &MessageView<'_>) -> Notes {
+    if view.class != Some(Class::Connless) && !def.way.allows(view.dir) {
+        let (code, len) = (Code::WrongDirection, view.body);
+        notes.push(Note { code, at: 0, len });
+    }
+    if let Some(note) = view.odd_magic() {
+        notes.push(note);
+    }
+    notes
+}
+
+/// Adds the notes of a decoded message, and of the chunk around it.
+fn add_notes(message: &mut Message, mut notes: Notes, view: &MessageView<'_>) {
+    let vitality = message.def.and_then(|def| def.odd_vitality(view.seq.is_some()));
+    if let Some(code) = vitality.filter(|_| view.is_chunk()) {
+        notes.push(Note { code, at: 0, len: 0 });
+    }
+    let is_cut = view.is_cut();
+    let notes = notes.iter();
+    message
+        .notes
+        .extend(notes.filter(|note| !(is_cut && note.code.may_come_from_cut())));
+}
+
+fn add_snapshot(message: &mut Message, snapshot: Retained<'static>) {
+    let completed = snapshot.view();
+    // The data of one that came in parts has no range in this message.
+    let at = completed.data_at;
+    let notes = completed.data_notes.iter().map(|note| Note {
+        at: at.map_or(0, |at| at + note.at),
+        len: at.map_or(0, |_| note.len),
+        ..note
+    });
+    message.notes.extend(notes);
+    message.snapshot = Some(Box::new(snapshot));
+}
+
+/// Reads a message without a definition of its own; an unknown UUID is read as its envelope.
+fn read_unknown(
+    buffer: &mut Decoded,
+    registry: &'static Registry,
+    view: &MessageView<'_>,
+) -> Option<&'static Def> {
+    match view.class? {
+        Class::Control => buffer.control(registry, view.proto, view.dir, view.data),
+        Class::Connless => buffer.connless(registry, view.proto, view.data),
+        Class::System | Class::Game | Class::Object => {
+            buffer.message(registry, view.proto, view.dir, view.data)
+        }
+    }
+}
+
+fn names_players(def: &Def) -> bool {
+    def.gist.as_ref().is_some_and(Gist::names_players)
+}
