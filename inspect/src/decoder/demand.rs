@@ -9,32 +9,60 @@ use teetap_rules::{
 use teetap_wire::{Dir, Proto};
 
 use super::Decoder;
-use crate::{Reading, Snapshots, Subscribers, previous::Previous, subscribers::Selected};
+use crate::{Reading, Subscribers, subscribers::Selected};
 
 /// The datagrams of a direction in which peers say what they are: in the first ones, after losses too.
 const INTRODUCTIONS: u64 = 64;
 
+/// The watchers, but for their filters.
+pub(super) struct Demand {
+    /// Everything is decoded, whatever the filter shows.
+    pub(super) everything: bool,
+    /// Sessions are shown, with their names.
+    sessions: bool,
+    /// Gists are shown, with the names of players.
+    pub(super) gists: bool,
+    /// Snapshots are ignored while there is no subscriber.
+    blind: bool,
+    subscribers: Option<Subscribers>,
+    /// The number of changes of subscriptions that are known.
+    changes: u64,
+}
+
+impl Default for Demand {
+    fn default() -> Self {
+        Self {
+            everything: false,
+            sessions: true,
+            gists: true,
+            blind: false,
+            subscribers: None,
+            changes: 0,
+        }
+    }
+}
+
 impl Decoder {
     /// Evaluates the filters of subscribers, too.
     pub fn serve(&mut self, subscribers: Subscribers) {
-        self.subscribers = Some(subscribers);
+        self.demand.subscribers = Some(subscribers);
     }
 
     /// Takes over changes of the subscriptions. A subscriber receives all events, other watchers maybe not.
     pub(crate) fn look_for_subscribers(&mut self) {
-        let Some(subscribers) = &self.subscribers else {
+        let Some(subscribers) = &self.demand.subscribers else {
             return;
         };
-        if subscribers.changes() == self.changes {
+        if subscribers.changes() == self.demand.changes {
             return;
         }
         let (filters, changes) = subscribers.filters();
-        self.changes = changes;
+        self.demand.changes = changes;
         let had = self.select.has_subscribers();
         self.select.subscribe(filters);
         match (had, self.select.has_subscribers()) {
-            (false, true) if self.blind => self.contexts.follow_snapshots(),
-            (true, false) if self.blind => self.contexts.ignore_snapshots(),
+            (false, true) if self.demand.blind => self.contexts.follow_snapshots(),
+            (true, false) if self.demand.blind => self.contexts.ignore_snapshots(),
             _ => {}
         }
         self.choose_needs();
@@ -44,13 +72,13 @@ impl Decoder {
     pub(crate) fn selected_by(&self, slots: u64) -> Selected {
         Selected {
             slots: slots | self.select.insatiable(),
-            changes: self.changes,
+            changes: self.demand.changes,
         }
     }
 
     /// Ignores snapshots and joins, for a watcher that does not receive all events: they are messages as any other.
     pub fn ignore_snapshots(&mut self) {
-        self.blind = true;
+        self.demand.blind = true;
         self.courses.ignore();
         self.contexts.ignore_snapshots();
         self.streams.set_partial(true);
@@ -58,40 +86,20 @@ impl Decoder {
 
     /// Ignores sessions: only messages are shown.
     pub fn ignore_sessions(&mut self) {
-        self.sessions = false;
+        self.demand.sessions = false;
         self.choose_needs();
     }
 
     /// Ignores gists: no names of players are shown with messages.
     pub fn ignore_gists(&mut self) {
-        self.gists = false;
+        self.demand.gists = false;
         self.choose_needs();
-    }
-
-    /// Ignores the items of snapshots: only their counts are shown. Events that wait for a watcher do not keep them then.
-    pub fn ignore_items(&mut self) {
-        self.items = false;
-    }
-
-    /// Shares the newest snapshot of each session, with its items.
-    pub fn share_snapshots(&mut self, snapshots: Snapshots) {
-        self.shared = Some(snapshots);
-    }
-
-    /// Compares each snapshot with the one before it, too.
-    pub fn follow_changes(&mut self) {
-        self.previous = Some(Previous::default());
-    }
-
-    /// Measures the items of snapshots, by their types.
-    pub fn measure_items(&mut self) {
-        self.measures = true;
     }
 
     /// Decodes everything, with all names: a watcher without the filter, such as a recorder, shows it.
     pub fn decode_everything(&mut self) {
-        self.everything = true;
-        self.gists = true;
+        self.demand.everything = true;
+        self.demand.gists = true;
         self.choose_needs();
     }
 
@@ -115,15 +123,15 @@ impl Decoder {
 
     fn choose_needs(&mut self) {
         let stores = self.contexts.stores();
-        let needs = if self.everything {
+        let needs = if self.demand.everything {
             Needs::ALL
         } else {
-            self.select
-                .needs(self.gists, self.sessions, stores, self.registry)
+            let Demand { gists, sessions, .. } = self.demand;
+            self.select.needs(gists, sessions, stores, self.registry)
         };
         self.contexts.set_needs(needs);
-        let reads_all = self.everything || self.select.reads_all();
-        let is_blind = self.blind && !self.select.has_subscribers();
+        let reads_all = self.demand.everything || self.select.reads_all();
+        let is_blind = self.demand.blind && !self.select.has_subscribers();
         self.streams.set_partial(is_blind || !reads_all);
     }
 
@@ -154,13 +162,13 @@ impl Decoder {
     /// Returns true if messages that no filter shows are needed too: decoded, or for the contexts.
     fn needs_all(&self) -> bool {
         let needs = self.contexts.needs();
-        self.everything || needs.follows_any() || needs.names > Names::None
+        self.demand.everything || needs.follows_any() || needs.names > Names::None
     }
 
     /// Returns the reading if a watcher shows anything of it: all, a message or the datagram that passes the filter, or,
     /// without a filter, the datagram.
     pub(crate) fn keep_shown(&mut self, reading: Reading) -> Option<Reading> {
-        let all = self.everything || !self.is_choosy() || self.select.insatiable() != 0;
+        let all = self.demand.everything || !self.is_choosy() || self.select.insatiable() != 0;
         let is_shown = reading.shown || reading.messages.iter().any(|message| message.shown);
         if all || is_shown || reading.subscribers() != 0 {
             return Some(reading);

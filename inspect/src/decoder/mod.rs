@@ -4,64 +4,37 @@
 //! notes. Each message is looked up once and decoded at most once, whether a filter, the context of its session or the
 //! reading needs its fields first. Messages that no watcher shows get no fields.
 
+mod buffers;
 mod demand;
+mod ending;
 mod layers;
 mod read;
+mod snapshots;
 #[cfg(test)]
 mod tests;
 
 use std::{fmt, sync::Arc};
 
-use teetap_proxy::session::{Event, SessionChange, SessionId, State, Time};
+use teetap_proxy::session::{SessionChange, SessionId, State, Time};
 use teetap_rules::{RuleId, context::Contexts, eval::SessionState};
-use teetap_wire::{
-    Dir, Scratch,
-    def::{Decoded, Registry},
-    printable,
-};
+use teetap_wire::{Dir, def::Registry, printable};
 
-use crate::{
-    Ending, EndingBy, Snapshots, Subscribers, course::Courses, judge, previous::Previous, reading::Reading,
-    select::Select, stream::Streams,
-};
+use crate::{course::Courses, judge, select::Select, stream::Streams};
+
+use self::{buffers::Buffers, demand::Demand, ending::FirstEnding, snapshots::SnapshotViews};
 
 /// Reads messages and asks the filters about them, with the context of their sessions.
 pub struct Decoder {
     registry: &'static Registry,
     contexts: Contexts,
     select: Select,
-    /// A buffer for each message.
-    buffer: Decoded,
-    /// A buffer for messages without a definition of their own.
-    unknown: Decoded,
-    /// Everything is decoded, whatever the filter shows.
-    everything: bool,
-    /// Sessions are shown, with their names.
-    sessions: bool,
-    /// Gists are shown, with the names of players.
-    gists: bool,
-    /// Items of snapshots are shown.
-    items: bool,
-    /// Items of snapshots are measured.
-    measures: bool,
-    /// The place of the newest snapshots.
-    shared: Option<Snapshots>,
-    /// The snapshots that the next ones are compared with; `None` where changes since them are not shown.
-    previous: Option<Previous>,
-    scratch: Option<Box<Scratch>>,
-    reading: Option<Reading>,
+    demand: Demand,
+    buffers: Buffers,
+    snapshots: SnapshotViews,
+    end: FirstEnding,
+    streams: Streams,
     /// The names of the rules that are set.
     rules: Vec<Arc<str>>,
-    /// Rules end the run.
-    ends_by_rules: bool,
-    /// The cause of the end of the run.
-    ending: Option<Arc<Ending>>,
-    streams: Streams,
-    subscribers: Option<Subscribers>,
-    /// The number of changes of subscriptions that are known.
-    changes: u64,
-    /// Snapshots are ignored while there is no subscriber.
-    blind: bool,
     /// The joins of sessions.
     pub(crate) courses: Courses,
     /// The collector of findings; `None` where not all events are decoded whole.
@@ -76,24 +49,12 @@ impl Decoder {
             registry,
             contexts: Contexts::new(registry),
             select: Select::default(),
-            buffer: Decoded::new(),
-            unknown: Decoded::new(),
-            everything: false,
-            sessions: true,
-            gists: true,
-            items: true,
-            measures: false,
-            shared: None,
-            previous: None,
-            scratch: None,
-            reading: None,
-            rules: Vec::new(),
-            ends_by_rules: false,
-            ending: None,
+            demand: Demand::default(),
+            buffers: Buffers::default(),
+            snapshots: SnapshotViews::default(),
+            end: FirstEnding::default(),
             streams: Streams::default(),
-            subscribers: None,
-            changes: 0,
-            blind: false,
+            rules: Vec::new(),
             courses: Courses::default(),
             judge: None,
         }
@@ -109,31 +70,6 @@ impl Decoder {
         self.judge.as_ref()
     }
 
-    /// Lets rules end the run. Without it, as in recordings, their notices are as any other.
-    pub fn end_by_rules(&mut self) {
-        self.ends_by_rules = true;
-    }
-
-    /// Takes a notice of a rule that ends the run. It counts more than a message that was waited for.
-    pub(crate) fn on_notice(&mut self, event: &Event) {
-        let may_end = match &self.ending {
-            None => true,
-            Some(ending) => ending.by == EndingBy::Until,
-        };
-        if self.ends_by_rules
-            && may_end
-            && let Some(ending) = Ending::of_rule(event)
-        {
-            self.ending = Some(Arc::new(ending));
-        }
-    }
-
-    /// Returns the cause of the end of the run, once there is one.
-    #[must_use]
-    pub const fn ending(&self) -> Option<&Arc<Ending>> {
-        self.ending.as_ref()
-    }
-
     /// A session has changed its state.
     pub fn on_session(&mut self, at: Time, session: SessionId, change: &SessionChange) {
         let state = change.state;
@@ -144,10 +80,8 @@ impl Decoder {
             self.select.on_session(session, state);
         }
         self.streams.on_session(session, change);
-        if matches!(state, State::Opening | State::Closed)
-            && let Some(previous) = &mut self.previous
-        {
-            previous.forget(session.0);
+        if matches!(state, State::Opening | State::Closed) {
+            self.snapshots.forget(session.0);
         }
         self.contexts
             .on_session(at.0, session.0, state.into(), change.client);
@@ -168,7 +102,7 @@ impl Decoder {
     pub fn restart(&mut self) {
         self.select.restart();
         self.streams.restart();
-        self.previous = self.previous.take().map(|_| Previous::default());
+        self.snapshots.restart();
         self.contexts.restart();
         self.courses.restart();
         self.rules.clear();
@@ -223,26 +157,6 @@ impl Decoder {
     pub(crate) fn is_to_ddnet(&self, session: Option<SessionId>, dir: Dir) -> bool {
         let session = session.map(|session| session.0);
         self.contexts.of(session).is_to_ddnet(dir)
-    }
-
-    /// Lends a buffer to inflate into, until [`Self::give_back`].
-    pub(crate) fn lend_scratch(&mut self) -> Box<Scratch> {
-        self.scratch.take().unwrap_or_default()
-    }
-
-    pub(crate) fn give_back(&mut self, scratch: Box<Scratch>) {
-        self.scratch = Some(scratch);
-    }
-
-    /// Lends an empty reading with buffers of one that was recycled.
-    pub(crate) fn lend_reading(&mut self) -> Reading {
-        self.reading.take().unwrap_or_default()
-    }
-
-    /// Takes the buffers of a reading that is not needed any more.
-    pub fn recycle(&mut self, mut reading: Reading) {
-        reading.clear();
-        self.reading = Some(reading);
     }
 }
 

@@ -1,17 +1,15 @@
 //! Messages before the filters, and the fields of those that are shown.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
-use teetap_proxy::session::{SessionId, Time};
 use teetap_rules::{context::MessageView, eval::Lazy};
 use teetap_wire::{
     Code, Note, Notes,
     def::{Class, Decoded, Def, Gist, Record, Registry},
-    snap::Retained,
 };
 
 use super::Decoder;
-use crate::{Ending, EndingBy, reading::Message, snapshot};
+use crate::reading::Message;
 
 impl Decoder {
     /// Asks the filters about something without fields, by the name it has where it ends the run.
@@ -19,15 +17,14 @@ impl Decoder {
         if self.select.is_out_of_reach(view) {
             return (false, self.select.insatiable());
         }
-        let fields = Lazy::new(None, view.data, 0, std::mem::take(&mut self.buffer));
+        let fields = Lazy::new(None, view.data, 0, std::mem::take(&mut self.buffers.message));
         self.contexts.observe(view, &fields);
         let context = self.contexts.of(view.session);
         let shown = self.select.decide(view, &fields, context);
-        if let (Some(by), None) = (&self.select.ended, &self.ending) {
-            self.ending = Some(Arc::new(ending(by.clone(), label.into(), view)));
-        }
+        self.end
+            .on_match(self.select.ended.as_ref(), view, || label.into());
         let subscribers = self.select.subscribed(view, &fields, context);
-        self.buffer = fields.into_buffer();
+        self.buffers.message = fields.into_buffer();
         (shown, subscribers)
     }
 
@@ -41,17 +38,16 @@ impl Decoder {
         if self.passes_over(view) {
             return message;
         }
-        let buffer = std::mem::take(&mut self.buffer);
+        let buffer = std::mem::take(&mut self.buffers.message);
         let fields = self.contexts.of(view.session).fields(view, buffer);
         self.contexts.observe(view, &fields);
         let context = self.contexts.of(view.session);
         message.shown = self.select.decide(view, &fields, context);
-        if let (Some(by), None) = (&self.select.ended, &self.ending) {
-            self.ending = Some(Arc::new(ending(by.clone(), message.label(view.data), view)));
-        }
+        let by = self.select.ended.as_ref();
+        self.end.on_match(by, view, || message.label(view.data));
         message.subscribers = self.select.subscribed(view, &fields, context);
         message.reads_notes = self.select.reads_notes(message.subscribers);
-        message.decoded = message.shown || message.subscribers != 0 || self.everything;
+        message.decoded = message.shown || message.subscribers != 0 || self.demand.everything;
         if message.decoded {
             let start = records.len();
             let notes = match fields.fields() {
@@ -61,51 +57,27 @@ impl Decoder {
                     with_direction(*fields.decoded.notes(), fields.def, view)
                 }
                 None => {
-                    message.def = read_unknown(&mut self.unknown, self.registry, view);
-                    records.extend_from_slice(self.unknown.records());
-                    *self.unknown.notes()
+                    message.def = read_unknown(&mut self.buffers.unknown, self.registry, view);
+                    records.extend_from_slice(self.buffers.unknown.records());
+                    *self.buffers.unknown.notes()
                 }
             };
             message.records = start..records.len();
             add_notes(&mut message, notes, view);
             message.notes.extend(context.notes().iter());
-            if self.gists && message.def.is_some_and(names_players) {
+            if self.demand.gists && message.def.is_some_and(names_players) {
                 message.players = Some(Arc::clone(&context.known().players));
             }
             if let Some(snapshot) = context.retained() {
-                let items = self.items;
-                if let (Some(shared), Some(session)) = (&self.shared, view.session) {
-                    shared.put(session, snapshot.clone());
-                }
-                if let (Some(previous), Some(session)) = (&mut self.previous, view.session)
-                    && let Some(since) = previous.compare(session, &snapshot)
-                {
-                    message.since = Some(Box::new(if items { since } else { since.without_items() }));
-                }
-                if self.measures {
-                    message.items = snapshot::measure(&snapshot.view(), self.registry, view.proto);
-                }
-                add_snapshot(
-                    &mut message,
-                    if items { snapshot } else { snapshot.without_items() },
-                );
+                self.snapshots.add_to(&mut message, snapshot, view, self.registry);
             }
             if message.shown || message.subscribers != 0 {
                 message.diagnosis = self.contexts.diagnose(view).map(Box::new);
             }
         }
         self.contexts.learn(view, &fields);
-        self.buffer = fields.into_buffer();
+        self.buffers.message = fields.into_buffer();
         message
-    }
-}
-
-fn ending(by: EndingBy, label: Cow<'_, str>, view: &MessageView<'_>) -> Ending {
-    Ending {
-        by,
-        at: Time(view.at),
-        session: view.session.map(SessionId),
-        message: Some((view.dir, label.into_owned())),
     }
 }
 
@@ -132,19 +104,6 @@ fn add_notes(message: &mut Message, mut notes: Notes, view: &MessageView<'_>) {
     message
         .notes
         .extend(notes.filter(|note| !(is_cut && note.code.may_come_from_cut())));
-}
-
-fn add_snapshot(message: &mut Message, snapshot: Retained<'static>) {
-    let completed = snapshot.view();
-    // The data of one that came in parts has no range in this message.
-    let at = completed.data_at;
-    let notes = completed.data_notes.iter().map(|note| Note {
-        at: at.map_or(0, |at| at + note.at),
-        len: at.map_or(0, |_| note.len),
-        ..note
-    });
-    message.notes.extend(notes);
-    message.snapshot = Some(Box::new(snapshot));
 }
 
 /// Reads a message without a definition of its own; an unknown UUID is read as its envelope.
