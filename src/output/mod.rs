@@ -5,6 +5,7 @@
 
 mod around;
 mod effects;
+mod filters;
 mod findings;
 pub(crate) mod fit;
 mod fold;
@@ -12,8 +13,10 @@ mod joins;
 mod plain;
 mod printer;
 mod streams;
+mod summary;
 
 pub(crate) use around::Extent;
+pub(crate) use filters::{Filters, decoder};
 pub(crate) use findings::Listing;
 pub(crate) use joins::Joins;
 pub(crate) use plain::counted;
@@ -24,20 +27,12 @@ use std::{
     sync::Arc,
 };
 
-use teetap_capture::Tally;
-use teetap_inspect::{
-    DecodedEvent, Decoder, Ending, Sentences, Style, Verbosity, Viewer,
-    course::Join,
-    jsonl::{self, FindingsBody, PerDir, RecordingBody, SummaryBody},
-    judge::Findings,
-};
+use teetap_inspect::{DecodedEvent, Ending, Sentences, Style, Verbosity, course::Join, jsonl};
 use teetap_proxy::{
-    io::{Seen, input_log::Checked},
-    session::{Level, Notice, Time, Traffic, What},
+    io::Seen,
+    session::{Level, Notice, Time, What},
 };
-use teetap_rules::Filter;
 use teetap_tui::{App, Screen, update::begin_tour};
-use teetap_wire::def::Registry;
 
 use around::Around;
 use fold::{Folds, PATIENCE};
@@ -47,11 +42,11 @@ use printer::Printer;
 use crate::{
     cli::LineOptions,
     console::Console,
-    exit::{Exit, Failure},
+    exit::Failure,
     log,
     progress::Progress,
     recording::{Finished, Running},
-    run::{Opened, Outcome, Start, Summary},
+    run::{Opened, Outcome, Start},
 };
 
 /// The output of a run.
@@ -98,47 +93,6 @@ enum Fault {
     New(String),
     /// An error that was reported.
     Reported,
-}
-
-/// The filters of an output.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Filters {
-    /// Only messages that match are shown.
-    pub(crate) show: Option<Filter>,
-    /// A message that is waited for, shown or not.
-    pub(crate) until: Option<Filter>,
-    /// A message that must not come, shown or not.
-    pub(crate) fail_on: Option<Filter>,
-}
-
-/// Returns a decoder of events for an output.
-pub(crate) fn decoder(style: Style, registry: &'static Registry, filters: &Filters) -> Decoder {
-    let mut decoder = Decoder::new(registry);
-    if style.json {
-        decoder.ignore_gists();
-    }
-    if !style.items {
-        decoder.ignore_items();
-    }
-    if style.since {
-        decoder.follow_changes();
-    }
-    if style.matches_only {
-        decoder.ignore_sessions();
-    }
-    if style.viewer == Viewer::Everything {
-        decoder.decode_everything();
-    }
-    if let Some(filter) = &filters.show {
-        decoder.show_only(filter.clone());
-    }
-    if let Some(until) = &filters.until {
-        decoder.wait_for(until.clone());
-    }
-    if let Some(fail_on) = &filters.fail_on {
-        decoder.fail_on(fail_on.clone());
-    }
-    decoder
 }
 
 impl Output {
@@ -424,21 +378,6 @@ impl Output {
         }
     }
 
-    /// Prints the summary.
-    pub(crate) fn summary(&mut self, summary: &Summary) {
-        if let Some(findings) = summary.findings.as_ref().filter(|_| self.style.json) {
-            self.findings(findings, false);
-        }
-        if self.style.json {
-            jsonl::summary(summary.at, summary.body(), &mut self.stdout);
-        }
-        summary.found().iter().for_each(|line| self.say(line));
-        effects::lines(summary).iter().for_each(|line| self.say(line));
-        let joins = summary.joins.lines(self.has_details());
-        joins.iter().for_each(|line| self.say(line));
-        self.say(&plain::summary(summary));
-    }
-
     /// Prints the start of a recording.
     pub(crate) fn opened(&mut self, opened: &Opened<'_>) {
         self.end_folds();
@@ -451,59 +390,6 @@ impl Output {
         }
         if !self.style.quiet {
             self.say(&plain::opened(opened));
-        }
-    }
-
-    /// Returns true if the steps of each join are printed.
-    fn has_details(&self) -> bool {
-        self.style.verbosity >= Verbosity::Datagrams
-    }
-
-    /// Prints the summary of a recording.
-    pub(crate) fn tally(&mut self, tally: &Tally, exit: Exit) {
-        let joins = self.take_joins();
-        if self.style.json {
-            let bodies = (joins.bodies(), joins.left_out());
-            jsonl::tally(tally, bodies, None, exit.code(), &mut self.stdout);
-        }
-        if !self.style.matches_only {
-            joins
-                .lines(self.has_details())
-                .iter()
-                .for_each(|line| self.say(line));
-        }
-        self.say(&plain::tally(tally, None, exit));
-    }
-
-    /// Prints findings as JSON lines.
-    pub(crate) fn findings(&mut self, findings: &Findings, with_frames: bool) {
-        for (rank, finding) in (1..).zip(&findings.list) {
-            jsonl::finding(rank, finding, with_frames, &mut self.stdout);
-        }
-    }
-
-    /// Prints the summary of a recording whose findings were printed.
-    pub(crate) fn judged(&mut self, tally: &Tally, findings: &Findings, exit: Exit) {
-        if self.style.json {
-            let counts = FindingsBody::from(findings);
-            jsonl::tally(
-                tally,
-                (Vec::new(), 0),
-                Some(counts),
-                exit.code(),
-                &mut self.stdout,
-            );
-        }
-        let totals = findings::totals(findings.counts());
-        self.say(&plain::tally(tally, Some(totals), exit));
-    }
-
-    /// Prints the result of a replay.
-    pub(crate) fn replay(&mut self, checked: &Checked) {
-        if self.style.json {
-            jsonl::replay(checked, &mut self.stdout);
-        } else {
-            plain::replay(checked, &mut self.stdout);
         }
     }
 
@@ -550,82 +436,6 @@ pub(crate) fn screen_failed(error: &io::Error) -> Result<(), Failure> {
         return Err(Failure::network(format!("cannot draw on the terminal: {error}")));
     }
     Ok(())
-}
-
-impl Summary {
-    /// Returns the body of the `summary` line of the JSON output.
-    fn body(&self) -> SummaryBody<'_> {
-        let ended = self.ended.as_ref();
-        let stats = ended.map(|ended| &ended.stats);
-        let per_dir = |count: fn(&Traffic) -> u64| {
-            stats.map(|stats| PerDir {
-                c2s: count(&stats.c2s),
-                s2c: count(&stats.s2c),
-            })
-        };
-        SummaryBody {
-            sessions: stats.map(|stats| stats.sessions),
-            never_online: stats.map(|stats| stats.opened.saturating_sub(stats.sessions)),
-            datagrams: per_dir(|traffic| traffic.datagrams),
-            bytes: per_dir(|traffic| traffic.bytes),
-            refused: stats.map(|stats| stats.refused),
-            unsent: ended.map(|ended| ended.counters.unsent),
-            network_errors: ended.map(|ended| ended.counters.errors),
-            kernel_drops: self.kernel_drops,
-            lost: self.lost,
-            seed: self.seed,
-            repeat: Some((&*self.repeat).into()),
-            rules_changed: self.rules_changed,
-            rules: self.report().map(effects::rules).unwrap_or_default(),
-            links: self.report().map(effects::links).unwrap_or_default(),
-            joins: self.joins.bodies(),
-            joins_left_out: self.joins.left_out(),
-            exit: self.exit.code(),
-            ended_by: Some(self.ended_by.body()),
-            cmd_exit: self.cmd.map(|end| end.code),
-            cmd_stopped: self.cmd.map(|end| end.is_stopped),
-            recording: self.recording.as_ref().map(|outcome| {
-                let recorded = outcome.recorded.as_ref();
-                RecordingBody {
-                    file: outcome.path.to_string_lossy(),
-                    packets: recorded.map(|recorded| recorded.packets),
-                    missing: recorded.map(|recorded| recorded.missing),
-                    lost: recorded.map(|recorded| recorded.lost),
-                }
-            }),
-            findings: self.findings.as_ref().map(FindingsBody::from),
-        }
-    }
-
-    /// Returns the lines about its findings.
-    fn found(&self) -> Vec<String> {
-        let recording = self.recording.as_ref().map(|outcome| &*outcome.path);
-        let findings = self.findings.as_ref();
-        findings.map_or_else(Vec::new, |findings| findings::lines(findings, recording))
-    }
-
-    /// Returns the `summary` line of the JSON output.
-    pub(crate) fn line(&self) -> Vec<u8> {
-        let mut line = Vec::new();
-        jsonl::summary(self.at, self.body(), &mut line);
-        line
-    }
-
-    /// Ends a recording with this summary.
-    pub(crate) fn leave_to(&self, recording: Finished) {
-        let mut lines = self.found();
-        lines.extend(effects::lines(self));
-        lines.extend(self.joins.lines(false));
-        lines.push(plain::summary(self));
-        recording.summary(
-            self.at,
-            &lines.join(
-                "
-",
-            ),
-            &self.line(),
-        );
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,46 @@
+//! The filters of an output, and a decoder for it.
+
+use teetap_inspect::{Decoder, Style, Viewer};
+use teetap_rules::Filter;
+use teetap_wire::def::Registry;
+
+/// The filters of an output.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filters {
+    /// Only messages that match are shown.
+    pub(crate) show: Option<Filter>,
+    /// A message that is waited for, shown or not.
+    pub(crate) until: Option<Filter>,
+    /// A message that must not come, shown or not.
+    pub(crate) fail_on: Option<Filter>,
+}
+
+/// Returns a decoder of events for an output.
+pub(crate) fn decoder(style: Style, registry: &'static Registry, filters: &Filters) -> Decoder {
+    let mut decoder = Decoder::new(registry);
+    if style.json {
+        decoder.ignore_gists();
+    }
+    if !style.items {
+        decoder.ignore_items();
+    }
+    if style.since {
+        decoder.follow_changes();
+    }
+    if style.matches_only {
+        decoder.ignore_sessions();
+    }
+    if style.viewer == Viewer::Everything {
+        decoder.decode_everything();
+    }
+    if let Some(filter) = &filters.show {
+        decoder.show_only(filter.clone());
+    }
+    if let Some(until) = &filters.until {
+        decoder.wait_for(until.clone());
+    }
+    if let Some(fail_on) = &filters.fail_on {
+        decoder.fail_on(fail_on.clone());
+    }
+    decoder
+}
