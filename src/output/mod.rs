@@ -12,6 +12,8 @@ mod fold;
 mod joins;
 mod plain;
 mod printer;
+mod screen;
+mod stdout;
 mod streams;
 mod summary;
 
@@ -20,6 +22,7 @@ pub(crate) use filters::{Filters, decoder};
 pub(crate) use findings::Listing;
 pub(crate) use joins::Joins;
 pub(crate) use plain::counted;
+pub(crate) use screen::screen_failed;
 pub(crate) use streams::{print, say, write_out};
 
 use std::{
@@ -32,16 +35,16 @@ use teetap_proxy::{
     io::Seen,
     session::{Level, Notice, Time, What},
 };
-use teetap_tui::{App, Screen, update::begin_tour};
 
 use around::Around;
 use fold::{Folds, PATIENCE};
 use plain::Lines;
 use printer::Printer;
+use screen::RunScreen;
+use stdout::Stdout;
 
 use crate::{
     cli::LineOptions,
-    console::Console,
     exit::Failure,
     log,
     progress::Progress,
@@ -61,10 +64,7 @@ pub(crate) struct Output {
     waits: bool,
     /// The message or the rule that ends the run, if it has come.
     ending: Option<Arc<Ending>>,
-    stdout: Vec<u8>,
-    closed: bool,
-    /// The error of stdout, and its effect.
-    fault: Fault,
+    stdout: Stdout,
     /// The state of plain lines.
     lines: Lines,
     recording: Option<Running>,
@@ -72,27 +72,9 @@ pub(crate) struct Output {
     progress: Option<(Progress, bool)>,
     /// A search, with the messages around its matches.
     around: Option<Around>,
-    /// The terminal UI, which takes the place of stdout and stderr while it is open.
-    screen: Option<(Screen, Console)>,
-    /// The terminal of the screen is gone.
-    has_lost_terminal: bool,
-    /// Events have been shown on a screen, so stdout has none.
-    had_screen: bool,
+    screen: RunScreen,
     /// The joins that are over.
     joins: Joins,
-}
-
-/// The state of stdout.
-#[derive(Debug)]
-enum Fault {
-    /// No error; the first one ends the command.
-    Ends,
-    /// No error; the first one is reported, and the command continues.
-    None,
-    /// An error that is not reported yet. Nothing more is written after the part of a line that may be there.
-    New(String),
-    /// An error that was reported.
-    Reported,
 }
 
 impl Output {
@@ -104,9 +86,7 @@ impl Output {
             matches: 0,
             waits: filters.until.is_some(),
             ending: None,
-            stdout: Vec::new(),
-            closed: false,
-            fault: Fault::Ends,
+            stdout: Stdout::default(),
             lines: Lines {
                 printer: Printer::default(),
                 sentences: Sentences::default(),
@@ -115,9 +95,7 @@ impl Output {
             recording: None,
             progress: None,
             around: None,
-            screen: None,
-            has_lost_terminal: false,
-            had_screen: false,
+            screen: RunScreen::default(),
             joins: Joins::default(),
         }
     }
@@ -133,43 +111,10 @@ impl Output {
         self.lines.printer = Printer::new(options);
     }
 
-    /// Opens the terminal UI.
-    pub(crate) fn open_screen(&mut self, mut app: App, console: Console) -> io::Result<()> {
-        app.is_live = true;
-        self.screen = Some((Screen::open(app)?, console));
-        self.had_screen = true;
-        Ok(())
-    }
-
-    /// Begins the guided tour in the terminal UI.
-    pub(crate) fn begin_tour(&mut self) {
-        if let Some((screen, _)) = &mut self.screen {
-            begin_tour(&mut screen.app);
-        }
-    }
-
     /// Notes the time of the run: ends what was folded for long; in the terminal UI carries out requests.
     pub(crate) fn tick(&mut self, now: Time) {
-        self.lines.end_old_folds(now, &mut self.stdout);
-        if let Some((screen, console)) = &mut self.screen {
-            screen.app.tick(now);
-            console.carry_out(&mut screen.app);
-        }
-    }
-
-    /// Returns true if the events were shown in the terminal UI.
-    pub(crate) const fn had_screen(&self) -> bool {
-        self.had_screen
-    }
-
-    /// Returns true if the terminal of the screen is gone.
-    pub(crate) const fn has_lost_terminal(&self) -> bool {
-        self.has_lost_terminal
-    }
-
-    /// Closes the terminal UI, if it is open: the terminal is as it was before.
-    pub(crate) fn close_screen(&mut self) {
-        self.screen = None;
+        self.lines.end_old_folds(now, &mut self.stdout.lines);
+        self.screen.tick(now);
     }
 
     /// Prints no more than this of a search.
@@ -186,7 +131,7 @@ impl Output {
     pub(crate) fn count(&mut self) {
         if let Some(around) = self.around.as_ref().filter(|around| around.counts()) {
             let line = format!("{}\n", around.found());
-            self.stdout.extend_from_slice(line.as_bytes());
+            self.stdout.lines.extend_from_slice(line.as_bytes());
         }
     }
 
@@ -199,7 +144,7 @@ impl Output {
     pub(crate) fn start(&mut self, start: &Start) {
         self.lines.printer.begin(start.wall);
         if self.style.json {
-            jsonl::start(&start.recorded(), &mut self.stdout);
+            jsonl::start(&start.recorded(), &mut self.stdout.lines);
         }
         if !self.style.quiet {
             plain::start(start).iter().for_each(|line| self.say(line));
@@ -208,15 +153,15 @@ impl Output {
 
     /// Lets the command continue without stdout once it cannot be written: a full disk ends no session.
     pub(crate) fn outlive_stdout(&mut self) {
-        self.fault = Fault::None;
+        self.stdout.outlive();
     }
 
     /// Warns once that stdout is not complete.
     pub(crate) fn check_stdout(&mut self, now: Time) {
-        let Fault::New(why) = &self.fault else { return };
-        let text = format!("{why}; the run continues, but the rest of it is not printed");
-        self.fault = Fault::Reported;
-        self.log(now, Level::Warning, &text);
+        if let Some(why) = self.stdout.take_error() {
+            let text = format!("{why}; the run continues, but the rest of it is not printed");
+            self.log(now, Level::Warning, &text);
+        }
     }
 
     /// Messages that passed the filter.
@@ -238,19 +183,21 @@ impl Output {
     pub(crate) fn seen(&mut self, seen: &Seen<DecodedEvent>, now: Time) {
         match seen {
             Seen::Event(decoded) => {
-                if let Some((screen, _)) = &mut self.screen {
-                    screen.app.push(decoded);
-                }
+                self.screen.push(decoded);
                 self.event(decoded);
             }
-            Seen::Gap(lost) if self.screen.is_some() => {
-                if let Some((screen, _)) = &mut self.screen {
-                    screen.app.gap(*lost);
-                }
-            }
-            Seen::Gap(lost) if self.style.json => jsonl::gap(now, *lost, &mut self.stdout),
-            Seen::Gap(_) if self.had_screen => {}
-            Seen::Gap(lost) => self.lines.gap(now, *lost, &mut self.stdout),
+            Seen::Gap(lost) => self.gap(*lost, now),
+        }
+    }
+
+    fn gap(&mut self, lost: u64, now: Time) {
+        if self.screen.gap(lost) {
+            return;
+        }
+        if self.style.json {
+            jsonl::gap(now, lost, &mut self.stdout.lines);
+        } else if !self.had_screen() {
+            self.lines.gap(now, lost, &mut self.stdout.lines);
         }
     }
 
@@ -281,7 +228,7 @@ impl Output {
         }
         if let What::Notice(notice @ Notice::ListenerOpened { .. }) = &event.what {
             // Where to connect to, as at the start. The screen has a row for it.
-            if !self.style.quiet && self.screen.is_none() {
+            if !self.style.quiet && !self.screen.is_open() {
                 self.say(&format!("teetap: {notice}"));
             }
             if !self.style.json {
@@ -290,17 +237,17 @@ impl Output {
         }
         self.lines.sentences.begin(decoded);
         if let Some(around) = &mut self.around {
-            around.event(decoded, self.style, &mut self.lines, &mut self.stdout);
+            around.event(decoded, self.style, &mut self.lines, &mut self.stdout.lines);
         } else if self.style.json {
-            jsonl::event(decoded, self.style, &mut self.stdout);
-        } else if !self.had_screen {
-            self.lines.event(decoded, self.style, &mut self.stdout);
+            jsonl::event(decoded, self.style, &mut self.stdout.lines);
+        } else if !self.had_screen() {
+            self.lines.event(decoded, self.style, &mut self.stdout.lines);
         }
     }
 
     /// Prints what is folded, at the end of the lines.
     pub(crate) fn end_folds(&mut self) {
-        self.lines.end_folds(&mut self.stdout);
+        self.lines.end_folds(&mut self.stdout.lines);
     }
 
     /// Draws progress on stderr from now on.
@@ -367,10 +314,10 @@ impl Output {
             return;
         }
         if self.style.json {
-            jsonl::log(at, level, text, &mut self.stdout);
+            jsonl::log(at, level, text, &mut self.stdout.lines);
         }
-        if let Some((screen, _)) = &mut self.screen {
-            return screen.app.log(at, level, text);
+        if self.screen.log(at, level, text) {
+            return;
         }
         match level {
             Level::Info => self.say(&format!("teetap: {text}")),
@@ -386,7 +333,7 @@ impl Output {
         // A recording of teetap is shown as the run was, which had no frames.
         self.style.frames = opened.run.is_none();
         if self.style.json {
-            jsonl::opened(opened.file, opened.wall, opened.run, &mut self.stdout);
+            jsonl::opened(opened.file, opened.wall, opened.run, &mut self.stdout.lines);
         }
         if !self.style.quiet {
             self.say(&plain::opened(opened));
@@ -396,46 +343,16 @@ impl Output {
     /// Writes what has gathered; false when stdout is closed.
     pub(crate) fn flush(&mut self) -> Result<bool, Failure> {
         self.show_progress();
-        if let Some((screen, console)) = &mut self.screen {
-            match screen.step() {
-                Ok(stays) => {
-                    console.carry_out(&mut screen.app);
-                    return Ok(stays);
-                }
-                Err(error) => {
-                    self.screen = None;
-                    screen_failed(&error)?;
-                    // The signal that comes with it ends the run.
-                    self.has_lost_terminal = true;
-                    return Ok(false);
-                }
-            }
+        if let Some(stays) = self.screen.step()? {
+            return Ok(stays);
         }
-        let is_written = matches!(self.fault, Fault::Ends | Fault::None);
-        if is_written && !self.closed && !self.stdout.is_empty() {
-            let is_open = match &self.progress {
-                Some((progress, true)) => progress.suspend(|| write_out(&self.stdout)),
-                _ => write_out(&self.stdout),
-            };
-            match (is_open, &self.fault) {
-                (Ok(is_open), _) => self.closed = !is_open,
-                (Err(failure), Fault::Ends) => return Err(failure),
-                (Err(failure), _) => self.fault = Fault::New(failure.to_string()),
-            }
-        }
-        self.stdout.clear();
+        let is_open = self.stdout.flush(|lines| match &self.progress {
+            Some((progress, true)) => progress.suspend(|| write_out(lines)),
+            _ => write_out(lines),
+        })?;
         self.lines.printer.look_at_terminal();
-        Ok(!self.closed)
+        Ok(is_open)
     }
-}
-
-/// Returns the error of a screen as a failure; `Ok` if the terminal is gone. That fails with errors of many kinds, so the
-/// terminal is looked at instead.
-pub(crate) fn screen_failed(error: &io::Error) -> Result<(), Failure> {
-    if io::stdout().is_terminal() {
-        return Err(Failure::network(format!("cannot draw on the terminal: {error}")));
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -446,10 +363,10 @@ mod tests {
     fn after_the_screen_nothing_is_printed_on_stdout() {
         let mut output = Output::new(Style::default(), &Filters::default());
         output.seen(&Seen::Gap(3), Time::ZERO);
-        assert!(!output.stdout.is_empty());
-        output.stdout.clear();
-        output.had_screen = true;
+        assert!(!output.stdout.lines.is_empty());
+        output.stdout.lines.clear();
+        output.screen.was_open = true;
         output.seen(&Seen::Gap(3), Time::ZERO);
-        assert!(output.stdout.is_empty());
+        assert!(output.stdout.lines.is_empty());
     }
 }

@@ -18,7 +18,7 @@ impl Output {
             self.findings(findings, false);
         }
         if self.style.json {
-            jsonl::summary(summary.at, summary.body(), &mut self.stdout);
+            jsonl::summary(summary.at, summary.body(), &mut self.stdout.lines);
         }
         summary.found().iter().for_each(|line| self.say(line));
         effects::lines(summary).iter().for_each(|line| self.say(line));
@@ -37,7 +37,7 @@ impl Output {
         let joins = self.take_joins();
         if self.style.json {
             let bodies = (joins.bodies(), joins.left_out());
-            jsonl::tally(tally, bodies, None, exit.code(), &mut self.stdout);
+            jsonl::tally(tally, bodies, None, exit.code(), &mut self.stdout.lines);
         }
         if !self.style.matches_only {
             joins
@@ -51,7 +51,7 @@ impl Output {
     /// Prints findings as JSON lines.
     pub(crate) fn findings(&mut self, findings: &Findings, with_frames: bool) {
         for (rank, finding) in (1..).zip(&findings.list) {
-            jsonl::finding(rank, finding, with_frames, &mut self.stdout);
+            jsonl::finding(rank, finding, with_frames, &mut self.stdout.lines);
         }
     }
 
@@ -64,7 +64,7 @@ impl Output {
                 (Vec::new(), 0),
                 Some(counts),
                 exit.code(),
-                &mut self.stdout,
+                &mut self.stdout.lines,
             );
         }
         let totals = findings::totals(findings.counts());
@@ -74,9 +74,9 @@ impl Output {
     /// Prints the result of a replay.
     pub(crate) fn replay(&mut self, checked: &Checked) {
         if self.style.json {
-            jsonl::replay(checked, &mut self.stdout);
+            jsonl::replay(checked, &mut self.stdout.lines);
         } else {
-            plain::replay(checked, &mut self.stdout);
+            plain::replay(checked, &mut self.stdout.lines);
         }
     }
 }

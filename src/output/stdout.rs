@@ -1,0 +1,62 @@
+//! Stdout of a run: what is printed gathers, and is written once per tick.
+//!
+//! Law: a closed pipe is not an error. After an error nothing more is written: a part of a line may be there.
+
+use crate::exit::Failure;
+
+/// Stdout with the bytes that wait for the next tick.
+#[derive(Debug, Default)]
+pub(super) struct Stdout {
+    /// The lines that have gathered.
+    pub(super) lines: Vec<u8>,
+    closed: bool,
+    fault: Fault,
+}
+
+/// The error of stdout, and its effect.
+#[derive(Debug, Default)]
+enum Fault {
+    /// No error; the first one ends the command.
+    #[default]
+    Ends,
+    /// No error; the first one is reported, and the command continues.
+    None,
+    /// An error that is not reported yet.
+    New(String),
+    /// An error that was reported.
+    Reported,
+}
+
+impl Stdout {
+    /// Lets the command continue once stdout cannot be written.
+    pub(super) fn outlive(&mut self) {
+        self.fault = Fault::None;
+    }
+
+    /// Returns the error that is not reported yet.
+    pub(super) fn take_error(&mut self) -> Option<String> {
+        let Fault::New(why) = &mut self.fault else {
+            return None;
+        };
+        let why = std::mem::take(why);
+        self.fault = Fault::Reported;
+        Some(why)
+    }
+
+    /// Writes what has gathered; false when stdout is closed.
+    pub(super) fn flush(
+        &mut self,
+        write: impl FnOnce(&[u8]) -> Result<bool, Failure>,
+    ) -> Result<bool, Failure> {
+        let is_written = matches!(self.fault, Fault::Ends | Fault::None);
+        if is_written && !self.closed && !self.lines.is_empty() {
+            match (write(&self.lines), &self.fault) {
+                (Ok(is_open), _) => self.closed = !is_open,
+                (Err(failure), Fault::Ends) => return Err(failure),
+                (Err(failure), _) => self.fault = Fault::New(failure.to_string()),
+            }
+        }
+        self.lines.clear();
+        Ok(!self.closed)
+    }
+}
