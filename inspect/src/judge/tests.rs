@@ -3,9 +3,9 @@
 use std::{fs, fs::File, io::BufReader, path::Path};
 
 use teetap_capture::Playback;
-use teetap_proxy::session::{Event, Stranger};
+use teetap_proxy::session::{Datagram, Event, Notice, Origin, SessionId, State, Stranger};
 use teetap_rules::Filter;
-use teetap_wire::{Code, Dir, Proto, Severity, def::Registry};
+use teetap_wire::{Code, Dir, Note, Proto, Severity, def::Registry};
 
 use super::*;
 use crate::{

@@ -1,0 +1,113 @@
+//! The notes of datagrams and their messages.
+
+use std::borrow::Cow;
+
+use teetap_proxy::session::{Connless, Datagram, Origin, SessionId, Time};
+use teetap_wire::Note;
+
+use super::{
+    Judge,
+    entries::Entry,
+    finding::Place,
+    matter::Topic,
+    peers::{By, Peers},
+};
+use crate::{Message, Reading, sentence};
+
+/// A datagram with its reading.
+pub(super) struct Seen<'a> {
+    pub(super) at: Time,
+    pub(super) session: Option<SessionId>,
+    pub(super) datagram: &'a Datagram,
+    pub(super) reading: &'a Reading,
+}
+
+impl Judge {
+    pub(super) fn datagram(&mut self, seen: &Seen<'_>) {
+        if Peers::may_learn(seen.datagram, seen.reading)
+            && let Some(session) = self.session(seen.session)
+        {
+            session.peers.learn(seen.datagram, seen.reading);
+        }
+        for note in &seen.reading.notes {
+            self.note(seen, None, note);
+        }
+        for message in &seen.reading.messages {
+            for note in &message.notes {
+                self.note(seen, Some(message), note);
+            }
+        }
+    }
+
+    fn note(&mut self, seen: &Seen<'_>, message: Option<&Message>, note: &Note) {
+        let Seen {
+            at,
+            session,
+            datagram,
+            reading,
+        } = *seen;
+        let origin = message.map_or(datagram.origin, |message| message.origin);
+        let by = match origin {
+            Origin::Peer => datagram.dir.sender().into(),
+            Origin::Rule | Origin::User | Origin::Proxy => By::Proxy,
+        };
+        let topic = Topic::Note(note.code);
+        if let Some(entry) = self.known(session, topic, by) {
+            return entry.again(at);
+        }
+        let secrets = self.secrets;
+        let Some(session) = self.room(session) else {
+            return;
+        };
+        session.peers.set_proto(datagram.proto);
+        let place = Place {
+            dir: Some(datagram.dir),
+            datagram: Some(datagram.ordinal).filter(|ordinal| *ordinal > 0),
+            frame: datagram.ends.frame,
+            message: message.map(|message| reading.label(message)),
+            ..Place::at(at)
+        };
+        let detail = sentence::detail(reading, message, Some(datagram), note, secrets);
+        let text = Cow::Borrowed(note.code.text());
+        session.entries.push(Entry::new(topic, by, (text, detail), place));
+    }
+
+    pub(super) fn connless(&mut self, at: Time, connless: &Connless, reading: &Reading) {
+        let Some(message) = reading.messages.first() else {
+            return;
+        };
+        let is_info = message.name.is_some_and(|name| name.starts_with("info"));
+        if is_info && let Some(version) = reading.text(message, "version") {
+            self.learn_version(version);
+        }
+        for note in &message.notes {
+            let topic = Topic::Note(note.code);
+            let by = connless.dir.sender().into();
+            if let Some(entry) = self.known(None, topic, by) {
+                entry.again(at);
+                continue;
+            }
+            let place = Place {
+                dir: Some(connless.dir),
+                frame: connless.ends.frame,
+                message: Some(reading.label(message)),
+                client: Some(connless.client),
+                ..Place::at(at)
+            };
+            let detail = sentence::detail(reading, Some(message), None, note, self.secrets);
+            let text = Cow::Borrowed(note.code.text());
+            if let Some(session) = self.room(None) {
+                session.entries.push(Entry::new(topic, by, (text, detail), place));
+            }
+        }
+    }
+
+    /// Takes the version in a reply of a server. In captures there may be several servers: which one it was is not known then.
+    fn learn_version(&mut self, version: String) {
+        match &mut self.version {
+            None => self.version = Some(Some(version)),
+            Some(known) if known.as_ref() != Some(&version) => *known = None,
+            Some(_) => {}
+        }
+    }
+}

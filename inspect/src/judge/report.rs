@@ -1,0 +1,129 @@
+//! Oddities that no single datagram shows: joins, notices, and those that other code found.
+
+use std::borrow::Cow;
+
+use teetap_proxy::session::{Notice, SessionChange, SessionId, State, Time};
+use teetap_wire::{Severity, Side, printable};
+
+use super::{
+    Judge,
+    entries::Entry,
+    finding::Place,
+    matter::{Matter, Topic},
+    peers::By,
+};
+use crate::course::{self, Join};
+
+/// An oddity that no single datagram shows, or that other code found.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The kind.
+    pub topic: Topic,
+    /// The session; `None` outside of sessions.
+    pub session: Option<SessionId>,
+    /// The side that is the cause.
+    pub by: By,
+    /// The importance; `None` for that of its kind.
+    pub severity: Option<Severity>,
+    /// The meaning, and the reaction of the receiver.
+    pub text: Cow<'static, str>,
+    /// The value that came, and the one that was expected.
+    pub detail: Option<String>,
+    /// The place. Of a state that lasts, each further report with a later time is its end so far.
+    pub place: Place,
+}
+
+impl Judge {
+    /// Takes an oddity that is not a note of a decoded event.
+    pub fn report(&mut self, report: Report) {
+        let at = report.place.at;
+        if let Some(entry) = self.known(report.session, report.topic, report.by) {
+            entry.again(at);
+            entry.severity = entry.severity.max(report.severity);
+            return;
+        }
+        let Report {
+            topic,
+            session,
+            by,
+            severity,
+            text,
+            detail,
+            place,
+        } = report;
+        if let Some(session) = self.room(session) {
+            let mut entry = Entry::new(topic, by, (text, detail), place);
+            entry.severity = severity;
+            session.entries.push(entry);
+        }
+    }
+
+    pub(super) fn joined(&mut self, join: &Join) {
+        if let Some(found) = course::Finding::of_join(join) {
+            let awaited = join.awaited.map(|(_, side)| cause(side, join.acked));
+            self.course(found, awaited);
+        }
+    }
+
+    /// Takes a finding about a join that waits because of this side.
+    pub(super) fn course(&mut self, found: course::Finding, cause: Option<Side>) {
+        let Some(matter) = Matter::named(found.code) else {
+            return;
+        };
+        self.report(Report {
+            topic: Topic::Matter(matter),
+            session: Some(found.session),
+            by: cause.map_or(By::Client, By::from),
+            severity: Some(found.severity),
+            text: Cow::Owned(found.sentence),
+            detail: None,
+            place: Place::at(found.at),
+        });
+    }
+
+    pub(super) fn change(&mut self, id: Option<SessionId>, change: &SessionChange) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.peers.set_proto(change.proto);
+            if change.state == State::Closed && session.entries.is_empty() {
+                self.sessions.remove(&id);
+            }
+        }
+    }
+
+    pub(super) fn notice(&mut self, at: Time, session: Option<SessionId>, notice: &Notice) {
+        let Some(matter) = Matter::of(notice) else {
+            return;
+        };
+        let client = match notice {
+            Notice::UnknownSender { client, .. }
+            | Notice::OtherProtocol { client, .. }
+            | Notice::ProtocolRefused { client, .. } => Some(*client),
+            _ => None,
+        };
+        self.report(Report {
+            topic: Topic::Matter(matter),
+            session,
+            by: match matter {
+                Matter::UpstreamSilent | Matter::UpstreamUnreachable => By::Server,
+                Matter::Hole => By::Proxy,
+                _ => By::Client,
+            },
+            severity: None,
+            text: Cow::Owned(printable(notice.to_string().as_bytes())),
+            detail: None,
+            place: Place {
+                client,
+                ..Place::at(at)
+            },
+        });
+    }
+}
+
+/// Returns the side because of which a join waits for the other. A message that is not acked did not count: its sender is to look.
+pub(super) fn cause(awaited: Side, acked: Option<bool>) -> Side {
+    if acked == Some(false) {
+        awaited.other()
+    } else {
+        awaited
+    }
+}
