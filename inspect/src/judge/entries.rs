@@ -1,12 +1,11 @@
-//! Findings while they are collected, by session.
+//! Findings of a run while they are collected, by session.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
-use teetap_proxy::session::{SessionId, Time};
+use teetap_proxy::session::{SessionChange, SessionId, State, Time};
 use teetap_wire::Severity;
 
 use super::{
-    Judge,
     finding::{Finding, Place},
     matter::Topic,
     peers::{By, Peers, Program},
@@ -17,6 +16,18 @@ pub const MOST: usize = 4096;
 
 /// The most sessions of which something is kept.
 pub const SESSIONS: usize = 4096;
+
+/// The oddities of one run, by session.
+///
+/// Law: bounded by [`MOST`] in all runs and [`SESSIONS`]; an oddity that is known needs no room.
+#[derive(Debug)]
+pub(super) struct Entries {
+    sessions: BTreeMap<Option<SessionId>, Session>,
+    /// The number of findings so far, in all runs.
+    kept: usize,
+    /// The number of oddities that had no room.
+    unlisted: u64,
+}
 
 /// A session with its findings.
 #[derive(Debug, Default)]
@@ -82,23 +93,13 @@ impl Entry {
     }
 }
 
-impl Judge {
-    /// Returns the findings of this run.
-    pub(super) fn current(&self) -> Vec<Finding> {
-        let version = self.version.as_ref().and_then(Option::as_deref);
-        let sessions = self.sessions.iter();
-        let entries =
-            sessions.flat_map(|(id, session)| session.entries.iter().map(move |entry| (id, session, entry)));
-        entries
-            .map(|(id, session, entry)| {
-                let side = entry.by.side();
-                entry.finding(
-                    *id,
-                    self.run.max(1),
-                    side.and_then(|side| session.peers.program(side, version)),
-                )
-            })
-            .collect()
+impl Entries {
+    pub(super) const fn new() -> Self {
+        Self {
+            sessions: BTreeMap::new(),
+            kept: 0,
+            unlisted: 0,
+        }
     }
 
     /// Returns the entry of an oddity that was seen before.
@@ -118,6 +119,7 @@ impl Judge {
         Some(self.sessions.entry(id).or_default())
     }
 
+    /// Returns a session; `None` if there is no room for it.
     pub(super) fn session(&mut self, id: Option<SessionId>) -> Option<&mut Session> {
         self.make_room(id).then(|| self.sessions.entry(id).or_default())
     }
@@ -131,5 +133,37 @@ impl Judge {
         let clean = sessions.find(|(_, session)| session.entries.is_empty());
         let clean = clean.map(|(id, _)| *id);
         clean.is_some_and(|clean| self.sessions.remove(&clean).is_some())
+    }
+
+    /// Takes a change of a session. One that closes without findings is forgotten.
+    pub(super) fn change(&mut self, id: Option<SessionId>, change: &SessionChange) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.peers.set_proto(change.proto);
+            if change.state == State::Closed && session.entries.is_empty() {
+                self.sessions.remove(&id);
+            }
+        }
+    }
+
+    /// Returns the findings of the run with this number, whose server names this version.
+    pub(super) fn findings(&self, run: u32, version: Option<&str>) -> impl Iterator<Item = Finding> {
+        let sessions = self.sessions.iter();
+        let entries =
+            sessions.flat_map(|(id, session)| session.entries.iter().map(move |entry| (id, session, entry)));
+        entries.map(move |(id, session, entry)| {
+            let side = entry.by.side();
+            let program = side.and_then(|side| session.peers.program(side, version));
+            entry.finding(*id, run, program)
+        })
+    }
+
+    /// Forgets the sessions of a run.
+    pub(super) fn clear(&mut self) {
+        self.sessions.clear();
+    }
+
+    /// Returns the number of oddities that had no room.
+    pub(super) const fn unlisted(&self) -> u64 {
+        self.unlisted
     }
 }

@@ -35,9 +35,7 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
-use teetap_proxy::session::{Notice, SessionId, Time, What};
+use teetap_proxy::session::{Time, What};
 use teetap_wire::def::Secrets;
 
 pub use entries::{MOST, SESSIONS};
@@ -49,21 +47,19 @@ pub use peers::{By, Program};
 pub use rank::{Counts, Findings};
 pub use report::Report;
 
-use crate::{DecodedEvent, Decoder, course, recording::Item};
+use crate::{DecodedEvent, Decoder, recording::Item};
 
-use self::{entries::Session, notes::Seen, report::cause};
+use self::{entries::Entries, notes::Seen};
 
 /// Collects the findings of a run or a recording.
 #[derive(Debug)]
 pub struct Judge {
     /// The number of the run in the recording, from 1; 0 before the first begins.
     run: u32,
-    sessions: BTreeMap<Option<SessionId>, Session>,
+    /// The oddities of this run.
+    entries: Entries,
     /// The findings of runs before this one.
     before: Vec<Finding>,
-    /// The number of findings so far.
-    kept: usize,
-    unlisted: u64,
     missed: bool,
     /// The time of the last event.
     last: Time,
@@ -78,10 +74,8 @@ impl Judge {
     pub const fn new(secrets: Secrets) -> Self {
         Self {
             run: 0,
-            sessions: BTreeMap::new(),
+            entries: Entries::new(),
             before: Vec::new(),
-            kept: 0,
-            unlisted: 0,
             missed: false,
             last: Time::ZERO,
             version: None,
@@ -140,15 +134,8 @@ impl Judge {
                 reading,
             }),
             (What::Connless(connless), Some(reading)) => self.connless(event.at, connless, reading),
-            (What::Session(change), _) => self.change(event.session, change),
-            (What::Notice(notice), _) => {
-                self.notice(event.at, event.session, notice);
-                if let (Some(found), Notice::LoginStalled { from, acked, .. }) =
-                    (course::Finding::of_event(event), notice)
-                {
-                    self.course(found, Some(cause(*from, *acked)));
-                }
-            }
+            (What::Session(change), _) => self.entries.change(event.session, change),
+            (What::Notice(notice), _) => self.notice(event, notice),
             _ => {}
         }
     }
@@ -157,7 +144,7 @@ impl Judge {
     pub fn restart(&mut self) {
         self.before.extend(self.current());
         self.run = self.run.saturating_add(1);
-        self.sessions.clear();
+        self.entries.clear();
         self.version = None;
         self.last = Time::ZERO;
     }
@@ -174,9 +161,15 @@ impl Judge {
         list.extend(self.current());
         Findings {
             list: Findings::rank(list),
-            unlisted: self.unlisted,
+            unlisted: self.entries.unlisted(),
             missed: self.missed,
         }
+    }
+
+    /// Returns the findings of this run.
+    fn current(&self) -> Vec<Finding> {
+        let version = self.version.as_ref().and_then(Option::as_deref);
+        self.entries.findings(self.run.max(1), version).collect()
     }
 }
 

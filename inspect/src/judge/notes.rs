@@ -25,7 +25,7 @@ pub(super) struct Seen<'a> {
 impl Judge {
     pub(super) fn datagram(&mut self, seen: &Seen<'_>) {
         if Peers::may_learn(seen.datagram, seen.reading)
-            && let Some(session) = self.session(seen.session)
+            && let Some(session) = self.entries.session(seen.session)
         {
             session.peers.learn(seen.datagram, seen.reading);
         }
@@ -52,11 +52,11 @@ impl Judge {
             Origin::Rule | Origin::User | Origin::Proxy => By::Proxy,
         };
         let topic = Topic::Note(note.code);
-        if let Some(entry) = self.known(session, topic, by) {
+        if let Some(entry) = self.entries.known(session, topic, by) {
             return entry.again(at);
         }
         let secrets = self.secrets;
-        let Some(session) = self.room(session) else {
+        let Some(session) = self.entries.room(session) else {
             return;
         };
         session.peers.set_proto(datagram.proto);
@@ -83,7 +83,7 @@ impl Judge {
         for note in &message.notes {
             let topic = Topic::Note(note.code);
             let by = connless.dir.sender().into();
-            if let Some(entry) = self.known(None, topic, by) {
+            if let Some(entry) = self.entries.known(None, topic, by) {
                 entry.again(at);
                 continue;
             }
@@ -96,7 +96,7 @@ impl Judge {
             };
             let detail = sentence::detail(reading, Some(message), None, note, self.secrets);
             let text = Cow::Borrowed(note.code.text());
-            if let Some(session) = self.room(None) {
+            if let Some(session) = self.entries.room(None) {
                 session.entries.push(Entry::new(topic, by, (text, detail), place));
             }
         }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use teetap_proxy::session::{Notice, SessionChange, SessionId, State, Time};
+use teetap_proxy::session::{Event, Notice, SessionId};
 use teetap_wire::{Severity, Side, printable};
 
 use super::{
@@ -37,7 +37,7 @@ impl Judge {
     /// Takes an oddity that is not a note of a decoded event.
     pub fn report(&mut self, report: Report) {
         let at = report.place.at;
-        if let Some(entry) = self.known(report.session, report.topic, report.by) {
+        if let Some(entry) = self.entries.known(report.session, report.topic, report.by) {
             entry.again(at);
             entry.severity = entry.severity.max(report.severity);
             return;
@@ -51,7 +51,7 @@ impl Judge {
             detail,
             place,
         } = report;
-        if let Some(session) = self.room(session) {
+        if let Some(session) = self.entries.room(session) {
             let mut entry = Entry::new(topic, by, (text, detail), place);
             entry.severity = severity;
             session.entries.push(entry);
@@ -66,7 +66,7 @@ impl Judge {
     }
 
     /// Takes a finding about a join that waits because of this side.
-    pub(super) fn course(&mut self, found: course::Finding, cause: Option<Side>) {
+    fn course(&mut self, found: course::Finding, cause: Option<Side>) {
         let Some(matter) = Matter::named(found.code) else {
             return;
         };
@@ -81,19 +81,18 @@ impl Judge {
         });
     }
 
-    pub(super) fn change(&mut self, id: Option<SessionId>, change: &SessionChange) {
-        if let Some(session) = self.sessions.get_mut(&id) {
-            session.peers.set_proto(change.proto);
-            if change.state == State::Closed && session.entries.is_empty() {
-                self.sessions.remove(&id);
-            }
+    pub(super) fn notice(&mut self, event: &Event, notice: &Notice) {
+        if let Some(matter) = Matter::of(notice) {
+            self.matter(event, notice, matter);
+        }
+        if let (Some(found), Notice::LoginStalled { from, acked, .. }) =
+            (course::Finding::of_event(event), notice)
+        {
+            self.course(found, Some(cause(*from, *acked)));
         }
     }
 
-    pub(super) fn notice(&mut self, at: Time, session: Option<SessionId>, notice: &Notice) {
-        let Some(matter) = Matter::of(notice) else {
-            return;
-        };
+    fn matter(&mut self, event: &Event, notice: &Notice, matter: Matter) {
         let client = match notice {
             Notice::UnknownSender { client, .. }
             | Notice::OtherProtocol { client, .. }
@@ -102,7 +101,7 @@ impl Judge {
         };
         self.report(Report {
             topic: Topic::Matter(matter),
-            session,
+            session: event.session,
             by: match matter {
                 Matter::UpstreamSilent | Matter::UpstreamUnreachable => By::Server,
                 Matter::Hole => By::Proxy,
@@ -113,14 +112,14 @@ impl Judge {
             detail: None,
             place: Place {
                 client,
-                ..Place::at(at)
+                ..Place::at(event.at)
             },
         });
     }
 }
 
 /// Returns the side because of which a join waits for the other. A message that is not acked did not count: its sender is to look.
-pub(super) fn cause(awaited: Side, acked: Option<bool>) -> Side {
+fn cause(awaited: Side, acked: Option<bool>) -> Side {
     if acked == Some(false) {
         awaited.other()
     } else {
