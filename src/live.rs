@@ -13,7 +13,7 @@ use std::{
 
 use teetap_inspect::{DecodedEvent, Ending, EndingBy, judge};
 use teetap_proxy::{
-    io::{Clock, Faults, KernelDrops, Request, Running, Watcher, probe::Finding},
+    io::{Clock, Faults, KernelDrops, Nice, Request, Running, Watcher, probe::Finding},
     session::{Level, Time},
 };
 
@@ -31,6 +31,9 @@ use crate::{
 
 /// The time between two looks at the events.
 const TICK: Duration = Duration::from_millis(20);
+
+/// How far the drawing of a screen gives way to the data thread. Less than the decoder, for the sake of the keys.
+const DRAWING: Nice = Nice(5);
 
 /// The number of ticks between two queries of the kernel.
 const DROPS_EVERY: u32 = 100;
@@ -90,6 +93,9 @@ pub(crate) struct Live {
 impl Live {
     /// Runs until a signal, the end of the command, or the end of the readers.
     pub(crate) fn run(mut self) -> anyhow::Result<Exit> {
+        if self.output.had_screen() {
+            DRAWING.apply();
+        }
         let ended_by = self.watch();
         // Whatever happened, the peers get their CLOSE first.
         self.proxy.commands().stop(REASON);

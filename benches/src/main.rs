@@ -8,6 +8,7 @@
 //! count.
 
 mod cores;
+mod eye;
 mod forward;
 mod load;
 mod message;

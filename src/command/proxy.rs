@@ -11,8 +11,8 @@ use teetap_capture::Run;
 use teetap_inspect::{DecodedEvent, Decoder, Snapshots, Style, Subscribers, Verbosity, Viewer, jsonl, judge};
 use teetap_proxy::{
     io::{
-        Bus, Clock, DEFAULT_PORT, KernelDrops, LogFile, Proxy, Request, Running, Settings, Target, entropy,
-        probe::probe, raise_file_limit,
+        Bus, Clock, DEFAULT_PORT, KernelDrops, LogFile, Nice, Proxy, Request, Running, Settings, Target,
+        entropy, probe::probe, raise_file_limit,
     },
     session::{Config, Events, Level, Time},
 };
@@ -39,6 +39,9 @@ use crate::{
     signals::Signals,
     verdicts::Verdicts,
 };
+
+/// How far the decoder gives way to the data thread beside a screen, which makes it take longer.
+const DECODER_BESIDE_SCREEN: Nice = Nice(10);
 
 /// The way a run is watched, and what ends it.
 #[derive(Clone, Copy, Debug)]
@@ -261,6 +264,11 @@ impl Setup {
             config: self.config.clone(),
             bus: self.bus.clone(),
             stage: self.decoder(),
+            nice: if self.snapshots.is_some() {
+                DECODER_BESIDE_SCREEN
+            } else {
+                Nice::default()
+            },
             clock: self.clock,
             input_log: self.input_log.clone(),
             journal: self.journal.clone(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use teetap_inspect::Decoder;
 use teetap_kit::real::{Client, Game, PATIENCE, turn};
-use teetap_proxy::io::{Bus, Clock, Listen, Proxy, Raw, Seen, Settings, Watcher};
+use teetap_proxy::io::{Bus, Clock, Listen, Nice, Proxy, Raw, Seen, Settings, Watcher};
 use teetap_proxy::session::{Command, Config, Event, Events, Notice, SessionId, What};
 use teetap_rules::context::Context;
 use teetap_wire::def::Registry;
@@ -71,6 +71,7 @@ fn a_resync(game: Game, client: Client) -> Result<()> {
         },
         bus,
         stage: Raw,
+        nice: Nice::default(),
         clock: Clock::start(),
         input_log: None,
         journal: None,

@@ -24,6 +24,7 @@ use super::{
     input_log, journal,
     listen::{DEFAULT_PORT, Listen, StartError},
     log_file::{Faults, LogFile, Writing},
+    priority::Nice,
 };
 use crate::session::{Answer, Command, CommandId, Config, Hub, Route};
 
@@ -43,6 +44,8 @@ pub struct Settings<S: Stage> {
     pub bus: Bus<S::Made>,
     /// The stage that turns events into the values that watchers get.
     pub stage: S,
+    /// How far the thread of the stage gives way to the data thread.
+    pub nice: Nice,
     /// The clock of the run.
     pub clock: Clock,
     /// The log that every input of the core is written to; `None` for no log.
@@ -69,6 +72,7 @@ impl Proxy {
             config,
             bus,
             stage,
+            nice,
             clock,
             input_log,
             journal,
@@ -107,9 +111,10 @@ impl Proxy {
         let (request_sender, requests) = mpsc::channel(REQUESTS);
         let (stop_sender, stop) = watch::channel(None);
         let (publisher, worker) = bus.open(stage);
-        let aux = thread::Builder::new()
-            .name("aux".into())
-            .spawn(move || worker.run(clock))?;
+        let aux = thread::Builder::new().name("aux".into()).spawn(move || {
+            nice.apply();
+            worker.run(clock);
+        })?;
         let thread = thread::Builder::new().name("data".into()).spawn(move || {
             let parts = Parts {
                 hub: Hub::new(

@@ -42,6 +42,7 @@ fn start_with<S: Stage>(target: SocketAddr, bus: &Bus<S::Made>, stage: S) -> Run
         },
         bus: bus.clone(),
         stage,
+        nice: Nice::default(),
         clock: Clock::start(),
         input_log: None,
         journal: None,
