@@ -22,6 +22,7 @@ mod museum;
 mod options;
 mod progress;
 mod rules;
+mod runs;
 mod scrub;
 mod shrink;
 mod stdin;

@@ -5,10 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use teetap_kit::binary::{self, place};
 
-use crate::{
-    command_line::{NO_SERVER, ended},
-    run, teetap,
-};
+use crate::{command_line::NO_SERVER, run, runs::ended, teetap};
 
 /// Two errors, and one that only the other text has.
 const WRONG: &str = "link both loss 5\ndrup when c2s\n";
