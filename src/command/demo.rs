@@ -9,7 +9,7 @@ use teetap_proxy::{
 };
 use tokio::runtime;
 
-use super::proxy::Setup;
+use super::setup::Setup;
 use crate::{
     cli::{RunOptions, ScreenOptions},
     demo::{self, Report},

@@ -17,6 +17,7 @@ mod open;
 mod proxy;
 mod replay;
 mod scrub;
+mod setup;
 mod shrink;
 mod text;
 mod torture;

@@ -16,7 +16,7 @@ use teetap_wire::{printable, printable_path};
 
 use super::{
     file::{self, Input},
-    proxy::style,
+    setup::style,
 };
 use crate::{
     cli::{FilterOption, Range, ScreenOptions, Search, Show},
