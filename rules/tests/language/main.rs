@@ -10,6 +10,7 @@
 mod decide;
 mod effects;
 mod ends;
+mod facts;
 mod hits;
 mod items;
 mod journal;
