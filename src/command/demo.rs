@@ -4,7 +4,7 @@ use std::{io, net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 use teetap_inspect::Decoder;
 use teetap_proxy::{
-    io::{KernelDrops, Proxy, Running, Settings, StartError},
+    io::{Proxy, Running, Settings, StartError},
     session::Level,
 };
 use tokio::runtime;
@@ -14,7 +14,7 @@ use crate::{
     cli::{RunOptions, ScreenOptions},
     demo::{self, Report},
     exit::{Exit, Failure},
-    live::{Live, Wake},
+    live::Wake,
     signals::Signals,
 };
 
@@ -45,7 +45,7 @@ pub(crate) fn demo(
     let watcher = setup.bus.watch();
     let (started_sender, started) = mpsc::channel();
     let reports = wake_sender.clone();
-    let (clock, seed) = (setup.clock, setup.seed);
+    let seed = setup.seed;
     // The server's address is known once it runs.
     let template = setup.settings(SocketAddr::from(([127, 0, 0, 1], 0)), listen);
     let runtime = runtime::Builder::new_current_thread()
@@ -70,23 +70,7 @@ pub(crate) fn demo(
         setup.open_screen(screen, &mut output, &proxy, (options, "demo"), &reports)?;
         output.begin_tour();
     }
-    Live {
-        proxy,
-        watcher,
-        output,
-        clock,
-        seed,
-        wake,
-        child: None,
-        drops: KernelDrops::default(),
-        timeout: setup.timeout,
-        rules: setup.rules,
-        control,
-        log: setup.log,
-        verdicts: setup.verdicts,
-        judge: setup.judge,
-    }
-    .run()
+    setup.live(proxy, watcher, output, control, wake).run()
 }
 
 /// Plays; sends the proxy to `started` as soon as it runs, or the reason why there is none.

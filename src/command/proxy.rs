@@ -3,7 +3,7 @@
 use std::{ffi::OsString, sync::mpsc, thread};
 
 use teetap_proxy::{
-    io::{KernelDrops, Proxy, Request, Target, probe::probe, raise_file_limit},
+    io::{Proxy, Request, Target, probe::probe, raise_file_limit},
     session::Level,
 };
 use teetap_wire::def::Registry;
@@ -94,20 +94,8 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         let _too_late = wake_sender.send(Wake::Probe(finding));
     })?;
     Live {
-        proxy,
-        watcher,
-        output,
-        clock,
-        seed: setup.seed,
-        wake,
         child,
-        drops: KernelDrops::default(),
-        timeout: setup.timeout,
-        rules: setup.rules,
-        control,
-        log: setup.log,
-        verdicts: setup.verdicts,
-        judge: setup.judge,
+        ..setup.live(proxy, watcher, output, control, wake)
     }
     .run()
 }

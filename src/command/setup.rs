@@ -8,7 +8,7 @@ use std::{
 use teetap_capture::Run;
 use teetap_inspect::{DecodedEvent, Decoder, Snapshots, Style, Subscribers, Verbosity, Viewer, jsonl, judge};
 use teetap_proxy::{
-    io::{Bus, Clock, DEFAULT_PORT, Listen, LogFile, Nice, Running, Settings, entropy},
+    io::{Bus, Clock, DEFAULT_PORT, KernelDrops, Listen, LogFile, Nice, Running, Settings, Watcher, entropy},
     session::{Config, Events, Level, Time},
 };
 use teetap_rules::Program;
@@ -23,7 +23,7 @@ use crate::{
     faults::Repeated,
     filters,
     junit::Report,
-    live::Wake,
+    live::{Live, Wake},
     log::{self, Log},
     orders::Orders,
     output::{Filters, Output, decoder},
@@ -52,7 +52,7 @@ pub(super) struct Setup {
     /// The rules at the start.
     program: Option<Arc<Program>>,
     /// Taken by the run, which reads their files again.
-    pub(super) rules: Option<SharedRules>,
+    rules: Option<SharedRules>,
     /// The control socket; taken when the run starts.
     socket: Option<Socket>,
     subscribers: Subscribers,
@@ -61,17 +61,17 @@ pub(super) struct Setup {
     /// The run, as recordings name it, once it has started.
     run: Option<Run>,
     /// When the run ends at the latest, and how.
-    pub(super) timeout: Option<(Time, Exit)>,
+    timeout: Option<(Time, Exit)>,
     input_log: Option<LogFile>,
     journal: Option<LogFile>,
     /// The file to record to; taken when the run starts.
     recording: Option<Prepared>,
     /// Taken by the run.
-    pub(super) log: Option<Log>,
+    log: Option<Log>,
     /// The JUnit report; taken by the run.
-    pub(super) verdicts: Option<Verdicts>,
+    verdicts: Option<Verdicts>,
     /// The findings; `None` where not all events are decoded whole.
-    pub(super) judge: Option<judge::Live>,
+    judge: Option<judge::Live>,
 }
 
 impl Setup {
@@ -317,6 +317,33 @@ impl Setup {
         let control = Control::start(socket, parts)?;
         signals.remove(control.guard());
         Ok(Some(control))
+    }
+
+    /// Returns the run of a proxy that has started, without a command.
+    pub(super) fn live(
+        self,
+        proxy: Running,
+        watcher: Watcher<DecodedEvent>,
+        output: Output,
+        control: Option<Control>,
+        wake: mpsc::Receiver<Wake>,
+    ) -> Live {
+        Live {
+            proxy,
+            watcher,
+            output,
+            clock: self.clock,
+            seed: self.seed,
+            wake,
+            child: None,
+            drops: KernelDrops::default(),
+            timeout: self.timeout,
+            rules: self.rules,
+            control,
+            log: self.log,
+            verdicts: self.verdicts,
+            judge: self.judge,
+        }
     }
 }
 
