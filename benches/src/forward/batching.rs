@@ -3,30 +3,22 @@
 //! Datagrams of clients are received in batches and leave by one upstream socket for each client. Datagrams of the server
 //! arrive at these sockets and leave in batches.
 
-use std::collections::HashMap;
 use std::io::{IoSlice, IoSliceMut};
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::os::fd::AsRawFd as _;
 
 use anyhow::Result;
-use nix::errno::Errno;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::epoll::EpollEvent;
 use nix::sys::socket::{ControlMessage, MsgFlags, MultiHeaders, SockaddrIn, recvmmsg, sendmmsg};
 
-use crate::net::{LARGEST, plain};
+use super::sockets::{LISTEN, Sockets};
+use crate::net::LARGEST;
 
 /// The largest number of datagrams for one call.
 const BATCH: usize = 64;
 
-/// The value by which epoll reports the listen socket; an upstream socket is reported by its index.
-const LISTEN: u64 = u64::MAX;
-
 struct Forwarder {
-    target: SocketAddr,
-    epoll: Epoll,
-    listen: UdpSocket,
-    upstreams: Vec<(SockaddrIn, UdpSocket)>,
-    indices: HashMap<SockaddrIn, usize>,
+    sockets: Sockets<SockaddrIn>,
     buffers: Vec<Vec<u8>>,
     /// Headers for receiving only: the others point to addresses that are gone after the call.
     received: MultiHeaders<SockaddrIn>,
@@ -35,25 +27,14 @@ struct Forwarder {
 
 pub(super) fn run(listen: SocketAddr, target: SocketAddr) -> Result<()> {
     let mut forwarder = Forwarder {
-        target,
-        epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
-        listen: plain(listen)?,
-        upstreams: Vec::new(),
-        indices: HashMap::new(),
+        sockets: Sockets::open(listen, target)?,
         buffers: vec![vec![0; LARGEST]; BATCH],
         received: MultiHeaders::preallocate(BATCH, None),
         sent: MultiHeaders::preallocate(BATCH, None),
     };
-    let readable = EpollEvent::new(EpollFlags::EPOLLIN, LISTEN);
-    forwarder.epoll.add(&forwarder.listen, readable)?;
     let mut events = [EpollEvent::empty(); BATCH];
     loop {
-        let count = match forwarder.epoll.wait(&mut events, EpollTimeout::NONE) {
-            Ok(count) => count,
-            Err(Errno::EINTR) => 0,
-            Err(error) => return Err(error.into()),
-        };
-        let events = events.get(..count).unwrap_or_default();
+        let events = forwarder.sockets.wait(&mut events)?;
         if events.iter().any(|event| event.data() == LISTEN) {
             forwarder.receive_from_clients()?;
         }
@@ -70,7 +51,7 @@ impl Forwarder {
                 .iter_mut()
                 .map(|buffer| [IoSliceMut::new(buffer)])
                 .collect();
-            let fd = self.listen.as_raw_fd();
+            let fd = self.sockets.listen.as_raw_fd();
             match recvmmsg(fd, &mut self.received, &mut slices, MsgFlags::MSG_DONTWAIT, None) {
                 Ok(received) => arrived.extend(received.map(|datagram| (datagram.address, datagram.bytes))),
                 // None, or an ICMP error of a client that has left.
@@ -81,14 +62,8 @@ impl Forwarder {
             let Some(client) = client else {
                 continue;
             };
-            let index = match self.indices.get(&client) {
-                Some(index) => *index,
-                None => self.open(client)?,
-            };
-            let bytes = self.buffers.get(slot).and_then(|buffer| buffer.get(..len));
-            if let (Some((_, upstream)), Some(bytes)) = (self.upstreams.get(index), bytes) {
-                // Like the network, it may drop.
-                let _dropped = upstream.send(bytes);
+            if let Some(bytes) = self.buffers.get(slot).and_then(|buffer| buffer.get(..len)) {
+                self.sockets.send_up(client, bytes)?;
             }
         }
         Ok(())
@@ -98,7 +73,7 @@ impl Forwarder {
     fn receive_from_server(&mut self, events: &[EpollEvent]) -> Result<()> {
         let (mut clients, mut lens) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         for event in events.iter().filter(|event| event.data() != LISTEN) {
-            let upstream = self.upstreams.get(usize::try_from(event.data())?);
+            let upstream = self.sockets.upstream(usize::try_from(event.data())?);
             if let (Some((client, upstream)), Some(buffer)) = (upstream, self.buffers.get_mut(lens.len())) {
                 // An error: nothing is there, or the server has closed its socket.
                 if let Ok(len) = upstream.recv(buffer) {
@@ -116,7 +91,7 @@ impl Forwarder {
             .zip(lens)
             .map(|(buffer, len)| [IoSlice::new(buffer.get(..len).unwrap_or_default())])
             .collect();
-        let (fd, none) = (self.listen.as_raw_fd(), [] as [ControlMessage<'_>; 0]);
+        let (fd, none) = (self.sockets.listen.as_raw_fd(), [] as [ControlMessage<'_>; 0]);
         // Like the network, it may drop.
         let _dropped = sendmmsg(
             fd,
@@ -127,16 +102,5 @@ impl Forwarder {
             MsgFlags::MSG_DONTWAIT,
         );
         Ok(())
-    }
-
-    fn open(&mut self, client: SockaddrIn) -> Result<usize> {
-        let upstream = plain((Ipv4Addr::UNSPECIFIED, 0).into())?;
-        upstream.connect(self.target)?;
-        let index = self.upstreams.len();
-        let readable = EpollEvent::new(EpollFlags::EPOLLIN, u64::try_from(index)?);
-        self.epoll.add(&upstream, readable)?;
-        self.upstreams.push((client, upstream));
-        self.indices.insert(client, index);
-        Ok(index)
     }
 }

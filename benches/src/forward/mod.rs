@@ -6,6 +6,7 @@
 mod batching;
 mod minimal;
 mod naive;
+mod sockets;
 
 use std::net::SocketAddr;
 
