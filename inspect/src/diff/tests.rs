@@ -122,6 +122,21 @@ fn is(data: &[u8], dir: Dir, name: &str) -> bool {
     found.is_some_and(|found| *found.def.name == *name)
 }
 
+/// Returns a session of 0.7 whose player has another name, by its first letter.
+fn renamed() -> Vec<Item> {
+    let mut items = items("tw07-session");
+    changed(&mut items, Dir::C2s, |chunks| {
+        let chunk = chunks
+            .iter_mut()
+            .find(|(_, data)| is(data, Dir::C2s, "cl_start_info"));
+        chunk.is_some_and(|(_, data)| {
+            data[1] = b'X';
+            true
+        })
+    });
+    items
+}
+
 fn only_difference(a: &Side, b: &Side) -> Difference {
     let comparison = compared(a, b);
     let list: Vec<_> = comparison.differences().cloned().collect();
@@ -195,18 +210,7 @@ fn nothing_that_is_sent_again_comes_twice() {
 #[test]
 fn one_field_that_differs_is_found() {
     let whole = side(items("tw07-session"));
-    let mut edited = items("tw07-session");
-    changed(&mut edited, Dir::C2s, |chunks| {
-        let chunk = chunks
-            .iter_mut()
-            .find(|(_, data)| is(data, Dir::C2s, "cl_start_info"));
-        chunk.is_some_and(|(_, data)| {
-            // The first letter of the name.
-            data[1] = b'X';
-            true
-        })
-    });
-    let edited = side(edited);
+    let edited = side(renamed());
     let difference = only_difference(&whole, &edited);
     assert_eq!(
         (&*difference.name, difference.how),
@@ -233,17 +237,7 @@ fn one_field_that_differs_is_found() {
                 },
             )
         };
-        let mut again = items("tw07-session");
-        changed(&mut again, Dir::C2s, |chunks| {
-            let chunk = chunks
-                .iter_mut()
-                .find(|(_, data)| is(data, Dir::C2s, "cl_start_info"));
-            chunk.is_some_and(|(_, data)| {
-                data[1] = b'X';
-                true
-            })
-        });
-        let (a, b) = (with(items("tw07-session")).unwrap(), with(again).unwrap());
+        let (a, b) = (with(items("tw07-session")).unwrap(), with(renamed()).unwrap());
         assert!(compared(&a, &b).is_same(), "{word}");
     }
 }

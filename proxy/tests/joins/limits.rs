@@ -128,6 +128,22 @@ fn proved_and_unproved_addresses_have_room_of_their_own() {
     }
 }
 
+/// Fills the house with sessions that are half open, and hands in one more CONNECT; from there on keeps what is sent. Returns the
+/// address of that one.
+fn knock_at_full_house(stage: &mut Stage) -> SocketAddr {
+    for number in 0..=u8::MAX {
+        knock(
+            &mut stage.world,
+            address([10, 3, 0, number], 1000),
+            Variant::Ddnet,
+        );
+    }
+    let addr = address([10, 5, 0, 1], 1000);
+    stage.world.network.sent = Some(Vec::new());
+    knock(&mut stage.world, addr, Variant::Ddnet);
+    addr
+}
+
 /// In a full house a CONNECT is answered without a session. The token of the answer opens one for at least 10 s.
 #[test]
 fn an_answer_without_a_session_is_good_for_a_while() {
@@ -135,16 +151,7 @@ fn an_answer_without_a_session_is_good_for_a_while() {
         for start in [0, 4, 8] {
             let mut stage = Stage::joined(Pair::ALL[4], 1);
             stage.run(start * SECOND);
-            for number in 0..=u8::MAX {
-                knock(
-                    &mut stage.world,
-                    address([10, 3, 0, number], 1000),
-                    Variant::Ddnet,
-                );
-            }
-            let addr = address([10, 5, 0, 1], 1000);
-            stage.world.network.sent = Some(Vec::new());
-            knock(&mut stage.world, addr, Variant::Ddnet);
+            let addr = knock_at_full_house(&mut stage);
             assert_eq!(stage.world.hub().unwrap().session_of(addr), None);
             let sent = stage.world.network.sent.as_deref().unwrap();
             let answer = sent.iter().find(|sent| sent.addr == addr).expect("an answer");
@@ -166,16 +173,7 @@ fn rules_about_control_messages_want_a_session_for_each_answer() {
     for (rule, answers) in [("drop when sv_motd", 1), ("log when connect_accept", 0)] {
         let mut stage = Stage::joined(Pair::ALL[4], 1);
         stage.world.input(Input::Program(Some(compiled(rule).unwrap())));
-        for number in 0..=u8::MAX {
-            knock(
-                &mut stage.world,
-                address([10, 3, 0, number], 1000),
-                Variant::Ddnet,
-            );
-        }
-        let addr = address([10, 5, 0, 1], 1000);
-        stage.world.network.sent = Some(Vec::new());
-        knock(&mut stage.world, addr, Variant::Ddnet);
+        let addr = knock_at_full_house(&mut stage);
         assert_eq!(sent_to(&stage, addr).len(), answers, "{rule}");
     }
 }

@@ -4,7 +4,7 @@
 use teetap_proxy::session::{Command, Notice, WhichRule};
 use teetap_wire::{Dir, Proto, def::Decoded, snap::Key};
 
-use super::{Game, Got, tee, with_x, world};
+use super::{Game, Got, chunks, tee, with_x, world};
 use crate::bench::{Bench, KINDS, on_each_kind};
 use crate::examples::sample;
 use crate::facts::{registry, set};
@@ -233,11 +233,7 @@ fn a_changed_snapshot_can_be_dropped_delayed_doubled_and_reordered() {
         let doubled = world(proto, 16, 75);
         let messages = game.messages(16, 14, &doubled);
         let lines = game.send(&messages);
-        let chunks = lines
-            .iter()
-            .flat_map(|line| line.split(' '))
-            .filter(|word| word.starts_with("-:="));
-        assert_eq!(chunks.count(), 2 * messages.len());
+        assert_eq!(chunks(&lines), 2 * messages.len());
         assert_eq!(game.reads(&lines), [wanted(16, 75)]);
         // All parts of the older one come after the newer one: the client ignores them.
         assert_eq!(game.play(18, 16, 0), []);
@@ -245,11 +241,7 @@ fn a_changed_snapshot_can_be_dropped_delayed_doubled_and_reordered() {
         let messages = game.messages(20, 16, &newer);
         let lines = game.send(&messages);
         assert_eq!(game.reads(&lines), [wanted(20, 0)]);
-        let chunks = lines
-            .iter()
-            .flat_map(|line| line.split(' '))
-            .filter(|word| word.starts_with("-:="));
-        assert!(chunks.count() >= 2, "{lines:?}");
+        assert!(chunks(&lines) >= 2, "{lines:?}");
         game.is((22, 20, 5), |_, x| x + 64);
     });
 }
