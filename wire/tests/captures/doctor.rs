@@ -2,19 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use teetap_wire::Dir;
 use teetap_wire::def::{Decoded, Def, Registry};
 use teetap_wire::snap::{Cause, Doctor, ItemFault, Key, Store};
-use teetap_wire::{Dir, Seq};
 
-use crate::each_packet;
+use crate::each_message;
 
 /// One snapshot of so many is changed.
 const EVERY: usize = 5;
-
-struct Session {
-    store: Store<'static>,
-    last: [Seq; 2],
-}
 
 /// The numbers of snapshots, and of those of which the first cause is the fault.
 #[derive(Default)]
@@ -60,55 +55,41 @@ fn examine(store: &Store<'static>, message: &[u8], key: Key, faults: &[ItemFault
 
 #[test]
 fn an_item_that_is_counted_wrongly_is_named() {
-    let registry = Registry::builtin();
-    let mut sessions: BTreeMap<(String, u16), Session> = BTreeMap::new();
-    let (mut decoded, mut snapshots) = (Decoded::new(), 0usize);
+    let mut stores: BTreeMap<(String, u16), Store<'static>> = BTreeMap::new();
+    let mut snapshots = 0usize;
     let (mut twice, mut missing) = (Seen::default(), Seen::default());
-    each_packet(|label, _, packet| {
-        let session = sessions.entry(label.client.clone()).or_insert_with(|| Session {
-            store: Store::new(registry, packet.proto),
-            last: [Seq::ZERO; 2],
-        });
-        for chunk in packet.chunks() {
-            if let Some(seq) = chunk.header.vital {
-                let last = &mut session.last[usize::from(label.dir == Dir::C2s)];
-                if seq != last.next() {
-                    continue;
-                }
-                *last = seq;
-            }
-            let def = decoded
-                .message(registry, packet.proto, label.dir, chunk.data)
-                .unwrap();
-            if label.dir == Dir::C2s || !session.store.follows(label.dir, def) {
-                session.store.on_message(label.dir, def, &decoded, chunk.data);
-                continue;
-            }
-            let before = session.store.clone();
-            let done = session.store.on_message(label.dir, def, &decoded, chunk.data);
-            let Some(done) = done.filter(|done| done.parts == 1 && done.crc_ok() == Some(true)) else {
-                continue;
-            };
-            snapshots += 1;
-            if !snapshots.is_multiple_of(EVERY) || done.snapshot().is_empty() {
-                continue;
-            }
-            let mut items = done.snapshot().items();
-            let (key, ints) = items.nth((snapshots / EVERY) % done.snapshot().len()).unwrap();
-            let sum = ints.iter().fold(0i32, |sum, int| sum.wrapping_add(*int));
-            // A small sum may be that of anything, and one of two items that of either.
-            let same = |ints: &[i32]| ints.iter().fold(0i32, |sum, int| sum.wrapping_add(*int)) == sum;
-            let others = done.snapshot().items().filter(|(_, ints)| same(ints));
-            if sum.abs() < 64 || others.count() > 1 {
-                continue;
-            }
-            let right = done.crc.unwrap().stated;
-            let message = with_crc(def, &decoded, chunk.data, right.wrapping_add(sum));
-            examine(&before, &message, key, &[ItemFault::Twice], &mut twice);
-            let message = with_crc(def, &decoded, chunk.data, right.wrapping_sub(sum));
-            let faults = [ItemFault::NotCounted, ItemFault::NotDeleted];
-            examine(&before, &message, key, &faults, &mut missing);
+    each_message(|label, proto, def, decoded, data| {
+        let store = stores
+            .entry(label.client.clone())
+            .or_insert_with(|| Store::new(Registry::builtin(), proto));
+        if label.dir == Dir::C2s || !store.follows(label.dir, def) {
+            store.on_message(label.dir, def, decoded, data);
+            return;
         }
+        let before = store.clone();
+        let done = store.on_message(label.dir, def, decoded, data);
+        let Some(done) = done.filter(|done| done.parts == 1 && done.crc_ok() == Some(true)) else {
+            return;
+        };
+        snapshots += 1;
+        if !snapshots.is_multiple_of(EVERY) || done.snapshot().is_empty() {
+            return;
+        }
+        let mut items = done.snapshot().items();
+        let (key, ints) = items.nth((snapshots / EVERY) % done.snapshot().len()).unwrap();
+        let sum = ints.iter().fold(0i32, |sum, int| sum.wrapping_add(*int));
+        // A small sum may be that of anything, and one of two items that of either.
+        let same = |ints: &[i32]| ints.iter().fold(0i32, |sum, int| sum.wrapping_add(*int)) == sum;
+        let others = done.snapshot().items().filter(|(_, ints)| same(ints));
+        if sum.abs() < 64 || others.count() > 1 {
+            return;
+        }
+        let right = done.crc.unwrap().stated;
+        let message = with_crc(def, decoded, data, right.wrapping_add(sum));
+        examine(&before, &message, key, &[ItemFault::Twice], &mut twice);
+        let message = with_crc(def, decoded, data, right.wrapping_sub(sum));
+        let faults = [ItemFault::NotCounted, ItemFault::NotDeleted];
+        examine(&before, &message, key, &faults, &mut missing);
     });
     for Seen { wrong, named } in [twice, missing] {
         assert!(wrong > 300 && named * 100 >= wrong * 95, "{named} of {wrong}");

@@ -19,6 +19,7 @@ use std::fmt;
 use std::path::Path;
 
 use pcap::Datagram;
+use teetap_wire::def::{Decoded, Def, Registry};
 use teetap_wire::{
     Connless, Control, Dir, First, Flags, Packet, Proto, Rewrite, Scratch, Seq, Token, Trailing, connless,
     control, detect, identify, is_connless, rewrite, write, write_chunk, write_v7,
@@ -124,6 +125,27 @@ fn each_packet(mut look: impl FnMut(&Label, &[u8], &Packet<'_>)) -> usize {
         }
     }
     count
+}
+
+/// Calls `look` with every message of a connection that its receiver takes, decoded: vital ones in order and once.
+fn each_message(mut look: impl FnMut(&Label, Proto, &'static Def, &Decoded, &[u8])) {
+    let mut taken: BTreeMap<((String, u16), Dir), Seq> = BTreeMap::new();
+    let mut decoded = Decoded::new();
+    each_packet(|label, _, packet| {
+        for chunk in packet.chunks() {
+            if let Some(seq) = chunk.header.vital {
+                let last = taken.entry((label.client.clone(), label.dir)).or_default();
+                if seq != last.next() {
+                    continue;
+                }
+                *last = seq;
+            }
+            let def = decoded
+                .message(Registry::builtin(), packet.proto, label.dir, chunk.data)
+                .unwrap();
+            look(label, packet.proto, def, &decoded, chunk.data);
+        }
+    });
 }
 
 #[test]

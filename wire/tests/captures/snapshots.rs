@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use teetap_wire::Dir;
 use teetap_wire::def::{Decoded, Registry};
 use teetap_wire::snap::{Completed, Counts, Delta, Fate, Sizes, Snapshot, Store};
-use teetap_wire::{Dir, Seq};
 
-use crate::each_packet;
+use crate::each_message;
 
 /// The number of snapshots of each session, of their items, and of those items that differ from the snapshot before.
 const SESSIONS: [(&str, usize, usize, usize); 13] = [
@@ -80,11 +80,10 @@ const ODD: [(usize, &str, &str); 13] = [
 
 const LATER: &str = "DDNet 16.4 says which UUID a type has in the snapshot after the one that has it first";
 
-/// A session: its store, and the snapshots of its receivers by direction.
+/// A session: its store, and the agreed sizes of its items.
 struct Session {
     store: Store<'static>,
     sizes: Sizes,
-    last: [Seq; 2],
 }
 
 #[derive(Default)]
@@ -147,33 +146,20 @@ fn again(sizes: &Sizes, done: &Completed<'_>, came: usize) {
 fn snapshots() {
     let registry = Registry::builtin();
     let mut sessions: BTreeMap<(String, u16), Session> = BTreeMap::new();
-    let (mut decoded, mut seen, mut messages) = (Decoded::new(), Seen::default(), 0);
-    each_packet(|label, _, packet| {
+    let (mut seen, mut messages) = (Seen::default(), 0);
+    each_message(|label, proto, def, decoded, data| {
         let session = sessions.entry(label.client.clone()).or_insert_with(|| Session {
-            store: Store::new(registry, packet.proto),
-            sizes: Sizes::new(registry, packet.proto),
-            last: [Seq::ZERO; 2],
+            store: Store::new(registry, proto),
+            sizes: Sizes::new(registry, proto),
         });
-        for chunk in packet.chunks() {
-            if let Some(seq) = chunk.header.vital {
-                let last = &mut session.last[usize::from(label.dir == Dir::C2s)];
-                if seq != last.next() {
-                    continue;
-                }
-                *last = seq;
-            }
-            let def = decoded
-                .message(registry, packet.proto, label.dir, chunk.data)
-                .unwrap();
-            let sent = label.dir == Dir::S2c && def.name.starts_with("snap");
-            messages += usize::from(sent);
-            let done = session.store.on_message(label.dir, def, &decoded, chunk.data);
-            assert_eq!(done.is_some(), sent, "{label}: {}", def.name);
-            if let Some(done) = done {
-                let size = decoded.records().last().filter(|_| done.crc.is_some());
-                again(&session.sizes, &done, size.map_or(0, |data| data.len as usize));
-                seen.look(&label.stream, &done);
-            }
+        let sent = label.dir == Dir::S2c && def.name.starts_with("snap");
+        messages += usize::from(sent);
+        let done = session.store.on_message(label.dir, def, decoded, data);
+        assert_eq!(done.is_some(), sent, "{label}: {}", def.name);
+        if let Some(done) = done {
+            let size = decoded.records().last().filter(|_| done.crc.is_some());
+            again(&session.sizes, &done, size.map_or(0, |data| data.len as usize));
+            seen.look(&label.stream, &done);
         }
     });
     for session in sessions.values() {
