@@ -7,6 +7,7 @@
 //! Out of scope: checks of tokens and acks, which need the state of a connection.
 
 mod header;
+mod inflate;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
@@ -18,12 +19,12 @@ pub use write::{Rewrite, rewrite, write};
 
 use crate::connless::is_connless;
 use crate::control::{self, Control};
-use crate::huffman::{self, HuffmanError, Inflated, Stream, StreamEnd};
-use crate::message::may_have_uuid;
+use crate::huffman::{HuffmanError, Inflated, StreamEnd};
 use crate::note::{Code, Note, Notes};
 use crate::proto::{Layout, TokenPlace};
-use crate::{ChunkHeader, Chunks, Proto, Seq, Token};
+use crate::{Chunks, Proto, Seq, Token};
 use header::BASE;
+use inflate::{Clear, Depth, Skim, inflate};
 
 /// The maximum length in bytes of a datagram that receivers read. They see only the start of a longer one (`recvfrom`
 /// truncates).
@@ -291,86 +292,6 @@ impl<'a> Packet<'a> {
 fn seen(datagram: &[u8]) -> &[u8] {
     datagram.get(..MAX_DATAGRAM).unwrap_or(datagram)
 }
-
-/// A clear payload, and how far it was inflated.
-type Clear<'a> = (&'a [u8], Depth);
-
-enum Depth {
-    Whole(Inflated),
-    /// Up to the message of the last chunk, with the payload-tail token and the end of the stream if there is one.
-    Start(Option<(Token, StreamEnd)>),
-}
-
-fn inflate<'a>(layout: &Layout, rest: &[u8], scratch: &'a mut Scratch) -> Result<Clear<'a>, HuffmanError> {
-    let inflated = huffman::decompress(rest, scratch.room(layout)?)?;
-    Ok((scratch.inflated(&inflated), Depth::Whole(inflated)))
-}
-
-/// A compressed payload that [`Packet::skim`] reads.
-struct Skim {
-    proto: Proto,
-    num_chunks: u8,
-    token: Option<Token>,
-}
-
-impl Skim {
-    /// Inflates the chunks up to the message of the last one, or whole.
-    fn inflate<'a>(
-        &self,
-        layout: &Layout,
-        rest: &[u8],
-        scratch: &'a mut Scratch,
-        mut is_enough: impl FnMut(Option<Seq>, &[u8]) -> bool,
-    ) -> Result<Clear<'a>, HuffmanError> {
-        let mut stream = Stream::new(rest);
-        let room = scratch.room(layout)?;
-        let mut at = 0;
-        for left in (0..self.num_chunks).rev() {
-            let (len, has_ended) = stream.inflate(at + ChunkHeader::header_len(true) + 1, room)?;
-            let clear = room.get(at..len).unwrap_or_default();
-            let Some((header, head)) = ChunkHeader::decode(self.proto, clear).filter(|_| !has_ended) else {
-                break;
-            };
-            let start = clear.get(head..).unwrap_or_default();
-            if start.first().is_none_or(|first| may_have_uuid(*first)) || !is_enough(header.vital, start) {
-                break;
-            }
-            at += head + usize::from(header.size);
-            if left == 0 && header.vital.is_none() {
-                let Some(tail) = self.tail(layout, rest.len(), at, &stream) else {
-                    break;
-                };
-                return Ok((scratch.0.get(..len).unwrap_or_default(), Depth::Start(tail)));
-            }
-        }
-        let inflated = stream.finish(room)?;
-        Ok((scratch.inflated(&inflated), Depth::Whole(inflated)))
-    }
-
-    /// Returns the token after chunks of `len` bytes in a stream of `compressed` bytes; `Some(None)` if this variant has none there,
-    /// `None` if only the whole payload shows it.
-    fn tail(
-        &self,
-        layout: &Layout,
-        compressed: usize,
-        len: usize,
-        stream: &Stream<'_>,
-    ) -> Option<Option<(Token, StreamEnd)>> {
-        if layout.token != TokenPlace::PayloadTail {
-            return Some(None);
-        }
-        let token = self.token?;
-        // Whatever token takes its place, the stream stays smaller than the clear payload.
-        if compressed + LONGEST_TAIL >= len + token.0.len() {
-            return None;
-        }
-        let end = stream.end(token.0)?;
-        Some(Some((token, end)))
-    }
-}
-
-/// The maximum number of bytes that the codes of a token take.
-const LONGEST_TAIL: usize = 8;
 
 /// Notes bytes after the compressed payload, in a datagram of `end` bytes.
 fn note_surplus(inflated: &Inflated, end: usize, notes: &mut Notes) {
