@@ -9,7 +9,10 @@ use crate::{ChunkHeader, Proto, Seq, Token};
 /// A clear payload, and how far it was inflated.
 pub(super) type Clear<'a> = (&'a [u8], Depth);
 
+#[derive(Clone, Copy)]
 pub(super) enum Depth {
+    /// The bytes as they came: not compressed.
+    Plain,
     Whole(Inflated),
     /// Up to the message of the last chunk, with the payload-tail token and the end of the stream if there is one.
     Start(Option<(Token, StreamEnd)>),
@@ -55,8 +58,12 @@ impl Skim {
             }
             at += head + usize::from(header.size);
             if left == 0 && header.vital.is_none() {
-                let Some(tail) = self.tail(layout, rest.len(), at, &stream) else {
-                    break;
+                let tail = match layout.token {
+                    TokenPlace::PayloadTail => match self.tail(rest.len(), at, &stream) {
+                        Some(tail) => Some(tail),
+                        None => break,
+                    },
+                    TokenPlace::Nowhere | TokenPlace::HeaderWhenFlag(_) | TokenPlace::Header => None,
                 };
                 return Ok((scratch.0.get(..len).unwrap_or_default(), Depth::Start(tail)));
             }
@@ -65,25 +72,14 @@ impl Skim {
         Ok((scratch.inflated(&inflated), Depth::Whole(inflated)))
     }
 
-    /// Returns the token after chunks of `len` bytes in a stream of `compressed` bytes; `Some(None)` if this variant has none there,
-    /// `None` if only the whole payload shows it.
-    fn tail(
-        &self,
-        layout: &Layout,
-        compressed: usize,
-        len: usize,
-        stream: &Stream<'_>,
-    ) -> Option<Option<(Token, StreamEnd)>> {
-        if layout.token != TokenPlace::PayloadTail {
-            return Some(None);
-        }
+    /// Returns the token after chunks of `len` bytes in a stream of `compressed` bytes; `None` if only the whole payload shows it.
+    fn tail(&self, compressed: usize, len: usize, stream: &Stream<'_>) -> Option<(Token, StreamEnd)> {
         let token = self.token?;
         // Whatever token takes its place, the stream stays smaller than the clear payload.
         if compressed + LONGEST_TAIL >= len + token.0.len() {
             return None;
         }
-        let end = stream.end(token.0)?;
-        Some(Some((token, end)))
+        Some((token, stream.end(token.0)?))
     }
 }
 

@@ -208,21 +208,14 @@ impl<'a> Packet<'a> {
                 len: 1,
             });
         }
-        let is_compressed = flags.contains(Flags::COMPRESSION);
-        let (clear, depth) = if is_compressed {
-            let (clear, depth) = inflate(layout, (flags, num_chunks), rest)?;
-            (clear, Some(depth))
+        let (clear, depth) = if flags.contains(Flags::COMPRESSION) {
+            inflate(layout, (flags, num_chunks), rest)?
         } else {
-            (rest, None)
+            (rest, Depth::Plain)
         };
-        let (inflated, cut) = match depth {
-            Some(Depth::Whole(inflated)) => {
-                note_surplus(&inflated, datagram.len(), &mut notes);
-                (Some(inflated), None)
-            }
-            Some(Depth::Start(tail)) => (None, Some(tail)),
-            None => (None, None),
-        };
+        if let Depth::Whole(inflated) = &depth {
+            note_surplus(inflated, datagram.len(), &mut notes);
+        }
         if clear.len() > layout.max_payload {
             let len = clear.len() - layout.max_payload;
             notes.push(Note {
@@ -231,13 +224,16 @@ impl<'a> Packet<'a> {
                 len,
             });
         }
-        let payload = match (layout.token, cut) {
-            (TokenPlace::PayloadTail, None) => take_tail(clear, &mut token, &mut notes),
-            (TokenPlace::PayloadTail, Some(tail)) => {
-                token = tail.map(|(token, _)| token);
-                clear
+        let (payload, end) = match depth {
+            Depth::Start(None) => (clear, None),
+            Depth::Start(Some((found, end))) => {
+                token = Some(found);
+                (clear, Some(end))
             }
-            _ => clear,
+            Depth::Plain | Depth::Whole(_) if layout.token == TokenPlace::PayloadTail => {
+                (take_tail(clear, &mut token, &mut notes), None)
+            }
+            Depth::Plain | Depth::Whole(_) => (clear, None),
         };
         let header = Header {
             flags,
@@ -250,9 +246,12 @@ impl<'a> Packet<'a> {
             proto,
             header,
             payload,
-            is_cut: cut.is_some(),
-            inflated,
-            end: cut.flatten().map(|(_, end)| end),
+            is_cut: matches!(depth, Depth::Start(_)),
+            inflated: match depth {
+                Depth::Whole(inflated) => Some(inflated),
+                Depth::Plain | Depth::Start(_) => None,
+            },
+            end,
             notes,
         })
     }
