@@ -82,27 +82,21 @@ impl Proxy {
         let addr = socket.local_addr()?;
         // After the socket, so that an address that is taken leaves no file behind; before the runtime, which cannot be
         // dropped where the demo calls this.
-        let (log, writing) = match &input_log {
-            Some(log) => {
-                let header = input_log::Header::new(log.version, &config, [target, addr], clock.wall());
-                let (recorder, writing) = input_log::start(&log.path, &header)?;
-                (Some(recorder), Some(writing))
-            }
-            None => (None, None),
-        };
-        let (journal, writing_journal) = match &journal {
-            Some(log) => {
-                let header = journal::Header {
-                    journal: journal::VERSION,
-                    version: log.version.to_owned(),
-                    seed: config.seed,
-                    rules: program.as_ref().map_or("", |program| program.source()).to_owned(),
-                };
-                let (scribe, writing) = journal::start(&log.path, &header)?;
-                (Some(scribe), Some(writing))
-            }
-            None => (None, None),
-        };
+        let log = input_log.map(|log| {
+            let header = input_log::Header::new(log.version, &config, [target, addr], clock.wall());
+            input_log::start(&log.path, &header)
+        });
+        let (log, writing) = log.transpose()?.unzip();
+        let journal = journal.map(|log| {
+            let header = journal::Header {
+                journal: journal::VERSION,
+                version: log.version.to_owned(),
+                seed: config.seed,
+                rules: program.as_ref().map_or("", |program| program.source()).to_owned(),
+            };
+            journal::start(&log.path, &header)
+        });
+        let (journal, writing_journal) = journal.transpose()?.unzip();
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let lines = {
             let _inside = runtime.enter();
@@ -115,15 +109,13 @@ impl Proxy {
             nice.apply();
             worker.run(clock);
         })?;
+        let route = Route {
+            listen: addr,
+            server: target,
+        };
         let thread = thread::Builder::new().name("data".into()).spawn(move || {
             let parts = Parts {
-                hub: Hub::new(
-                    config,
-                    Route {
-                        listen: addr,
-                        server: target,
-                    },
-                ),
+                hub: Hub::new(config, route),
                 clock,
                 lines,
                 bus: publisher,

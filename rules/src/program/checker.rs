@@ -73,7 +73,11 @@ impl Checker {
 
     /// Checks a rule. `None` if it has an error in a condition.
     pub(super) fn rule(&mut self, named: Named) -> Option<Rule> {
-        let Named { identity, text, rule } = named;
+        let Named {
+            identity,
+            text,
+            mut rule,
+        } = named;
         let checked = Filter::check_rule(rule.when.clone(), &rule.actions, self.registry, &self.variables);
         let when = self.reported(checked.map(|(when, deeds, warnings)| ((when, deeds), warnings)));
         let deeds = when.as_ref().map(|(_, deeds)| &**deeds).unwrap_or_default();
@@ -89,37 +93,11 @@ impl Checker {
                 .push(Diagnostic::new(Code::Repeated, rule.span, what));
         }
         let expects = self.expects(&rule.actions);
-        let Modifiers { after, until, .. } = rule.modifiers;
-        let [after, until] = [after, until].map(|window| window.map(|expr| self.filter(expr)));
+        let window = [rule.modifiers.after.take(), rule.modifiers.until.take()];
+        let [after, until] = window.map(|end| end.map(|expr| self.filter(expr)));
         let (when, deeds) = when?;
         let usual = when.usual_reach(self.registry);
-        let mut control = within(&usual, &[Class::Control]);
-        let mut connless = within(&usual, &[Class::Connless]);
-        let is_only = |class| {
-            let others = Class::ALL.into_iter().filter(|other| *other != class);
-            !within(&usual, &[class]).is_empty() && within(&usual, &others.collect::<Vec<_>>()).is_empty()
-        };
-        for action in &rule.actions {
-            let error = if is_only(Class::Control) && !action.fits_control() {
-                Some(format!("`{action}` cannot act on a control message"))
-            } else if is_only(Class::Control) && !sets_reason(action) {
-                Some(format!(
-                    "`{action}`: only the reason of `close` can be set in a control message"
-                ))
-            } else if is_only(Class::Connless) && !action.fits_connless() {
-                Some(format!("`{action}` cannot act on a message outside a connection"))
-            } else {
-                None
-            };
-            self.diagnostics
-                .extend(error.map(|error| Diagnostic::new(Code::NotHere, rule.span, error)));
-            if !action.fits_control() {
-                control.clear();
-            }
-            if !action.fits_connless() {
-                connless.clear();
-            }
-        }
+        let (mut control, mut connless) = self.outside_chunks(&rule, &usual);
         let mut chunks = within(&usual, &[Class::System, Class::Game]);
         let sets_items = deeds.iter().any(Deed::sets_items);
         if sets_items {
@@ -154,17 +132,42 @@ impl Checker {
             release: open(release)?,
             expects: expects?,
             timer,
-            limits: Limits {
-                chance: rule.modifiers.chance,
-                every: rule.modifiers.every.filter(|_| timer.is_none()),
-                skip: rule.modifiers.skip.unwrap_or_default(),
-                first: rule.modifiers.first,
-                max: rule.modifiers.max,
-                from: rule.modifiers.from,
-                to: rule.modifiers.to,
-            },
+            limits: limits(&rule.modifiers, timer),
             is_global: rule.modifiers.scope == Some(Scope::Global),
         })
+    }
+
+    /// Returns where a rule acts on control messages, and where on messages outside a connection. Reports actions that fit none
+    /// of the messages of its condition.
+    fn outside_chunks(&mut self, rule: &syntax::Rule, usual: &Reach) -> (Places, Places) {
+        let mut control = within(usual, &[Class::Control]);
+        let mut connless = within(usual, &[Class::Connless]);
+        let is_only = |class| {
+            let others = Class::ALL.into_iter().filter(|other| *other != class);
+            !within(usual, &[class]).is_empty() && within(usual, &others.collect::<Vec<_>>()).is_empty()
+        };
+        for action in &rule.actions {
+            let error = if is_only(Class::Control) && !action.fits_control() {
+                Some(format!("`{action}` cannot act on a control message"))
+            } else if is_only(Class::Control) && !sets_reason(action) {
+                Some(format!(
+                    "`{action}`: only the reason of `close` can be set in a control message"
+                ))
+            } else if is_only(Class::Connless) && !action.fits_connless() {
+                Some(format!("`{action}` cannot act on a message outside a connection"))
+            } else {
+                None
+            };
+            self.diagnostics
+                .extend(error.map(|error| Diagnostic::new(Code::NotHere, rule.span, error)));
+            if !action.fits_control() {
+                control.clear();
+            }
+            if !action.fits_connless() {
+                connless.clear();
+            }
+        }
+        (control, connless)
     }
 
     /// Checks the windows of the link lines where they are `defined`. Returns those of the lines in use; lines of profiles
@@ -269,10 +272,26 @@ fn open(window: Option<Option<Filter>>) -> Option<Option<Filter>> {
     }
 }
 
+/// Variants and directions.
+type Places = Vec<(Proto, Dir)>;
+
 /// Returns the places at which messages of these classes can match.
-fn within(reach: &Reach, classes: &[Class]) -> Vec<(Proto, Dir)> {
+fn within(reach: &Reach, classes: &[Class]) -> Places {
     let may = |(proto, dir): &(Proto, Dir)| classes.iter().any(|class| reach.class(*proto, *dir, *class));
     places().filter(may).collect()
+}
+
+/// Returns the limits of a rule; the time between the actions of one without a condition is not one of them.
+fn limits(modifiers: &Modifiers, timer: Option<Duration>) -> Limits {
+    Limits {
+        chance: modifiers.chance,
+        every: modifiers.every.filter(|_| timer.is_none()),
+        skip: modifiers.skip.unwrap_or_default(),
+        first: modifiers.first,
+        max: modifiers.max,
+        from: modifiers.from,
+        to: modifiers.to,
+    }
 }
 
 /// Returns false if an action sets another field than a reason.
