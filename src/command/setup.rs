@@ -83,11 +83,7 @@ impl Setup {
         log::expression("--until", options.show.until.as_deref());
         log::expression("--fail-on", options.fail_on.as_deref());
         let registry = options.show.definitions.registry()?;
-        let filters = Filters {
-            show: filters::parse("--filter", options.filter.filter.as_deref(), registry)?,
-            until: filters::parse("--until", options.show.until.as_deref(), registry)?,
-            fail_on: filters::parse("--fail-on", options.fail_on.as_deref(), registry)?,
-        };
+        let filters = parsed(options, registry)?;
         let rules = Rules::read(&options.rules.texts(), &options.rules.files, registry)?;
         let (rules, program, repeated) = program(options, rules, registry)?;
         let late = if filters.until.is_some() {
@@ -95,13 +91,7 @@ impl Setup {
         } else {
             Exit::Ok
         };
-        let drawn = entropy::<4>().map_err(Failure::network)?;
-        // Four bytes: short enough to be typed again.
-        let seed = options
-            .seed
-            .or(repeated)
-            .or(program.as_ref().and_then(|program| program.seed()));
-        let seed = seed.unwrap_or_else(|| u32::from_be_bytes(drawn).into());
+        let seed = seed(options, repeated, program.as_deref())?;
         let [input_log, journal] = [&options.input_log, &options.journal].map(|path| {
             path.clone().map(|path| LogFile {
                 path,
@@ -345,6 +335,27 @@ impl Setup {
             judge: self.judge,
         }
     }
+}
+
+/// Returns the filters of a run.
+fn parsed(options: &RunOptions, registry: &'static Registry) -> Result<Filters, Failure> {
+    let parse = |option, text: &Option<String>| filters::parse(option, text.as_deref(), registry);
+    Ok(Filters {
+        show: parse("--filter", &options.filter.filter)?,
+        until: parse("--until", &options.show.until)?,
+        fail_on: parse("--fail-on", &options.fail_on)?,
+    })
+}
+
+/// Returns the seed of an option, of a journal whose faults are repeated, or of the rules; draws one where none of them has one.
+fn seed(options: &RunOptions, repeated: Option<u64>, program: Option<&Program>) -> Result<u64, Failure> {
+    let set = options.seed.or(repeated);
+    if let Some(seed) = set.or_else(|| program?.seed()) {
+        return Ok(seed);
+    }
+    // Four bytes: short enough to be typed again.
+    let drawn = entropy::<4>().map_err(Failure::network)?;
+    Ok(u32::from_be_bytes(drawn).into())
 }
 
 /// Returns the JUnit report of a run, if there is to be one.
