@@ -196,17 +196,11 @@ impl Observer {
 
     fn emit_datagram(&mut self, id: FlowId, emission: &Emission<'_>) {
         let Emission { seen, peers, .. } = *emission;
-        let Seen { at, bytes, len, .. } = seen;
+        let Seen { at, bytes, .. } = seen;
         let sender = peers.sender(seen.from_low);
         let dir = Dir::from_sender(sender);
-        self.count(sender, len);
-        let proto = match kind_of(filled_up(&mut self.filled, bytes, len)) {
-            // The server may decide otherwise, but these are the client's bytes.
-            First::Connect { proto, .. } if sender == Side::Client => proto,
-            // No sender of 0.6 sets that bit: a session of 0.7 may begin here.
-            First::TokenRequest { .. } | First::Connect7 { .. } => Proto::V7,
-            _ => peers.proto,
-        };
+        self.count(sender, seen.len);
+        let proto = self.variant(emission, sender);
         let missing = emission.missing();
         let mut kind = kind(proto, bytes, &mut self.scratch);
         if missing.is_some() && proto.layout().token == TokenPlace::PayloadTail {
@@ -259,6 +253,29 @@ impl Observer {
         if is_wrong || session.is_none() {
             return;
         }
+        self.emit_change(id, emission, (sender, state), kind);
+    }
+
+    /// Returns the variant to read a datagram as.
+    fn variant(&mut self, emission: &Emission<'_>, sender: Side) -> Proto {
+        let Seen { bytes, len, .. } = emission.seen;
+        match kind_of(filled_up(&mut self.filled, bytes, len)) {
+            // The server may decide otherwise, but these are the client's bytes.
+            First::Connect { proto, .. } if sender == Side::Client => proto,
+            // No sender of 0.6 sets that bit: a session of 0.7 may begin here.
+            First::TokenRequest { .. } | First::Connect7 { .. } => Proto::V7,
+            _ => emission.peers.proto,
+        }
+    }
+
+    /// Emits the change of a session in this state that its sender causes with a datagram of this kind.
+    fn emit_change(
+        &mut self,
+        id: FlowId,
+        emission: &Emission<'_>,
+        (sender, state): (Side, Option<State>),
+        kind: Kind,
+    ) {
         let is_server = sender == Side::Server;
         if state == Some(State::Opening) && (kind.accepts || is_server && kind.closes.is_none()) {
             self.emit_state(emission, id, State::Online, None, None);
