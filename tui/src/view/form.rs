@@ -7,9 +7,12 @@ use ratatui::{
 };
 
 use super::{popup, prompt::end_of, put};
-use crate::app::{
-    App,
-    form::{Form, Target},
+use crate::{
+    app::{
+        App,
+        form::{Form, FormField, Target},
+    },
+    theme::Theme,
 };
 
 /// Columns of values at most, before their hints.
@@ -65,35 +68,49 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Form) 
     let mut cursor = None;
     let fields = form.fields.iter().enumerate().skip(top).take(height);
     for ((place, field), row) in fields.zip(inner.rows()) {
-        let (before, after) = field.editor.parts();
-        let name = if field.is_changed() {
-            theme.done()
-        } else {
-            theme.key()
-        };
-        let mark = if selected == Some(place) { "›" } else { " " };
-        let head = format!("{mark}{:<names$}  ", field.name);
-        // A long value moves to the left.
-        let room = usize::from(row.width).saturating_sub(Line::raw(head.as_str()).width() + 2);
-        let before = match selected == Some(place) {
-            true => end_of(before, room),
-            false => before,
-        };
-        let column = Line::raw(format!("{head}{before}")).width();
-        let value = format!("{before}{after}");
-        let space = " ".repeat(values.saturating_sub(Line::raw(value.as_str()).width()));
-        let line = Line::from(vec![
-            Span::styled(head, name),
-            Span::raw(value),
-            Span::styled(format!("{space}   {}", field.hint), theme.quiet()),
-        ]);
-        put(buffer, row, &line);
-        if selected == Some(place) {
-            let column = u16::try_from(column)
-                .unwrap_or(0)
-                .min(row.width.saturating_sub(1));
-            cursor = Some(Position::new(row.x + column, row.y));
+        let is_selected = selected == Some(place);
+        let at = draw_field(buffer, row, theme, field, (names, values), is_selected);
+        if is_selected {
+            cursor = Some(at);
         }
     }
     cursor
+}
+
+/// Draws a field, its value and its hint in columns of these widths. Returns the place of the cursor in its value.
+fn draw_field(
+    buffer: &mut Buffer,
+    row: Rect,
+    theme: Theme,
+    field: &FormField,
+    (names, values): (usize, usize),
+    is_selected: bool,
+) -> Position {
+    let (before, after) = field.editor.parts();
+    let name = if field.is_changed() {
+        theme.done()
+    } else {
+        theme.key()
+    };
+    let mark = if is_selected { "›" } else { " " };
+    let head = format!("{mark}{:<names$}  ", field.name);
+    // A long value moves to the left.
+    let room = usize::from(row.width).saturating_sub(Line::raw(head.as_str()).width() + 2);
+    let before = match is_selected {
+        true => end_of(before, room),
+        false => before,
+    };
+    let column = Line::raw(format!("{head}{before}")).width();
+    let value = format!("{before}{after}");
+    let space = " ".repeat(values.saturating_sub(Line::raw(value.as_str()).width()));
+    let line = Line::from(vec![
+        Span::styled(head, name),
+        Span::raw(value),
+        Span::styled(format!("{space}   {}", field.hint), theme.quiet()),
+    ]);
+    put(buffer, row, &line);
+    let column = u16::try_from(column)
+        .unwrap_or(0)
+        .min(row.width.saturating_sub(1));
+    Position::new(row.x + column, row.y)
 }
