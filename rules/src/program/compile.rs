@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use teetap_wire::def::{Class, Def, Registry};
+use teetap_wire::def::{Class, Registry};
 use teetap_wire::{Dir, Proto};
 
 use super::checker::Checker;
 use super::lets::Lets;
 use super::profile::Profiles;
 use super::rule::Rule;
+use super::survey::Survey;
 use super::window::LineWindow;
 use crate::check::Variables;
-use crate::context::{Names, Needs, Players, Stores};
+use crate::context::{Needs, Stores};
 use crate::diagnostic::{Diagnostic, Severity, sort};
-use crate::filter::{Filter, places};
+use crate::filter::Filter;
 use crate::impair::Links;
 use crate::span::Span;
 use crate::syntax::{Statement, parse_statements};
@@ -62,73 +63,32 @@ impl Rules {
         seed: Option<u64>,
         registry: &'static Registry,
     ) -> Self {
-        let of_lines = || windows.iter().flat_map(LineWindow::filters);
-        let filters = || rules.iter().flat_map(Rule::filters).chain(of_lines());
-        let any = |needs: fn(&Filter) -> bool| filters().any(needs);
         let stores = Stores::new(registry);
-        let is_snapshot = |proto, dir, def: &Def| dir == Dir::S2c && stores.follows(proto, dir, def);
-        // The oddities of a snapshot are known only to those who follow them all.
-        let reads_snapshots = |when: &Filter| {
-            when.needs_snapshots() || when.needs_notes() && when.may_match(registry, is_snapshot)
+        let survey = Survey {
+            rules: &rules,
+            windows: &windows,
+            stores: &stores,
+            registry,
         };
-        let needs = Needs {
-            snapshots: filters().any(reads_snapshots) || rules.iter().any(|rule| rule.sets_items),
-            names: if any(Filter::needs_players) {
-                Names::All
-            } else {
-                Names::None
-            },
-        };
-        let acts = |(proto, dir): &_| {
-            let mut active = rules.iter().filter(|rule| !rule.is_passive);
-            active.any(|rule| rule.reaches(*proto, *dir))
-        };
-        let reaches = |(proto, dir): &_| rules.iter().any(|rule| rule.reaches(*proto, *dir));
-        let repeats = |(proto, dir): &_| {
-            let mut looking = rules.iter().filter(|rule| !rule.on_copies.is_empty());
-            looking.any(|rule| {
-                let expects = || {
-                    rule.expects
-                        .iter()
-                        .any(|expected| expected.filter.usual_reach(registry).dir(*proto, *dir))
-                };
-                rule.reaches(*proto, *dir) || expects()
-            })
-        };
-        let has_timers = rules.iter().any(|rule| rule.timer.is_some());
-        let learns = |proto: Proto, dir, def: &Def| {
-            needs.names != Names::None && Players::learns_from(dir, def)
-                || needs.follows(proto) && stores.follows(proto, dir, def)
-        };
-        let observes = |&(proto, dir): &(Proto, Dir)| {
-            let mut defs = registry.defs(proto.into());
-            // Timers start with the game.
-            has_timers && dir == Dir::C2s
-                || defs.any(|def| learns(proto, dir, def))
-                || rules.iter().any(|rule| rule.listens(registry, proto, dir))
-                || windows.iter().any(|window| window.listens(registry, proto, dir))
-        };
-        let sees = |class| windows.iter().any(|window| window.sees(registry, class));
+        let needs = survey.needs();
         Self {
-            acts: places().filter(acts).collect(),
-            repeats: places().filter(repeats).collect(),
-            observes: places()
-                .filter(|place| reaches(place) || observes(place))
-                .collect(),
+            acts: survey.acts(),
+            repeats: survey.repeats(),
+            observes: survey.observes(needs),
             needs,
-            measures: any(Filter::needs_trips),
-            inspects: any(Filter::needs_notes),
+            measures: survey.any(Filter::needs_trips),
+            inspects: survey.any(Filter::needs_notes),
             expects: rules.iter().any(|rule| !rule.expects.is_empty()),
             is_timed: rules
                 .iter()
                 .any(|rule| rule.timer.is_some() || !rule.expects.is_empty()),
+            controls: rules.iter().any(|rule| rule.sees_control(registry)) || survey.sees(Class::Control),
+            browses: rules.iter().any(|rule| !rule.connless.is_empty()) || survey.sees(Class::Connless),
             stores: if needs.follows_any() {
-                stores.clone()
+                stores
             } else {
                 Stores::none()
             },
-            controls: rules.iter().any(|rule| rule.sees_control(registry)) || sees(Class::Control),
-            browses: rules.iter().any(|rule| !rule.connless.is_empty()) || sees(Class::Connless),
             links,
             line_places,
             windows,

@@ -43,6 +43,7 @@ mod repeat;
 mod rule;
 mod shared;
 mod state;
+mod survey;
 mod visit;
 mod warnings;
 mod window;

@@ -1,0 +1,94 @@
+//! The messages that the rules and the windows of link lines of a program need.
+
+use teetap_wire::def::{Class, Def, Registry};
+use teetap_wire::{Dir, Proto};
+
+use super::rule::Rule;
+use super::window::LineWindow;
+use crate::context::{Names, Needs, Players, Stores};
+use crate::filter::{Filter, places};
+
+/// The parts of a program that look at messages.
+pub(super) struct Survey<'a> {
+    pub(super) rules: &'a [Rule],
+    pub(super) windows: &'a [LineWindow],
+    pub(super) stores: &'a Stores,
+    pub(super) registry: &'static Registry,
+}
+
+impl Survey<'_> {
+    fn filters(&self) -> impl Iterator<Item = &Filter> {
+        let of_lines = self.windows.iter().flat_map(LineWindow::filters);
+        self.rules.iter().flat_map(Rule::filters).chain(of_lines)
+    }
+
+    /// Returns true if a condition has these needs.
+    pub(super) fn any(&self, needs: fn(&Filter) -> bool) -> bool {
+        self.filters().any(needs)
+    }
+
+    /// Returns true if the condition of a window of a link line may match messages of this class.
+    pub(super) fn sees(&self, class: Class) -> bool {
+        self.windows
+            .iter()
+            .any(|window| window.sees(self.registry, class))
+    }
+
+    /// Returns the parts of a session's context that conditions need.
+    pub(super) fn needs(&self) -> Needs {
+        let is_snapshot = |proto, dir, def: &Def| dir == Dir::S2c && self.stores.follows(proto, dir, def);
+        // The oddities of a snapshot are known only to those who follow them all.
+        let reads_snapshots = |when: &Filter| {
+            when.needs_snapshots() || when.needs_notes() && when.may_match(self.registry, is_snapshot)
+        };
+        Needs {
+            snapshots: self.filters().any(reads_snapshots) || self.rules.iter().any(|rule| rule.sets_items),
+            names: if self.any(Filter::needs_players) {
+                Names::All
+            } else {
+                Names::None
+            },
+        }
+    }
+
+    /// Returns the places at which a rule that changes something can match.
+    pub(super) fn acts(&self) -> Vec<(Proto, Dir)> {
+        let acts = |(proto, dir): &(Proto, Dir)| {
+            let mut active = self.rules.iter().filter(|rule| !rule.is_passive);
+            active.any(|rule| rule.reaches(*proto, *dir))
+        };
+        places().filter(acts).collect()
+    }
+
+    /// Returns the places at which a rule looks at further copies.
+    pub(super) fn repeats(&self) -> Vec<(Proto, Dir)> {
+        let repeats = |(proto, dir): &(Proto, Dir)| {
+            let mut looking = self.rules.iter().filter(|rule| !rule.on_copies.is_empty());
+            looking.any(|rule| {
+                let mut expects = rule.expects.iter();
+                rule.reaches(*proto, *dir)
+                    || expects.any(|expected| expected.filter.usual_reach(self.registry).dir(*proto, *dir))
+            })
+        };
+        places().filter(repeats).collect()
+    }
+
+    /// Returns the places at which a rule can match, or messages change what is remembered or known.
+    pub(super) fn observes(&self, needs: Needs) -> Vec<(Proto, Dir)> {
+        let learns = |proto: Proto, dir, def: &Def| {
+            needs.names != Names::None && Players::learns_from(dir, def)
+                || needs.follows(proto) && self.stores.follows(proto, dir, def)
+        };
+        let has_timers = self.rules.iter().any(|rule| rule.timer.is_some());
+        let observes = |&(proto, dir): &(Proto, Dir)| {
+            let registry = self.registry;
+            self.rules.iter().any(|rule| rule.reaches(proto, dir))
+                // Timers start with the game.
+                || has_timers && dir == Dir::C2s
+                || registry.defs(proto.into()).any(|def| learns(proto, dir, def))
+                || self.rules.iter().any(|rule| rule.listens(registry, proto, dir))
+                || self.windows.iter().any(|window| window.listens(registry, proto, dir))
+        };
+        places().filter(observes).collect()
+    }
+}
