@@ -5,14 +5,12 @@
 use std::{net::SocketAddr, num::NonZeroU32, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use teetap_rules::{Made, Program, RuleId};
+use teetap_rules::Program;
 use teetap_wire::{Dir, Side};
 
 use super::{Hex, Wanted, Word};
 use crate::io::journal::DecisionLine;
-use crate::session::{
-    Command, CommandId, Held, HeldId, Input, ListenerId, SessionId, Speaks, UpstreamId, WhichRule,
-};
+use crate::session::{Input, ListenerId, Speaks, UpstreamId};
 
 /// Makes a program of its text, or says what is wrong with it.
 pub type Compile<'a> = &'a dyn Fn(&str) -> Result<Program, String>;
@@ -32,7 +30,7 @@ pub struct Entry {
 }
 
 /// An [`Input`] with bytes of its own. Numbers are those of [`UpstreamId`], [`ListenerId`] and
-/// [`SessionId`].
+/// [`SessionId`](crate::session::SessionId).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are those of the inputs")]
@@ -70,7 +68,7 @@ pub enum Happened {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         faults: Option<Vec<DecisionLine>>,
     },
-    /// [`Command::Inject`].
+    /// [`Command::Inject`](crate::session::Command::Inject).
     Inject {
         id: u64,
         session: u32,
@@ -78,23 +76,23 @@ pub enum Happened {
         vital: bool,
         data: Hex,
     },
-    /// [`Command::Release`] with [`Held::Key`].
+    /// [`Command::Release`](crate::session::Command::Release) with [`Held::Key`](crate::session::Held::Key).
     Release { id: u64, session: u32, key: u64 },
-    /// [`Command::Release`] with [`Held::One`].
+    /// [`Command::Release`](crate::session::Command::Release) with [`Held::One`](crate::session::Held::One).
     ReleaseOne {
         id: u64,
         session: u32,
         dir: Word<Dir>,
         held: NonZeroU32,
     },
-    /// [`Command::Drop`].
+    /// [`Command::Drop`](crate::session::Command::Drop).
     DropHeld {
         id: u64,
         session: u32,
         dir: Word<Dir>,
         held: NonZeroU32,
     },
-    /// [`Command::Edit`].
+    /// [`Command::Edit`](crate::session::Command::Edit).
     EditHeld {
         id: u64,
         session: u32,
@@ -102,19 +100,19 @@ pub enum Happened {
         held: NonZeroU32,
         data: Hex,
     },
-    /// [`Command::List`].
+    /// [`Command::List`](crate::session::Command::List).
     ListHeld { id: u64, session: Option<u32> },
-    /// [`Command::Toggle`] with [`WhichRule::Number`].
+    /// [`Command::Toggle`](crate::session::Command::Toggle) with [`WhichRule::Number`](crate::session::WhichRule::Number).
     Toggle { id: u64, rule: u16, enabled: bool },
-    /// [`Command::Toggle`] with [`WhichRule::Line`].
+    /// [`Command::Toggle`](crate::session::Command::Toggle) with [`WhichRule::Line`](crate::session::WhichRule::Line).
     ToggleLine { id: u64, line: u16, enabled: bool },
-    /// [`Command::Toggle`] with [`WhichRule::Name`].
+    /// [`Command::Toggle`](crate::session::Command::Toggle) with [`WhichRule::Name`](crate::session::WhichRule::Name).
     ToggleNamed { id: u64, rule: Box<str>, enabled: bool },
-    /// [`Command::Resync`].
+    /// [`Command::Resync`](crate::session::Command::Resync).
     Resync { id: u64, session: u32 },
     /// [`Input::Shutdown`].
     Shutdown { reason: Hex },
-    /// [`Command::Close`].
+    /// [`Command::Close`](crate::session::Command::Close).
     Close {
         id: u64,
         session: Option<u32>,
@@ -213,98 +211,6 @@ impl Happened {
         })
     }
 
-    fn command(&self) -> Option<(CommandId, Command)> {
-        let toggle = |rule, enabled| Command::Toggle { rule, enabled };
-        let release = |session: u32, held| Command::Release {
-            session: SessionId(session),
-            held,
-        };
-        let (id, command) = match self {
-            Self::Inject {
-                id,
-                session,
-                dir,
-                vital,
-                data,
-            } => (
-                id,
-                Command::Inject {
-                    session: SessionId(*session),
-                    message: Made {
-                        dir: dir.0,
-                        vital: *vital,
-                        data: data.0.to_vec(),
-                    },
-                },
-            ),
-            Self::Release { id, session, key } => (id, release(*session, Held::Key(*key))),
-            Self::ReleaseOne {
-                id,
-                session,
-                dir,
-                held,
-            } => (id, release(*session, Held::One(dir.0, HeldId(*held)))),
-            Self::DropHeld {
-                id,
-                session,
-                dir,
-                held,
-            } => (
-                id,
-                Command::Drop {
-                    session: SessionId(*session),
-                    dir: dir.0,
-                    held: HeldId(*held),
-                },
-            ),
-            Self::EditHeld {
-                id,
-                session,
-                dir,
-                held,
-                data,
-            } => (
-                id,
-                Command::Edit {
-                    session: SessionId(*session),
-                    dir: dir.0,
-                    held: HeldId(*held),
-                    data: data.0.clone(),
-                },
-            ),
-            Self::ListHeld { id, session } => (
-                id,
-                Command::List {
-                    session: session.map(SessionId),
-                },
-            ),
-            Self::Toggle { id, rule, enabled } => (id, toggle(WhichRule::Number(RuleId(*rule)), *enabled)),
-            Self::ToggleLine { id, line, enabled } => (id, toggle(WhichRule::Line(*line), *enabled)),
-            Self::ToggleNamed { id, rule, enabled } => (id, toggle(WhichRule::Name(rule.clone()), *enabled)),
-            Self::Resync { id, session } => (
-                id,
-                Command::Resync {
-                    session: SessionId(*session),
-                },
-            ),
-            Self::Close {
-                id,
-                session,
-                side,
-                reason,
-            } => (
-                id,
-                Command::Close {
-                    session: session.map(SessionId),
-                    side: side.map(|side| side.0),
-                    reason: reason.0.clone(),
-                },
-            ),
-            _ => return None,
-        };
-        Some((CommandId(*id), command))
-    }
-
     fn bytes(&self) -> usize {
         match self {
             Self::FromClient { bytes, .. } | Self::FromServer { bytes, .. } => bytes.0.len(),
@@ -391,93 +297,6 @@ impl From<&Input<'_>> for Happened {
             Input::Command { id, command } => Self::of_command(*id, command),
             Input::Shutdown { reason } => Self::Shutdown {
                 reason: Hex::from(*reason),
-            },
-        }
-    }
-}
-
-impl Happened {
-    fn of_command(CommandId(id): CommandId, command: &Command) -> Self {
-        match command {
-            Command::Inject { session, message } => Self::Inject {
-                id,
-                session: session.0,
-                dir: Word(message.dir),
-                vital: message.vital,
-                data: Hex::from(message.data.as_slice()),
-            },
-            Command::Drop { session, dir, held } => Self::DropHeld {
-                id,
-                session: session.0,
-                dir: Word(*dir),
-                held: held.0,
-            },
-            Command::Edit {
-                session,
-                dir,
-                held,
-                data,
-            } => Self::EditHeld {
-                id,
-                session: session.0,
-                dir: Word(*dir),
-                held: held.0,
-                data: Hex(data.clone()),
-            },
-            Command::List { session } => Self::ListHeld {
-                id,
-                session: session.map(|session| session.0),
-            },
-            Command::Toggle { rule, enabled } => {
-                let enabled = *enabled;
-                match rule {
-                    WhichRule::Number(RuleId(rule)) => Self::Toggle {
-                        id,
-                        rule: *rule,
-                        enabled,
-                    },
-                    WhichRule::Line(line) => Self::ToggleLine {
-                        id,
-                        line: *line,
-                        enabled,
-                    },
-                    WhichRule::Name(rule) => Self::ToggleNamed {
-                        id,
-                        rule: rule.clone(),
-                        enabled,
-                    },
-                }
-            }
-            Command::Resync { session } => Self::Resync {
-                id,
-                session: session.0,
-            },
-            Command::Release {
-                session,
-                held: Held::Key(key),
-            } => Self::Release {
-                id,
-                session: session.0,
-                key: *key,
-            },
-            Command::Release {
-                session,
-                held: Held::One(dir, held),
-            } => Self::ReleaseOne {
-                id,
-                session: session.0,
-                dir: Word(*dir),
-                held: held.0,
-            },
-            Command::Close {
-                session,
-                side,
-                reason,
-            } => Self::Close {
-                id,
-                session: session.map(|session| session.0),
-                side: side.map(Word),
-                reason: Hex(reason.clone()),
             },
         }
     }

@@ -21,6 +21,7 @@
 //!
 //! A capture for other programs is another file: this one holds the inputs of this core in its own format.
 
+mod command;
 mod entry;
 mod header;
 mod hex;
