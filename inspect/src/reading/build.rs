@@ -340,6 +340,7 @@ fn is_about_size(note: &Note) -> bool {
     note.code == Code::PayloadOversized
 }
 
+/// Returns the place of a message of a packet.
 fn place<'n>(
     at: Time,
     session: Option<SessionId>,
@@ -347,24 +348,18 @@ fn place<'n>(
     packet: &Packet<'_>,
     notes: &'n [Note],
 ) -> place::Place<'n> {
-    place::Place {
-        at,
-        session,
-        proto: datagram.proto,
-        dir: datagram.dir,
-        leg: datagram.leg,
-        packet: PacketView {
-            size: datagram.received().map(<[u8]>::len),
-            ack: Some(packet.header.ack),
-            chunks: Some(packet.header.num_chunks),
-            flags: packet.header.flags,
-            notes,
-            frame: datagram.ends.frame,
-        },
-    }
+    let view = PacketView {
+        size: datagram.received().map(<[u8]>::len),
+        ack: Some(packet.header.ack),
+        chunks: Some(packet.header.num_chunks),
+        flags: packet.header.flags,
+        notes,
+        frame: datagram.ends.frame,
+    };
+    place_in(at, session, datagram, view)
 }
 
-/// The place of a datagram without messages. Its header is read even where its payload cannot be.
+/// Returns the place of a datagram without messages. Its header is read even where its payload cannot be.
 fn whole<'n>(
     at: Time,
     session: Option<SessionId>,
@@ -373,20 +368,30 @@ fn whole<'n>(
 ) -> place::Place<'n> {
     let bytes = datagram.received().or_else(|| datagram.sent().next());
     let header = HeaderView::new(datagram.proto, bytes.unwrap_or_default());
+    let view = PacketView {
+        size: reading.size,
+        ack: header.ack(),
+        chunks: header.num_chunks(),
+        flags: header.flags(),
+        notes: &reading.notes,
+        frame: datagram.ends.frame,
+    };
+    place_in(at, session, datagram, view)
+}
+
+fn place_in<'n>(
+    at: Time,
+    session: Option<SessionId>,
+    datagram: &Datagram,
+    packet: PacketView<'n>,
+) -> place::Place<'n> {
     place::Place {
         at,
         session,
         proto: datagram.proto,
         dir: datagram.dir,
         leg: datagram.leg,
-        packet: PacketView {
-            size: reading.size,
-            ack: header.ack(),
-            chunks: header.num_chunks(),
-            flags: header.flags(),
-            notes: &reading.notes,
-            frame: datagram.ends.frame,
-        },
+        packet,
     }
 }
 
