@@ -31,10 +31,7 @@ pub(crate) struct Show {
     pub(crate) lines: LineOptions,
 
     #[command(flatten)]
-    pub(crate) secrets: ShowSecrets,
-
-    #[command(flatten)]
-    pub(crate) definitions: Definitions,
+    pub(crate) contents: Contents,
 }
 
 #[derive(Debug, Args)]
@@ -102,8 +99,18 @@ pub(crate) struct Json {
     pub(crate) json: bool,
 }
 
+/// The reading and printing of what is in messages.
+#[derive(Debug, Args)]
+pub(crate) struct Contents {
+    #[command(flatten)]
+    secrets: ShowSecrets,
+
+    #[command(flatten)]
+    definitions: Definitions,
+}
+
 #[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct ShowSecrets {
+struct ShowSecrets {
     /// Print passwords, rcon commands and codes instead of •••
     #[arg(long, env = "TEETAP_SHOW_SECRETS", value_parser = BoolishValueParser::new(), hide_env_values = true)]
     show_secrets: bool,
@@ -153,13 +160,18 @@ impl Show {
     }
 }
 
-impl ShowSecrets {
-    pub(crate) fn secrets(self) -> Secrets {
-        if self.show_secrets {
+impl Contents {
+    pub(crate) fn secrets(&self) -> Secrets {
+        if self.secrets.show_secrets {
             Secrets::Show
         } else {
             Secrets::Hide
         }
+    }
+
+    /// Returns the built-in definitions with the user's own.
+    pub(crate) fn registry(&self) -> Result<&'static Registry, Failure> {
+        self.definitions.registry()
     }
 }
 

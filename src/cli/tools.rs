@@ -7,7 +7,7 @@ use teetap_wire::Dir;
 
 use super::{
     options::Protocol,
-    show::{Definitions, FilterOption, Json, Quiet, ShowSecrets},
+    show::{Contents, FilterOption, Json, Quiet},
     values::{duration, seed},
 };
 
@@ -84,10 +84,7 @@ pub(crate) struct JudgeOptions {
     pub(crate) ignore_file: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) secrets: ShowSecrets,
-
-    #[command(flatten)]
-    pub(crate) definitions: Definitions,
+    pub(crate) contents: Contents,
 
     /// The recording: whatever `open` reads; - is stdin
     #[arg(value_name = "FILE")]
@@ -138,10 +135,7 @@ pub(crate) struct ExplainOptions {
     pub(crate) json: Json,
 
     #[command(flatten)]
-    pub(crate) secrets: ShowSecrets,
-
-    #[command(flatten)]
-    pub(crate) definitions: Definitions,
+    pub(crate) contents: Contents,
 }
 
 /// Options and arguments of `teetap diff`.
@@ -174,10 +168,7 @@ pub(crate) struct DiffOptions {
     pub(crate) json: Json,
 
     #[command(flatten)]
-    pub(crate) secrets: ShowSecrets,
-
-    #[command(flatten)]
-    pub(crate) definitions: Definitions,
+    pub(crate) contents: Contents,
 
     /// A recording: FILE, FILE#SESSION, and @client or @server for one leg
     ///

@@ -38,8 +38,8 @@ pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Res
         return Ok(Exit::Ok);
     }
     let wanted = Options {
-        registry: options.definitions.registry()?,
-        secrets: options.secrets.secrets(),
+        registry: options.contents.registry()?,
+        secrets: options.contents.secrets(),
         proto: options.protocol.only(),
         dir: options.dir(),
     };

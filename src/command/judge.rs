@@ -45,12 +45,12 @@ struct Read {
 /// The command line is wrong, a file cannot be opened, or the recording is not one.
 pub(crate) fn judge(options: &JudgeOptions) -> anyhow::Result<Exit> {
     let wanted = wanted(options)?;
-    let registry = options.definitions.registry()?;
+    let registry = options.contents.registry()?;
     let report = options.junit.as_deref().map(Report::create).transpose()?;
     let style = Style {
         json: options.json.json,
         quiet: options.quiet.quiet,
-        secrets: options.secrets.secrets(),
+        secrets: options.contents.secrets(),
         ..Style::default()
     };
     let mut output = Output::new(style, &Filters::default());

@@ -44,11 +44,11 @@ pub(crate) fn open(
     path: &Path,
 ) -> anyhow::Result<Exit> {
     if screen.tui {
-        let registry = show.definitions.registry()?;
+        let registry = show.contents.registry()?;
         filters::parse("--filter", filter.filter.as_deref(), registry)?;
         return review(screen, style(show), filter.filter.as_deref(), registry, path);
     }
-    let registry = show.definitions.registry()?;
+    let registry = show.contents.registry()?;
     let plan = Plan {
         filter: filters::parse("--filter", filter.filter.as_deref(), registry)?,
         style: style(show),
@@ -67,7 +67,7 @@ pub(crate) fn grep(
     expr: &str,
     path: &Path,
 ) -> anyhow::Result<Exit> {
-    let registry = show.definitions.registry()?;
+    let registry = show.contents.registry()?;
     let extent = search.extent();
     if Path::new(expr).is_file() && !path.exists() {
         let text = format!(
@@ -130,7 +130,7 @@ fn show_input(options: &Show, input: Input, path: &Path, plan: Plan) -> anyhow::
         search,
         nothing,
     } = plan;
-    let registry = options.definitions.registry()?;
+    let registry = options.contents.registry()?;
     let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", printable_path(path)));
     let filters = Filters {
         show: filter,

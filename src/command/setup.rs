@@ -82,7 +82,7 @@ impl Setup {
         log::expression("--filter", options.filter.filter.as_deref());
         log::expression("--until", options.show.until.as_deref());
         log::expression("--fail-on", options.fail_on.as_deref());
-        let registry = options.show.definitions.registry()?;
+        let registry = options.show.contents.registry()?;
         let filters = parsed(options, registry)?;
         let rules = Rules::read(&options.rules.texts(), &options.rules.files, registry)?;
         let (rules, program, repeated) = program(options, rules, registry)?;
@@ -142,7 +142,7 @@ impl Setup {
             timeout: options.timeout.map(|after| (Time::ZERO + after, late)),
             judge: options
                 .decodes_all()
-                .then(|| judge::Live::new(options.show.secrets.secrets())),
+                .then(|| judge::Live::new(options.show.contents.secrets())),
         })
     }
 
@@ -416,7 +416,7 @@ pub(super) fn style(show: &Show) -> Style {
         items: show.verbosity() >= Verbosity::Datagrams,
         frames: false,
         since: !show.json.json && show.verbosity() < Verbosity::Bytes,
-        secrets: show.secrets.secrets(),
+        secrets: show.contents.secrets(),
     }
 }
 

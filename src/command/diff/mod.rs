@@ -38,7 +38,7 @@ struct Outcome {
 /// # Errors
 /// The command line is wrong, or a file cannot be opened, is not a recording, or has no such session.
 pub(crate) fn diff(options: &DiffOptions) -> anyhow::Result<Exit> {
-    let registry = options.definitions.registry()?;
+    let registry = options.contents.registry()?;
     let mut ignore = Ignore::default();
     for name in &options.ignore {
         let unknown =
@@ -49,7 +49,7 @@ pub(crate) fn diff(options: &DiffOptions) -> anyhow::Result<Exit> {
     let until = filters::parse("--until", options.until.as_deref(), registry)?;
     let manner = Manner {
         ignore,
-        secrets: options.secrets.secrets(),
+        secrets: options.contents.secrets(),
         each: options.verbose > 0,
     };
     let read = |source| read(options, registry, source, (&filter, &until), &manner);
