@@ -168,17 +168,8 @@ impl Form {
             };
             Some(FormField::new(field, value))
         });
-        let mut form = Self {
-            target: Target::Edit(Box::new(held.waiting.clone())),
-            message: held.name.clone(),
-            fields: fields.collect(),
-            cursor: Cursor::default(),
-            error: None,
-            every: None,
-        };
-        form.cursor.set_len(form.fields.len());
-        form.check(registry);
-        Some(form)
+        let target = Target::Edit(Box::new(held.waiting.clone()));
+        Some(Self::new(target, held.name.clone(), fields.collect(), registry))
     }
 
     /// A form for a new message with its default values.
@@ -193,10 +184,15 @@ impl Form {
             };
             FormField::new(field, default)
         });
+        let target = Target::Inject(dir, session);
+        Self::new(target, def.name.to_string(), fields.collect(), registry)
+    }
+
+    fn new(target: Target, message: String, fields: Vec<FormField>, registry: &'static Registry) -> Self {
         let mut form = Self {
-            target: Target::Inject(dir, session),
-            message: def.name.to_string(),
-            fields: fields.collect(),
+            target,
+            message,
+            fields,
             cursor: Cursor::default(),
             error: None,
             every: None,
