@@ -8,8 +8,10 @@
     reason = "a test: what may not happen fails it"
 )]
 
+mod admission;
 mod bench;
 mod browsing;
+mod crowds;
 mod dummies;
 mod ends;
 mod examples;
@@ -17,6 +19,7 @@ mod facts;
 mod families;
 mod floods;
 mod follows;
+mod forged;
 mod handshakes;
 mod holds;
 mod limits;

@@ -9,15 +9,16 @@ use std::{
 };
 
 use teetap_kit::{
-    codec::{NO_TOKEN, Variant, control},
+    codec::{Chunk, Datagram, NO_TOKEN, Variant, control},
     link::{Conditions, MS, SECOND},
     world::Witness,
 };
 use teetap_proxy::session::{Input, Notice, Output, Time, UpstreamId};
 
 use crate::{
+    crowds::{connect_proved, deaf},
     ruled::ruled,
-    stage::{Pair, Stage, has},
+    stage::{Pair, Stage, has, pair},
 };
 
 /// The number of sockets that the hub wanted.
@@ -121,6 +122,77 @@ fn without_descriptors_the_oldest_whose_client_has_not_come_gives_way() {
         assert!(slots.any(|(_, slot)| has(slot, &up)), "{pair:?}");
         assert!(has(&stage.world.clients[0].peer, &down), "{pair:?}");
     }
+}
+
+/// A session that lingers after its CLOSE needs no socket: it gives way before older ones that are half-open.
+#[test]
+fn without_descriptors_one_that_lingers_gives_way_first() {
+    let mut stage = Stage::joined(Pair::ALL[0], 1);
+    let scarce = Scarce { most: 5 };
+    let addr = |number| SocketAddr::from(([10, 7, 0, number], 7));
+    for number in 1..=4 {
+        scarce.connect(&mut stage, addr(number), Variant::Ddnet);
+    }
+    for place in [4, 3] {
+        let upstream = stage.world.sockets[place];
+        let close = control::close(Variant::V6, 0, None, "full");
+        stage.world.server_sends(upstream, &close);
+    }
+    for (number, left) in [
+        (5, vec![1, 2, 4, 5]),
+        (6, vec![1, 2, 5, 6]),
+        (7, vec![2, 5, 6, 7]),
+    ] {
+        scarce.connect(&mut stage, addr(number), Variant::Ddnet);
+        let hub = stage.world.hub().unwrap();
+        let lives = |number: &u8| hub.session_of(addr(*number)).is_some();
+        assert_eq!((1..=7).filter(lives).collect::<Vec<_>>(), left);
+    }
+}
+
+/// A client whose first packet has come gives way after those of whom there is only a CONNECT, which may be forged; one with a
+/// token that it was given never does.
+#[test]
+fn without_descriptors_the_least_trusted_gives_way_first() {
+    let mut stage = Stage::joined(pair(Variant::V6, Variant::V6), 1);
+    let addr = |number| SocketAddr::from(([10, 7, 0, number], 7));
+    let connect = control::connect(Variant::V6, NO_TOKEN, NO_TOKEN);
+    // In a full house a client is answered without a session.
+    for number in 0..=u8::MAX {
+        let flood = SocketAddr::from(([10, 8, 0, number], 7));
+        stage.world.stranger_sends(flood, &connect);
+    }
+    stage.world.stranger_sends(addr(1), &connect);
+    stage.run(12 * SECOND);
+    assert_eq!(stage.world.sockets.len(), 1);
+    let hello = Datagram::of_chunks(Variant::V6, 0, None, vec![Chunk::new(Some(1), b"hello".to_vec())]);
+    stage.world.stranger_sends(addr(1), &hello.build());
+    let scarce = Scarce { most: 4 };
+    for (number, left) in [
+        (2, vec![1, 2]),
+        (3, vec![1, 2, 3]),
+        (4, vec![1, 3, 4]),
+        (5, vec![1, 4, 5]),
+    ] {
+        scarce.connect(&mut stage, addr(number), Variant::Ddnet);
+        let hub = stage.world.hub().unwrap();
+        let lives = |number: &u8| hub.session_of(addr(*number)).is_some();
+        assert_eq!((1..=5).filter(lives).collect::<Vec<_>>(), left);
+    }
+}
+
+/// A client that has shown a token of the proxy keeps its socket, as one that plays does.
+#[test]
+fn without_descriptors_a_proved_client_keeps_its_socket() {
+    let mut stage = deaf(Pair::ALL[4]);
+    let [proved, stranger] = [1, 2].map(|number| SocketAddr::from(([10, 7, 0, number], 7)));
+    connect_proved(&mut stage.world, proved);
+    let sockets = stage.world.sockets.clone();
+    assert_eq!(sockets.len(), 2);
+    Scarce { most: 2 }.connect(&mut stage, stranger, Variant::Ddnet);
+    assert_eq!(stage.world.sockets, sockets);
+    let hub = stage.world.hub().unwrap();
+    assert!(hub.session_of(proved).is_some() && hub.session_of(stranger).is_some());
 }
 
 /// With nothing that could give way, a session waits and tries again.

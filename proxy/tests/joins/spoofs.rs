@@ -160,7 +160,12 @@ struct Outcome {
 }
 
 /// Fails if an attack has more success through the proxy than directly.
-fn assert_no_weaker(pair: Pair, challenges: bool, what: &str, attack: impl FnMut(&mut Stage, u64)) -> bool {
+pub(crate) fn assert_no_weaker(
+    pair: Pair,
+    challenges: bool,
+    what: &str,
+    attack: impl FnMut(&mut Stage, u64),
+) -> bool {
     let [direct, through] = compared(pair, challenges, 25 * MS, attack);
     assert!(
         through >= direct,
@@ -170,16 +175,16 @@ fn assert_no_weaker(pair: Pair, challenges: bool, what: &str, attack: impl FnMut
 }
 
 /// The client starts after this many ticks.
-const STARTS: u64 = 100;
+pub(crate) const STARTS: u64 = 100;
 
-fn starts(stage: &mut Stage, tick: u64) {
+pub(crate) fn starts(stage: &mut Stage, tick: u64) {
     if tick == STARTS {
         stage.restart();
     }
 }
 
 /// All pairs, and those whose servers ask for a proof.
-fn pairs() -> impl Iterator<Item = (Pair, bool)> {
+pub(crate) fn pairs() -> impl Iterator<Item = (Pair, bool)> {
     let plain = Pair::ALL.into_iter().map(|pair| (pair, false));
     let challenged = [
         (Variant::V6, Variant::V65),

@@ -4,7 +4,7 @@
 //! a host that forges addresses cannot keep out a client that can receive. A CONNECT that finds no room is answered
 //! without state (`stateless`), and a client that shows the token of that answer has proved its address.
 
-use std::{collections::BTreeMap, net::IpAddr, time::Duration};
+use std::{cmp::Reverse, collections::BTreeMap, net::IpAddr, time::Duration};
 
 use teetap_wire::Proto;
 
@@ -134,7 +134,8 @@ impl Waiting {
         if let Some((_, (_, first))) = of_ip.filter(|(count, _)| *count >= MAX_HALF_OPEN_PER_IP) {
             return Room::Instead(*first);
         }
-        let crowded = self.by_ip.values().max_by_key(|(count, _)| *count);
+        let crowded = self.by_ip.values();
+        let crowded = crowded.max_by_key(|(count, first)| (*count, Reverse(*first)));
         self.room(crowded.map(|(_, (_, first))| *first))
     }
 

@@ -1,0 +1,212 @@
+//! A full house: which session gives way to which client.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use teetap_kit::{
+    codec::{Chunk, Datagram, NO_TOKEN, Token, Variant, control, open},
+    link::SECOND,
+    world::World,
+};
+use teetap_proxy::session::{Notice, UpstreamId};
+
+use crate::stage::{Pair, Stage, pair};
+
+/// The sessions of each standing that may be half-open at once.
+const FULL: u16 = 256;
+/// The token that the server gives.
+const GIVEN: Token = [9, 8, 7, 6];
+
+/// The address of the n-th client of a group.
+pub(crate) fn address(group: u8, number: u16) -> SocketAddr {
+    let [high, low] = number.to_be_bytes();
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, group, high, low)), 1000)
+}
+
+pub(crate) fn connect(world: &mut World, addr: SocketAddr, variant: Variant) {
+    let bytes = control::connect(variant, [1, 2, 3, 4], NO_TOKEN);
+    world.stranger_sends(addr, &bytes);
+}
+
+/// Requests a token of 0.7, and connects with it. Returns the token.
+pub(crate) fn connect_proved(world: &mut World, addr: SocketAddr) -> Token {
+    world.network.sent = Some(Vec::new());
+    world.stranger_sends(addr, &control::token_request([1, 2, 3, 4]));
+    let sent = world.network.sent.as_deref().unwrap();
+    let token = *sent.last().unwrap().bytes.last_chunk::<4>().unwrap();
+    world.stranger_sends(addr, &control::connect(Variant::V7, [1, 2, 3, 4], token));
+    token
+}
+
+/// The socket that was opened last.
+fn upstream(stage: &Stage) -> UpstreamId {
+    *stage.world.sockets.last().unwrap()
+}
+
+/// Returns the clients of a group that have no session.
+pub(crate) fn gone(stage: &mut Stage, group: u8, numbers: u16) -> Vec<u16> {
+    let hub = stage.world.hub().unwrap();
+    let is_gone = |number: &u16| hub.session_of(address(group, *number)).is_none();
+    (0..numbers).filter(is_gone).collect()
+}
+
+/// A player in a game whose server gets nothing any more, so that only the test answers for it.
+pub(crate) fn deaf(pair: Pair) -> Stage {
+    let mut stage = Stage::joined(pair, 1);
+    stage.world.up.conditions.loss = 1.0;
+    stage
+}
+
+/// Fills the house with CONNECTs. Returns the socket of each.
+pub(crate) fn fill(stage: &mut Stage, group: u8, variant: Variant) -> Vec<UpstreamId> {
+    let sockets = (0..FULL).map(|number| {
+        connect(&mut stage.world, address(group, number), variant);
+        upstream(stage)
+    });
+    sockets.collect()
+}
+
+/// Of a kind with many clients the youngest gives way to a kind with few, but not while there is one that the server has not
+/// answered: that one may be forged, and costs least.
+#[test]
+fn sessions_that_the_server_has_answered_give_way_last() {
+    let mut stage = Stage::joined(Pair::ALL[0], 1);
+    let sockets = fill(&mut stage, 3, Variant::Ddnet);
+    let answer = control::connect_accept(Variant::Ddnet, NO_TOKEN, GIVEN);
+    for number in [0, 7, 254, 255] {
+        stage.world.server_sends(sockets[number], &answer);
+    }
+    for (few, given_way) in [vec![253], vec![252, 253], vec![251, 252, 253]]
+        .into_iter()
+        .enumerate()
+    {
+        connect(
+            &mut stage.world,
+            address(4, u16::try_from(few).unwrap()),
+            Variant::V65,
+        );
+        assert_eq!(gone(&mut stage, 3, FULL), given_way);
+    }
+    assert_eq!(gone(&mut stage, 4, 3), [0; 0]);
+    // A kind that has its share gets no more.
+    for number in 3..10 {
+        connect(&mut stage.world, address(4, number), Variant::V65);
+    }
+    assert_eq!(gone(&mut stage, 4, 10), [8, 9]);
+    assert_eq!(gone(&mut stage, 3, FULL), (246..254).collect::<Vec<_>>());
+}
+
+/// Where the server has answered all, the youngest of them gives way.
+#[test]
+fn among_answered_sessions_the_youngest_gives_way() {
+    let mut stage = Stage::joined(Pair::ALL[0], 1);
+    let answer = control::connect_accept(Variant::Ddnet, NO_TOKEN, GIVEN);
+    for socket in fill(&mut stage, 3, Variant::Ddnet) {
+        stage.world.server_sends(socket, &answer);
+    }
+    connect(&mut stage.world, address(4, 0), Variant::V65);
+    assert_eq!(gone(&mut stage, 3, FULL), [255]);
+}
+
+/// A session that lingers after its CLOSE is of no use any more: it gives way before any that is half-open, and to every
+/// kind of client. No notice is emitted for it.
+#[test]
+fn sessions_that_linger_give_way_first() {
+    for newcomer in [Variant::Ddnet, Variant::V65, Variant::V6] {
+        let mut stage = deaf(Pair::ALL[0]);
+        let sockets = fill(&mut stage, 3, Variant::Ddnet);
+        for number in [200, 100] {
+            stage
+                .world
+                .server_sends(sockets[number], &control::close(Variant::V6, 0, None, "full"));
+        }
+        stage.run(SECOND / 10);
+        assert_eq!(gone(&mut stage, 3, FULL), [0; 0], "{newcomer:?}");
+        // The oldest first.
+        for (number, given_way) in [(0, vec![100]), (1, vec![100, 200])] {
+            connect(&mut stage.world, address(4, number), newcomer);
+            assert_eq!(gone(&mut stage, 3, FULL), given_way, "{newcomer:?}");
+        }
+        assert_eq!(gone(&mut stage, 4, 2), [0; 0], "{newcomer:?}");
+        assert_eq!(stage.times(&Notice::HalfOpenLimit), 0, "{newcomer:?}");
+    }
+}
+
+/// The same for clients that have proved their address. Without one that lingers the oldest gives way.
+#[test]
+fn of_proved_sessions_one_that_lingers_gives_way_before_the_oldest() {
+    let mut stage = deaf(Pair::ALL[4]);
+    let tokens: Vec<Token> = (0..FULL)
+        .map(|number| connect_proved(&mut stage.world, address(3, number)))
+        .collect();
+    let close = control::close(Variant::V7, 0, Some(tokens[77]), "");
+    stage.world.stranger_sends(address(3, 77), &close);
+    assert_eq!(gone(&mut stage, 3, FULL), [0; 0]);
+    stage.run(SECOND / 10);
+    for (number, given_way) in [(0, vec![77]), (1, vec![0, 77]), (2, vec![0, 1, 77])] {
+        connect_proved(&mut stage.world, address(4, number));
+        assert_eq!(gone(&mut stage, 3, FULL), given_way);
+    }
+    assert_eq!(stage.times(&Notice::HalfOpenLimit), 2);
+}
+
+/// Clients of one address give way to one another, the oldest first. In a full house those of the address with the most do.
+#[test]
+fn proved_clients_of_a_crowded_address_give_way() {
+    let mut stage = deaf(Pair::ALL[4]);
+    let crowded = |port| SocketAddr::from(([10, 5, 0, 1], port));
+    let first = |stage: &mut Stage| {
+        let hub = stage.world.hub().unwrap();
+        let ports: Vec<u16> = (1..=40)
+            .filter(|port| hub.session_of(crowded(*port)).is_some())
+            .collect();
+        (ports[0], ports.len())
+    };
+    for port in 1..=40 {
+        connect_proved(&mut stage.world, crowded(port));
+    }
+    assert_eq!(first(&mut stage), (9, 32));
+    stage.run(SECOND);
+    for number in 0..FULL - 32 {
+        connect_proved(&mut stage.world, address(3, number));
+    }
+    assert_eq!(first(&mut stage), (9, 32));
+    stage.run(SECOND);
+    for (number, left) in [(0, (10, 31)), (1, (11, 30))] {
+        connect_proved(&mut stage.world, address(4, number));
+        assert_eq!(first(&mut stage), left);
+    }
+    assert_eq!(gone(&mut stage, 3, FULL - 32), [0; 0]);
+}
+
+/// An answer that opened no session is kept in no memory. Its token is valid in the 10 s in which it was given and in the 10 s
+/// after; without tokens the first packet is taken for so long.
+#[test]
+fn an_answer_without_a_session_is_good_for_up_to_20_seconds() {
+    const EPOCH: u64 = 10 * SECOND;
+    for (variant, late) in [(Variant::Ddnet, 0), (Variant::Ddnet, SECOND), (Variant::V6, 0)] {
+        for (wait, is_good) in [
+            (15 * SECOND, true),
+            (20 * SECOND - SECOND / 10 - late, true),
+            (20 * SECOND + SECOND / 10 - late, false),
+        ] {
+            let mut stage = Stage::joined(pair(variant, variant), 1);
+            let start = stage.world.now.next_multiple_of(EPOCH) + late;
+            stage.run(start - stage.world.now);
+            for number in 0..FULL {
+                connect(&mut stage.world, address(3, number), variant);
+            }
+            let addr = address(4, 0);
+            stage.world.network.sent = Some(Vec::new());
+            connect(&mut stage.world, addr, variant);
+            let sent = stage.world.network.sent.as_deref().unwrap();
+            let answer = sent.iter().find(|sent| sent.addr == addr).expect("an answer");
+            let token = open(variant, &answer.bytes).unwrap().head.token;
+            stage.run(wait);
+            let hello = vec![Chunk::new(Some(1), b"hello".to_vec())];
+            let first = Datagram::of_chunks(variant, 0, token, hello).build();
+            stage.world.stranger_sends(addr, &first);
+            let session = stage.world.hub().unwrap().session_of(addr);
+            assert_eq!(session.is_some(), is_good, "{variant:?} {late} {wait}");
+        }
+    }
+}
