@@ -248,3 +248,48 @@ fn messages_have_names_of_definitions() {
         }
     }
 }
+
+/// 0.6.4 takes four bits of the first byte for the ack, all others two.
+#[test]
+fn the_ack_of_0_6_4_has_two_more_bits() {
+    let header = |bits: u8| [bits, 6, 1, 0, 1, 0x2d];
+    for (bits, is_taken) in [(0x00, true), (0x04, false), (0x08, false), (0x0c, false)] {
+        let server = Receiver::new(Release::Teeworlds064, Side::Server);
+        let mut leg = online(Release::Teeworlds064);
+        let takes = verdicts(server, &mut leg, &header(bits)).contains(&Verdict::TakesAck);
+        assert_eq!(takes, is_taken, "{bits:#04x}");
+        // In 0.7 the bit 0x08 is the resend flag.
+        let mut seven = online_with(Proto::V7);
+        let mut datagram = header(bits & 0x08).to_vec();
+        datagram.splice(3..3, TOKEN.0);
+        let server = Receiver::new(Release::Teeworlds075, Side::Server);
+        assert!(verdicts(server, &mut seven, &datagram).contains(&Verdict::TakesAck));
+    }
+}
+
+/// The bit 0x08 is the resend flag in 0.7, and a flag that no packet of 0.6 may have.
+#[test]
+fn ddnet_takes_resend_requests_of_0_7() {
+    for side in [Side::Client, Side::Server] {
+        let receiver = Receiver::new(Release::Ddnet20, side);
+        for (proto, is_dropped) in [(Proto::V7, false), (Proto::Ddnet, true)] {
+            let mut datagram = write(proto, DATA);
+            datagram[0] |= 0x08;
+            let found = verdicts(receiver, &mut online_with(proto), &datagram);
+            assert_eq!(found == [Verdict::Drops], is_dropped, "{side} {proto}: {found:?}");
+        }
+    }
+}
+
+/// Without a slot DDNet reads what the bits say, whatever the address spoke before.
+#[test]
+fn ddnet_forgets_the_protocol_with_the_slot() {
+    for release in [Release::Ddnet16, Release::Ddnet20] {
+        let server = Receiver::new(release, Side::Server);
+        for phase in [Phase::NoSlot, Phase::Ended] {
+            let mut leg = Leg::new(Proto::V7, phase, Some(TOKEN));
+            let found = verdicts(server, &mut leg, b"\x10\0\0\x01TKEN\xff\xff\xff\xff");
+            assert_eq!(found, [Verdict::Answers(Answer::ConnectAccept)], "{release:?}");
+        }
+    }
+}
