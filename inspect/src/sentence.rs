@@ -15,6 +15,7 @@ use teetap_rules::context::SESSIONS;
 use teetap_wire::{
     Code, Note, Place, Severity,
     def::{Def, Secrecy, Secrets},
+    snap::{Completed, Reused},
 };
 
 use crate::{
@@ -195,6 +196,7 @@ impl<'a> Noted<'a> {
                     if parts == 1 { "" } else { "s" }
                 ))
             }
+            Code::SnapIdReused => reused(&self.message?.snapshot()?),
             Code::MissingField => {
                 let message = self.message?;
                 let name = missing(message.def?, reading.records(message).all());
@@ -229,6 +231,18 @@ impl<'a> Noted<'a> {
 const AGAIN: u32 = 5;
 /// The most bytes of a note that are shown.
 const MOST: usize = 8;
+
+/// Returns the item of a snapshot whose id was that of another one shortly before.
+pub(crate) fn reused(snapshot: &Completed<'_>) -> Option<String> {
+    let Reused { key, seen, after } = snapshot.reused?;
+    let mut items = snapshot.items_of(key.kind);
+    let name = items.find(|item| item.key == key)?.name()?;
+    let unit = if after == 1 { "tick" } else { "ticks" };
+    Some(format!(
+        "{name}[{}] was another one at tick {seen}, {after} {unit} before: servers give an id again after 250",
+        key.id
+    ))
+}
 
 /// Returns the mark of a code by its severity.
 #[must_use]

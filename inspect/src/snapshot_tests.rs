@@ -178,3 +178,13 @@ fn changes_are_counted_since_the_snapshot_before() {
     previous.forget(1);
     assert!(previous.compare(1, &shots[3]).is_none());
 }
+
+#[test]
+fn an_item_with_the_id_of_another_one_is_named() {
+    let [from, to] = [0, 1].map(|kind| world(&[(4, 1, &[320, 64, 0]), (4, 2, &[32, 64, kind])]));
+    assert_eq!(
+        shown(&from, &to, crate::sentence::reused).as_deref(),
+        Some("pickup[2] was another one at tick 10, 2 ticks before: servers give an id again after 250")
+    );
+    assert_eq!(shown(&from, &from, crate::sentence::reused), None);
+}

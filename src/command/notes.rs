@@ -86,6 +86,7 @@ pages! {
     "snap-item-again"
     "snap-not-there"
     "snap-item-resized"
+    "snap-id-reused"
     "snap-undeclared"
     "snap-near-limit"
     "unknown-object"

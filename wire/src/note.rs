@@ -145,6 +145,7 @@ codes! {
     SnapItemAgain     "snap-item-again"      Warning Message  "an item that is changed or deleted more than once"
     SnapNotThere      "snap-not-there"       Warning Message  "deletes an item that does not exist"
     SnapItemResized   "snap-item-resized"    Error   Message  "an item of another size than before: DDNet discards the snapshot"
+    SnapIdReused      "snap-id-reused"       Warning Message  "an id that another item had shortly before: clients take both for the same item"
     SnapUndeclared    "snap-undeclared"      Info    Message  "an extended type that its snapshot does not declare: clients ignore the item"
     SnapNearLimit     "snap-near-limit"      Warning Message  "near 1024 items, 64 KiB or 64 parts: past them senders drop items silently"
     UnknownObject     "unknown-object"       Info    Message  "no definition has this type: clients ignore the item"

@@ -19,6 +19,7 @@
 mod delta;
 mod doctor;
 mod forms;
+mod ids;
 mod kept;
 mod pairs;
 mod parts;
@@ -32,6 +33,7 @@ mod write;
 
 pub use delta::{Broken, Counts, Delta};
 pub use doctor::{Cause, Diagnosis, Doctor, Explained, FieldFault, ItemFault, Row, SumFault};
+pub use ids::Reused;
 pub use parts::Receiving;
 pub use recode::{Changes, ItemEdit, NotChanged, Recoded, Recoder, TooLarge};
 pub use snapshot::{InsertError, Key, Sizes, Snapshot};

@@ -160,6 +160,17 @@ impl Snapshot {
         })
     }
 
+    /// Returns the ids of the items of one type in their order, and the ints of all of them.
+    pub(super) fn block(&self, kind: u16) -> (impl Iterator<Item = u16> + Clone + use<'_>, &[i32]) {
+        let start = self.slots.partition_point(|slot| slot.key.kind < kind);
+        let slots = self.slots.get(start..).unwrap_or_default();
+        let len = slots.partition_point(|slot| slot.key.kind == kind);
+        let place = |slot: Option<&Slot>| slot.map_or(self.ints.len(), |slot| slot.at as usize);
+        let ints = self.ints.get(place(slots.first())..place(slots.get(len)));
+        let ids = slots.iter().take(len).map(|slot| slot.key.id);
+        (ids, ints.unwrap_or_default())
+    }
+
     /// Returns the ints of an item.
     #[must_use]
     pub fn get(&self, key: Key) -> Option<&[i32]> {

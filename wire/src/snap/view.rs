@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::delta::Counts;
+use super::ids::Reused;
 use super::pairs::{Pair, pairs, pairs_of};
 use super::snapshot::{Key, NOTHING, Snapshot};
 use crate::Proto;
@@ -63,6 +64,8 @@ pub struct Completed<'s> {
     pub data_at: Option<usize>,
     /// The tick of the snapshot that it is compared with, if that is not its base.
     pub since: Option<i32>,
+    /// The first item with an id that another item had shortly before.
+    pub reused: Option<Reused>,
     pub(super) snapshot: &'s Arc<Snapshot>,
     /// `None` stands for an empty snapshot.
     pub(super) before: Option<&'s Arc<Snapshot>>,
@@ -83,6 +86,7 @@ pub struct Retained<'r> {
     data_notes: Notes,
     data_at: Option<usize>,
     since: Option<i32>,
+    reused: Option<Reused>,
     snapshot: Arc<Snapshot>,
     before: Option<Arc<Snapshot>>,
     registry: &'r Registry,
@@ -102,6 +106,7 @@ impl<'r> Retained<'r> {
             data_notes: *completed.data_notes,
             data_at: completed.data_at,
             since: completed.since,
+            reused: completed.reused,
             snapshot: Arc::clone(completed.snapshot),
             before: completed.before.map(Arc::clone),
             registry,
@@ -163,6 +168,7 @@ impl<'r> Retained<'r> {
             data_notes: &self.data_notes,
             data_at: self.data_at,
             since: self.since,
+            reused: self.reused,
             snapshot: &self.snapshot,
             before: self.before.as_ref(),
             registry: self.registry,

@@ -86,6 +86,14 @@ impl Delta {
         }
     }
 
+    /// Notes an oddity of an updated item.
+    pub(super) fn note_item(&mut self, key: Key, code: Code) {
+        let place = self.updates.partition_point(|update| update.key < key);
+        if let Some(update) = self.updates.get(place).filter(|update| update.key == key) {
+            lesser(&mut self.notes, code, update.spot);
+        }
+    }
+
     fn clear(&mut self) {
         self.deleted.clear();
         self.updates.clear();

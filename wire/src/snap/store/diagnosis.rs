@@ -20,6 +20,11 @@ impl<'r> Store<'r> {
         &self.bases
     }
 
+    #[cfg(test)]
+    pub(in crate::snap) fn ids_memory(&self) -> usize {
+        self.ids.memory()
+    }
+
     pub(in crate::snap) const fn delta(&self) -> &Delta {
         &self.delta
     }

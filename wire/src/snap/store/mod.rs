@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::delta::{Counts, Delta};
 use super::doctor::Row;
 use super::forms::{Forms, Head, Meaning};
+use super::ids::{Ids, Reused};
 use super::kept::{Bases, REMEMBERED};
 use super::parts::{Parts, Receiving};
 use super::snapshot::{Sizes, Snapshot};
@@ -40,6 +41,7 @@ pub struct Store<'r> {
     sizes: Sizes,
     forms: Forms,
     bases: Bases,
+    ids: Ids,
     /// The last snapshot, if it is not in `bases`.
     fresh: Arc<Snapshot>,
     delta: Delta,
@@ -75,6 +77,7 @@ struct Outcome {
     fate: Fate,
     counts: Counts,
     crc: Option<Crc>,
+    reused: Option<Reused>,
 }
 
 impl<'r> Store<'r> {
@@ -87,6 +90,7 @@ impl<'r> Store<'r> {
             sizes: Sizes::new(registry, proto),
             forms: Forms::new(registry, proto),
             bases: Bases::default(),
+            ids: Ids::new(registry, proto),
             fresh: Arc::default(),
             delta: Delta::new(),
             parts: Parts::default(),
@@ -170,6 +174,7 @@ impl<'r> Store<'r> {
     pub fn gap(&mut self) {
         self.parts.give_up();
         self.earlier.clear();
+        self.ids.forget();
         self.whole = false;
         self.missed = true;
     }
@@ -235,7 +240,7 @@ impl<'r> Store<'r> {
     pub fn memory(&self) -> usize {
         let parts = self.earlier.iter().chain([&self.parts]);
         let parts: usize = parts.map(Parts::memory).sum();
-        self.bases.memory() + self.fresh.held() + self.delta.memory() + parts
+        self.bases.memory() + self.fresh.held() + self.delta.memory() + self.ids.memory() + parts
     }
 
     fn note(&mut self, code: Code, (at, len): (usize, usize)) {
@@ -361,10 +366,12 @@ impl<'r> Store<'r> {
         } else {
             late.unwrap_or(Fate::Kept)
         };
+        let mut reused = None;
         if fate == Fate::Kept {
             self.row = None;
             self.missed &= head.base >= 0 && crc.is_none();
             self.whole = !self.missed;
+            reused = self.follow_ids(head.tick);
             self.keep(head);
         } else if fate == Fate::Late && !self.missed && head.tick >= 0 {
             // A negative tick as a base means none.
@@ -374,7 +381,23 @@ impl<'r> Store<'r> {
             let off = crc.map_or(0, |crc| crc.stated.wrapping_sub(crc.actual));
             self.row = Some(Row::with(self.row, head.tick, off));
         }
-        Outcome { fate, counts, crc }
+        Outcome {
+            fate,
+            counts,
+            crc,
+            reused,
+        }
+    }
+
+    /// Notes the items of the newest snapshot with ids that others had shortly before. Returns the first.
+    fn follow_ids(&mut self, tick: i32) -> Option<Reused> {
+        let (delta, mut first) = (&mut self.delta, None);
+        self.ids
+            .follow(tick, &self.fresh, (self.registry, self.proto), |reused| {
+                delta.note_item(reused.key, Code::SnapIdReused);
+                first.get_or_insert(reused);
+            });
+        first
     }
 
     fn no_base(&mut self, late: Option<Fate>) -> Outcome {
@@ -388,11 +411,17 @@ impl<'r> Store<'r> {
             fate: Fate::NoBase,
             counts,
             crc: None,
+            reused: None,
         }
     }
 
     fn view(&self, head: &Head, parts: u8, outcome: Outcome) -> Completed<'_> {
-        let Outcome { fate, counts, crc } = outcome;
+        let Outcome {
+            fate,
+            counts,
+            crc,
+            reused,
+        } = outcome;
         let may_be_kept = matches!(fate, Fate::Kept | Fate::Late);
         let kept = self.bases.at(head.tick).filter(|_| may_be_kept);
         let before = self.bases.at(head.base).filter(|_| fate != Fate::NoBase);
@@ -407,6 +436,7 @@ impl<'r> Store<'r> {
             data_notes: self.delta.notes(),
             data_at: (parts == 1).then_some(head.places.data.0),
             since: None,
+            reused,
             snapshot: kept.unwrap_or(&self.fresh),
             before,
             registry: self.registry,
@@ -431,6 +461,7 @@ impl<'r> Store<'r> {
     /// Drops all snapshots.
     fn forget(&mut self) {
         self.bases.clear();
+        self.ids.forget();
         self.parts.give_up();
         self.earlier.clear();
         self.newest = 0;

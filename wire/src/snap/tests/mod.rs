@@ -1,6 +1,7 @@
 //! Recorded snapshots, and helpers for tests of snapshots.
 
 mod doctor;
+mod ids;
 mod late;
 mod odd;
 mod properties;
