@@ -77,6 +77,11 @@ impl Bases {
 
     /// Returns the snapshot of a tick.
     pub(super) fn at(&self, tick: i32) -> Option<&Arc<Snapshot>> {
+        // Most of them are newer than all.
+        let newest = self.kept.back().filter(|newest| tick >= newest.tick);
+        if let Some(newest) = newest {
+            return (newest.tick == tick).then_some(&newest.snapshot);
+        }
         let place = self.kept.binary_search_by_key(&tick, |kept| kept.tick).ok()?;
         self.kept.get(place).map(|kept| &kept.snapshot)
     }

@@ -284,6 +284,50 @@ impl Snapshot {
         room
     }
 
+    /// Appends the items of `other` from `start` up to `end`, whose keys are above all others. Returns false and changes nothing if
+    /// there is no room for all.
+    pub(super) fn push_run(&mut self, other: &Self, start: usize, end: usize) -> bool {
+        let slots = other.slots.get(start..end).unwrap_or_default();
+        let Some(first) = slots.first() else {
+            return true;
+        };
+        let from = first.at as usize;
+        let to = other
+            .slots
+            .get(end)
+            .map_or(other.ints.len(), |slot| slot.at as usize);
+        let ints = other.ints.get(from..to).unwrap_or_default();
+        let size = self.size() + 8 * slots.len() + 4 * ints.len();
+        if self.slots.len() + slots.len() > MAX_ITEMS || size > MAX_SIZE {
+            return false;
+        }
+        let shift = short(self.ints.len()).wrapping_sub(first.at);
+        self.slots.extend(slots.iter().map(|slot| Slot {
+            key: slot.key,
+            at: slot.at.wrapping_add(shift),
+        }));
+        self.ints.extend_from_slice(ints);
+        true
+    }
+
+    /// Makes room for the items of a snapshot and so many more.
+    pub(super) fn reserve_like(&mut self, base: &Self, items: usize, ints: usize) {
+        self.slots.reserve(base.slots.len() + items);
+        self.ints.reserve(base.ints.len() + ints);
+    }
+
+    /// Returns the first place from `start` on whose key is not below this one.
+    pub(super) fn place_from(&self, start: usize, key: Key) -> usize {
+        let slots = self.slots.get(start..).unwrap_or_default();
+        start + slots.partition_point(|slot| slot.key < key)
+    }
+
+    /// Returns the item at a place in the order of the keys.
+    pub(super) fn item(&self, place: usize) -> Option<(Key, &[i32])> {
+        let (start, end) = self.range(place)?;
+        Some((self.slots.get(place)?.key, self.ints.get(start..end)?))
+    }
+
     /// Appends the sum of `base` and `ints`, which have the same length, as in [`Snapshot::push`]. Returns true if it
     /// differs from `base`, `None` if there is no room.
     pub(super) fn push_sum(&mut self, key: Key, base: &[i32], ints: &[i32]) -> Option<bool> {

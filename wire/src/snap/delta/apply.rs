@@ -10,6 +10,7 @@ struct Full;
 /// Makes `out` the result of applying `delta` to `base`.
 pub(super) fn apply(delta: &mut Delta, base: &Snapshot, out: &mut Snapshot) -> Counts {
     out.clear();
+    out.reserve_like(base, delta.updates.len(), delta.ints.len());
     let mut walk = Walk {
         deleted: &delta.deleted,
         updates: &delta.updates,
@@ -42,7 +43,16 @@ struct Walk<'d, 'o> {
 
 impl<'d> Walk<'d, '_> {
     fn all(&mut self, base: &Snapshot) -> Result<(), Full> {
-        for (key, values) in base.items() {
+        let mut place = 0;
+        while let Some(next) = self.next_key() {
+            // The delta says nothing about the items before.
+            let same = base.place_from(place, next);
+            self.push_all(base, place, same)?;
+            let Some((key, values)) = base.item(same) else {
+                place = same;
+                break;
+            };
+            place = same + 1;
             self.new_items(Some(key))?;
             let deleted = self.deletes(key);
             match self.update(key) {
@@ -56,9 +66,30 @@ impl<'d> Walk<'d, '_> {
                 None => self.push(key, values)?,
             }
         }
+        self.push_all(base, place, base.len())?;
         self.new_items(None)?;
         for deleted in self.deleted {
             lesser(self.notes, Code::SnapNotThere, deleted.spot);
+        }
+        Ok(())
+    }
+
+    /// Returns the lowest key that is not yet handled.
+    fn next_key(&self) -> Option<Key> {
+        let deleted = self.deleted.first().map(|deleted| deleted.key);
+        let updated = self.updates.first().map(|update| update.key);
+        deleted.into_iter().chain(updated).min()
+    }
+
+    /// Adds items of the base as they are.
+    fn push_all(&mut self, base: &Snapshot, start: usize, end: usize) -> Result<(), Full> {
+        if start >= end || self.out.push_run(base, start, end) {
+            return Ok(());
+        }
+        // They do not all fit.
+        let items = base.items().skip(start).take(end - start);
+        for (key, values) in items {
+            self.push(key, values)?;
         }
         Ok(())
     }

@@ -111,8 +111,8 @@ impl Store<'_> {
     /// is known. `message` is that message.
     #[must_use]
     pub fn diagnose(&self, doctor: &mut Doctor, message: &[u8]) -> Option<Diagnosis> {
-        let completed = self.completed()?;
         let row = self.row()?;
+        let completed = self.completed()?;
         let crc = completed
             .crc
             .filter(|crc| !crc.ok() || completed.fate == Fate::Broken)?;

@@ -44,6 +44,8 @@ pub struct Store<'r> {
     ids: Ids,
     /// The last snapshot, if it is not in `bases`.
     fresh: Arc<Snapshot>,
+    /// The snapshot without items, shared by all clones.
+    nothing: Arc<Snapshot>,
     delta: Delta,
     parts: Parts,
     /// Older snapshots with missing parts. A client that has received nothing of a newer one still collects them.
@@ -92,6 +94,7 @@ impl<'r> Store<'r> {
             bases: Bases::default(),
             ids: Ids::new(registry, proto),
             fresh: Arc::default(),
+            nothing: Arc::default(),
             delta: Delta::new(),
             parts: Parts::default(),
             earlier: VecDeque::new(),
@@ -137,9 +140,18 @@ impl<'r> Store<'r> {
         decoded: &Decoded,
         data: &[u8],
     ) -> Option<Completed<'_>> {
+        self.observe(dir, def, decoded, data);
+        self.completed()
+    }
+
+    /// Follows a message as [`Self::on_message`] does.
+    pub fn observe(&mut self, dir: Dir, def: &Def, decoded: &Decoded, data: &[u8]) {
         self.notes = Notes::new();
         self.last = None;
-        match self.forms.meaning(dir, def, decoded, data)? {
+        let Some(meaning) = self.forms.meaning(dir, def, decoded, data) else {
+            return;
+        };
+        match meaning {
             Meaning::Snap(head, bytes) => self.last = self.snap(head, bytes),
             Meaning::Ack(tick) => self.ack(tick),
             Meaning::MapChange => {
@@ -153,7 +165,6 @@ impl<'r> Store<'r> {
             }
             Meaning::EnterGame => {}
         }
-        self.completed()
     }
 
     /// Returns the snapshot that the last message completed.
@@ -167,6 +178,17 @@ impl<'r> Store<'r> {
     #[must_use]
     pub fn retained(&self) -> Option<Retained<'r>> {
         Some(Retained::new(&self.completed()?, self.registry))
+    }
+
+    /// Returns the same without its items, with the counts.
+    #[must_use]
+    pub fn retained_counts(&self) -> Option<Retained<'r>> {
+        let completed = Completed {
+            snapshot: &self.nothing,
+            before: None,
+            ..self.completed()?
+        };
+        Some(Retained::new(&completed, self.registry))
     }
 
     /// Records that messages of the session were missed. The known snapshots may be of an earlier map, and missing
