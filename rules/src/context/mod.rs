@@ -15,6 +15,7 @@ mod needs;
 mod players;
 mod sessions;
 mod snapshots;
+mod table;
 mod trip;
 mod view;
 
@@ -31,6 +32,7 @@ pub use needs::{Names, Needs};
 pub use players::Players;
 pub use sessions::{Contexts, LIMIT, SESSIONS};
 pub use snapshots::Stores;
+pub use table::Table;
 pub use view::{MessageView, PacketView};
 
 use crate::eval::{Lazy, SessionState};
@@ -208,6 +210,12 @@ impl Context {
     #[must_use]
     pub fn retained(&self) -> Option<Retained<'static>> {
         self.track.retained()
+    }
+
+    /// Returns the same snapshot without its items, with the counts.
+    #[must_use]
+    pub fn retained_counts(&self) -> Option<Retained<'static>> {
+        self.track.retained_counts()
     }
 
     /// Returns the reasons why the snapshot completed by the message that was observed last, this one, is wrong. `None` if it

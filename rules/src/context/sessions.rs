@@ -1,13 +1,10 @@
 //! The contexts of all sessions, for watchers.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    net::SocketAddr,
-};
+use std::{collections::VecDeque, net::SocketAddr};
 
 use teetap_wire::{def::Registry, snap::Diagnosis};
 
-use super::{Context, MessageView, Needs, Stores};
+use super::{Context, MessageView, Needs, Stores, Table};
 use crate::eval::{Lazy, SessionState};
 
 /// Bytes of snapshots of all sessions, and of the buffers to read them. A quiet server's session takes 50 KiB, a crowded one's 500 KiB.
@@ -28,7 +25,7 @@ pub struct Contexts {
     stores: Stores,
     registry: &'static Registry,
     needs: Needs,
-    sessions: BTreeMap<u32, Entry>,
+    sessions: Table<Entry>,
     /// The closed ones among them, the oldest first.
     closed: VecDeque<u32>,
     /// Of messages that belong to no session.
@@ -55,7 +52,7 @@ impl Contexts {
             stores: Stores::new(registry),
             registry,
             needs: Needs::ALL,
-            sessions: BTreeMap::new(),
+            sessions: Table::default(),
             closed: VecDeque::new(),
             loose: Context::new(0),
             limit: LIMIT,
@@ -74,7 +71,7 @@ impl Contexts {
     /// Ignores snapshots from now on, for a watcher that does not see all datagrams and so could not know.
     pub fn ignore_snapshots(&mut self) {
         self.stores = Stores::none();
-        let ids: Vec<u32> = self.sessions.keys().copied().collect();
+        let ids: Vec<u32> = self.sessions.iter().map(|(id, _)| id).collect();
         ids.into_iter().for_each(|id| self.forget_snapshots(id));
     }
 
@@ -134,7 +131,7 @@ impl Contexts {
 
     /// Messages of one session were missed.
     pub fn gap_in(&mut self, id: u32) {
-        if let Some(entry) = self.sessions.get_mut(&id) {
+        if let Some(entry) = self.sessions.get_mut(id) {
             entry.context.gap();
         }
     }
@@ -147,9 +144,11 @@ impl Contexts {
             return;
         };
         self.turn += 1;
-        let stores = self.stores.clone();
-        let entry = self.entry(view.at, id);
-        entry.context.observe(view, fields, needs, &stores);
+        self.entry(view.at, id);
+        let Some(entry) = self.sessions.get_mut(id) else {
+            return;
+        };
+        entry.context.observe(view, fields, needs, &self.stores);
         let after = entry.context.track.memory();
         let before = std::mem::replace(&mut entry.held, after);
         self.held = self.held + after - before;
@@ -158,14 +157,14 @@ impl Contexts {
 
     /// Returns the reasons why the snapshot completed by the message that was observed last, this one, is wrong.
     pub fn diagnose(&mut self, view: &MessageView<'_>) -> Option<Diagnosis> {
-        let entry = self.sessions.get_mut(&view.session?)?;
+        let entry = self.sessions.get_mut(view.session?)?;
         entry.context.diagnose(view)
     }
 
     /// Learns the names of players from the message that was observed last.
     pub fn learn(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>) {
         let needs = self.needs;
-        if let Some(entry) = view.session.and_then(|id| self.sessions.get_mut(&id)) {
+        if let Some(entry) = view.session.and_then(|id| self.sessions.get_mut(id)) {
             entry.context.learn(view, fields, needs);
         }
     }
@@ -173,14 +172,14 @@ impl Contexts {
     /// The context of a session, or that of messages without one; of a session without any event it is empty.
     #[must_use]
     pub fn of(&self, session: Option<u32>) -> &Context {
-        let entry = session.and_then(|id| self.sessions.get(&id));
+        let entry = session.and_then(|id| self.sessions.get(id));
         entry.map_or(&self.loose, |entry| &entry.context)
     }
 
     /// The context of a session, if there was any event of it.
     #[must_use]
     pub fn get(&self, session: u32) -> Option<&Context> {
-        self.sessions.get(&session).map(|entry| &entry.context)
+        self.sessions.get(session).map(|entry| &entry.context)
     }
 
     /// Number of sessions that are known.
@@ -202,14 +201,14 @@ impl Contexts {
     }
 
     fn entry(&mut self, at: u64, id: u32) -> &mut Entry {
-        if !self.sessions.contains_key(&id) && self.sessions.len() >= SESSIONS {
+        if self.sessions.len() >= SESSIONS && !self.sessions.contains(id) {
             let silent = self.sessions.iter().min_by_key(|(_, entry)| entry.turn);
-            if let Some(silent) = silent.map(|(id, _)| *id) {
+            if let Some(silent) = silent.map(|(id, _)| id) {
                 self.forget(silent);
             }
         }
         let turn = self.turn;
-        let entry = self.sessions.entry(id).or_insert_with(|| Entry {
+        let entry = self.sessions.get_or_insert_with(id, || Entry {
             context: Context::new(at),
             held: 0,
             turn,
@@ -223,20 +222,20 @@ impl Contexts {
         let others = self
             .sessions
             .iter()
-            .filter(|(id, entry)| **id != but && entry.held > 0);
-        let silent = others.min_by_key(|(_, entry)| entry.turn).map(|(id, _)| *id);
+            .filter(|(id, entry)| *id != but && entry.held > 0);
+        let silent = others.min_by_key(|(_, entry)| entry.turn).map(|(id, _)| id);
         silent.inspect(|id| self.forget_snapshots(*id)).is_some()
     }
 
     fn forget_snapshots(&mut self, id: u32) {
-        if let Some(entry) = self.sessions.get_mut(&id) {
+        if let Some(entry) = self.sessions.get_mut(id) {
             self.held -= std::mem::take(&mut entry.held);
             entry.context.track.forget();
         }
     }
 
     fn close(&mut self, id: u32) {
-        let entry = self.sessions.get_mut(&id);
+        let entry = self.sessions.get_mut(id);
         let Some(entry) = entry.filter(|entry| entry.context.known.state == SessionState::Online) else {
             return self.forget(id);
         };
@@ -250,7 +249,7 @@ impl Contexts {
     }
 
     fn forget(&mut self, id: u32) {
-        if let Some(entry) = self.sessions.remove(&id) {
+        if let Some(entry) = self.sessions.remove(id) {
             self.held -= entry.held;
             self.closed.retain(|closed| *closed != id);
         }

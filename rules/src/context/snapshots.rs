@@ -83,6 +83,10 @@ impl Track {
         self.followed()?.retained()
     }
 
+    pub(super) fn retained_counts(&self) -> Option<Retained<'static>> {
+        self.followed()?.retained_counts()
+    }
+
     /// Returns the reasons why the snapshot completed by the message that was observed last, this one, is wrong.
     pub(super) fn diagnose(&mut self, message: &[u8]) -> Option<Diagnosis> {
         let store = self.store.as_deref().filter(|_| self.current)?;
@@ -139,7 +143,7 @@ impl Track {
             store
         });
         if let Some(fields) = fields.fields() {
-            store.on_message(view.dir, def, fields.decoded, view.data);
+            store.observe(view.dir, def, fields.decoded, view.data);
         }
         self.store = Some(store);
         Some(())
