@@ -47,13 +47,16 @@ impl Streams {
 
     /// Takes a chunk of the current datagram.
     pub(crate) fn chunk(&mut self, seen: &Seen<'_>, piece: &Piece<'_>, found: &mut Found<'_>) -> Counted {
+        let Some(seq) = piece.chunk.header.vital else {
+            return Counted::default();
+        };
         self.of(seen.session);
         let Self {
             sessions,
             past,
             is_partial,
         } = self;
-        let (Some(seq), Some(stream)) = (piece.chunk.header.vital, sessions.get_mut(&seen.session)) else {
+        let Some(stream) = sessions.get_mut(seen.session.0) else {
             return Counted::default();
         };
         let notes = !*is_partial && !stream.is_over;

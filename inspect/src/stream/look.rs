@@ -1,5 +1,6 @@
 //! A datagram: its token and ack, the silence before it, a resend request.
 
+use teetap_proxy::session::SessionId;
 use teetap_wire::{Chunk, Code, Dir, Flags, Note, Packet, Seq, Token};
 
 use super::{Fact, Found, Part, Seen, Stream, Streams, past::Past};
@@ -17,9 +18,8 @@ impl Streams {
         if notes && (found.has(Code::WrongToken) || found.has(Code::MissingToken)) {
             self.note_foreign_token(seen, token, found);
         }
-        self.of(seen.session);
         let Self { sessions, past, .. } = self;
-        let Some(stream) = sessions.get_mut(&seen.session) else {
+        let Some(stream) = sessions.get_mut(seen.session.0) else {
             return Expected::default();
         };
         if notes {
@@ -63,9 +63,9 @@ impl Streams {
                 .is_some_and(|way| way.token == Some(token))
         };
         let mut others = self.sessions.iter().rev();
-        let other = others.find(|(id, stream)| **id != seen.session && has(stream));
+        let other = others.find(|(id, stream)| *id != seen.session.0 && has(stream));
         let other = other
-            .map(|(id, _)| *id)
+            .map(|(id, _)| SessionId(id))
             .or_else(|| self.past.with_token(dir, token));
         if let Some(session) = other {
             let part = Part::Token;

@@ -33,10 +33,10 @@ mod past;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeMap, net::IpAddr};
+use std::net::IpAddr;
 
 use teetap_proxy::session::{Datagram, SessionChange, SessionId, State, Time};
-use teetap_rules::context::SESSIONS;
+use teetap_rules::context::{SESSIONS, Table};
 use teetap_wire::{Code, Dir, Note, Packet, Token, def::Registry};
 
 pub(crate) use chunk::{Counted, Piece};
@@ -51,7 +51,7 @@ use past::Past;
 /// The streams of all sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
-    sessions: BTreeMap<SessionId, Stream>,
+    sessions: Table<Stream>,
     past: Past,
     /// True if some datagrams are not read: there are no notes then.
     is_partial: bool,
@@ -168,7 +168,7 @@ impl Streams {
 
     /// Messages of one session were missed.
     pub(crate) fn gap_in(&mut self, session: SessionId) {
-        if let Some(stream) = self.sessions.get_mut(&session) {
+        if let Some(stream) = self.sessions.get_mut(session.0) {
             stream.gap();
         }
     }
@@ -181,20 +181,20 @@ impl Streams {
 
     /// Keeps what later sessions may be compared with.
     fn forget(&mut self, session: SessionId) {
-        if let Some(stream) = self.sessions.remove(&session) {
+        if let Some(stream) = self.sessions.remove(session.0) {
             self.past.add(session, stream);
         }
     }
 
     fn of(&mut self, session: SessionId) -> &mut Stream {
-        if self.sessions.len() >= SESSIONS && !self.sessions.contains_key(&session) {
+        if self.sessions.len() >= SESSIONS && !self.sessions.contains(session.0) {
             let over = self.sessions.iter().find(|(_, stream)| stream.is_over);
-            let oldest = over.or_else(|| self.sessions.first_key_value());
-            if let Some(oldest) = oldest.map(|(id, _)| *id) {
+            let oldest = over.or_else(|| self.sessions.iter().next());
+            if let Some(oldest) = oldest.map(|(id, _)| SessionId(id)) {
                 self.forget(oldest);
             }
         }
-        self.sessions.entry(session).or_default()
+        self.sessions.get_or_insert_with(session.0, Stream::default)
     }
 }
 
