@@ -22,6 +22,8 @@ pub(super) struct Demand {
     sessions: bool,
     /// Gists are shown, with the names of players.
     pub(super) gists: bool,
+    /// Names of players are known.
+    names: bool,
     /// Snapshots are ignored while there is no subscriber.
     blind: bool,
     subscribers: Option<Subscribers>,
@@ -35,6 +37,7 @@ impl Default for Demand {
             everything: false,
             sessions: true,
             gists: true,
+            names: true,
             blind: false,
             subscribers: None,
             changes: 0,
@@ -96,10 +99,17 @@ impl Decoder {
         self.choose_needs();
     }
 
+    /// Ignores the names of players, for one that shows neither gists nor sessions and has no filter.
+    pub fn ignore_names(&mut self) {
+        self.demand.names = false;
+        self.choose_needs();
+    }
+
     /// Decodes everything, with all names: a watcher without the filter, such as a recorder, shows it.
     pub fn decode_everything(&mut self) {
         self.demand.everything = true;
         self.demand.gists = true;
+        self.demand.names = true;
         self.choose_needs();
     }
 
@@ -123,12 +133,15 @@ impl Decoder {
 
     fn choose_needs(&mut self) {
         let stores = self.contexts.stores();
-        let needs = if self.demand.everything {
+        let mut needs = if self.demand.everything {
             Needs::ALL
         } else {
             let Demand { gists, sessions, .. } = self.demand;
             self.select.needs(gists, sessions, stores, self.registry)
         };
+        if !self.demand.names {
+            needs.names = Names::None;
+        }
         self.contexts.set_needs(needs);
         let reads_all = self.demand.everything || self.select.reads_all();
         let is_blind = self.demand.blind && !self.select.has_subscribers();
@@ -152,6 +165,11 @@ impl Decoder {
         // What peers say about themselves; in sessions of DDNet it changes nothing.
         let may_introduce = ordinal <= INTRODUCTIONS && proto != Proto::Ddnet;
         !may_introduce && !self.needs_all() && self.select.is_beyond(proto, dir)
+    }
+
+    /// Returns true if there may be messages that can be passed over, whose datagram nothing else shows.
+    pub(super) fn may_skim(&self) -> bool {
+        !self.needs_all() && self.is_choosy() && self.select.insatiable() == 0
     }
 
     /// Returns true if a message cannot be shown or change what is known, whatever its fields are.

@@ -8,9 +8,9 @@ use teetap_rules::{
     eval::Identity,
 };
 use teetap_wire::{
-    Code, Control, Note, Proto,
+    Code, Control, MessageId, Note, Proto,
     connless::Connless,
-    def::{Class, Record},
+    def::{Class, Def, Record},
     identify,
 };
 
@@ -23,17 +23,9 @@ use crate::{
 impl Decoder {
     /// Reads a chunk; `records` gets its fields if they are decoded.
     pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>, records: &mut Vec<Record>) -> Message {
-        let found = self.registry.known_message(place.proto, place.dir, chunk.data);
-        let id = identify(chunk.data).map(|(id, _)| id);
-        let (layer, identity) = match id {
-            Some(id) => (
-                id.layer.into(),
-                id.uuid.map_or(Identity::Number(id.id), Identity::Uuid),
-            ),
-            None => (Layer::Unreadable, Identity::Other),
-        };
-        let def = found.map(|found| found.def);
-        let message = Message {
+        let (id, def, view) = self.identify(place, chunk.data);
+        let layer = id.map_or(Layer::Unreadable, |id| id.layer.into());
+        let mut message = Message {
             id: id.map(|id| id.id),
             uuid: id.and_then(|id| id.uuid),
             vital: chunk.seq.is_some(),
@@ -42,18 +34,35 @@ impl Decoder {
             ..Message::new(layer, def)
         };
         let view = MessageView {
-            class: Some(id.map_or(Class::System, |id| id.layer.into())),
-            id: identity,
-            body: found.map_or(0, |found| found.body),
             seq: chunk.seq,
             seq_out: chunk.seq_out,
             resend: chunk.resend,
             delivered: chunk.delivered,
             first: chunk.first == Some(true),
             again: chunk.first == Some(false),
-            ..place.view(Class::System, def, chunk.data)
+            ..view
         };
-        self.read(message, &view, records)
+        self.read(&mut message, &view, records);
+        message
+    }
+
+    /// Looks up the data of a chunk. Returns its id, if that can be read, and a view of it without its header.
+    pub(super) fn identify<'a>(
+        &self,
+        place: Place<'a>,
+        data: &'a [u8],
+    ) -> (Option<MessageId>, Option<&'static Def>, MessageView<'a>) {
+        let found = self.registry.known_message(place.proto, place.dir, data);
+        let id = identify(data).map(|(id, _)| id);
+        let number = |id: MessageId| id.uuid.map_or(Identity::Number(id.id), Identity::Uuid);
+        let def = found.map(|found| found.def);
+        let view = MessageView {
+            class: Some(id.map_or(Class::System, |id| id.layer.into())),
+            id: id.map_or(Identity::Other, number),
+            body: found.map_or(0, |found| found.body),
+            ..place.view(Class::System, def, data)
+        };
+        (id, def, view)
     }
 
     /// Reads the clear payload of a control packet; `records` gets its fields if they are decoded.
@@ -76,10 +85,10 @@ impl Decoder {
             leg: place.leg,
             ..place.view(Class::Control, def, payload)
         };
-        Message {
-            name,
-            ..self.read(Message::new(Layer::Control, def), &view, records)
-        }
+        let mut message = Message::new(Layer::Control, def);
+        self.read(&mut message, &view, records);
+        message.name = name;
+        message
     }
 
     /// Reads a datagram outside a connection; `records` gets its fields if they are decoded.
@@ -146,7 +155,8 @@ impl Decoder {
             client,
             ..place.view(Class::Connless, def, data)
         };
-        let mut message = self.read(Message::new(Layer::Connless, def), &view, records);
+        let mut message = Message::new(Layer::Connless, def);
+        self.read(&mut message, &view, records);
         if message.decoded {
             message.notes.extend(notes);
         }

@@ -1,14 +1,15 @@
 //! Messages read through the definitions, for watchers.
 //!
 //! Law: every byte a peer sent is read off the data thread, once for all watchers, and never fails: oddities are
-//! notes. Each message is looked up once and decoded at most once, whether a filter, the context of its session or the
-//! reading needs its fields first. Messages that no watcher shows get no fields.
+//! notes. Each message is decoded at most once, whether a filter, the context of its session or the reading needs its fields
+//! first. Messages that no watcher shows get no fields, and a datagram without others is only counted.
 
 mod buffers;
 mod demand;
 mod ending;
 mod layers;
 mod read;
+mod skim;
 mod snapshots;
 #[cfg(test)]
 mod tests;

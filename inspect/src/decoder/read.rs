@@ -29,14 +29,9 @@ impl Decoder {
     }
 
     /// Asks the filters about a message, and decodes it if a watcher shows it. `message` has its definition.
-    pub(super) fn read(
-        &mut self,
-        mut message: Message,
-        view: &MessageView<'_>,
-        records: &mut Vec<Record>,
-    ) -> Message {
+    pub(super) fn read(&mut self, message: &mut Message, view: &MessageView<'_>, records: &mut Vec<Record>) {
         if self.passes_over(view) {
-            return message;
+            return;
         }
         let buffer = std::mem::take(&mut self.buffers.message);
         let fields = self.contexts.of(view.session).fields(view, buffer);
@@ -63,21 +58,21 @@ impl Decoder {
                 }
             };
             message.records = start..records.len();
-            add_notes(&mut message, notes, view);
+            add_notes(message, notes, view);
             message.notes.extend(context.notes().iter());
             if self.demand.gists && message.def.is_some_and(names_players) {
                 message.players = Some(Arc::clone(&context.known().players));
             }
-            if let Some(snapshot) = context.retained() {
-                self.snapshots.add_to(&mut message, snapshot, view, self.registry);
+            if let Some(snapshot) = self.snapshots.of(context) {
+                self.snapshots.add_to(message, snapshot, view, self.registry);
             }
-            if message.shown || message.subscribers != 0 {
+            // One that is wrong has a note.
+            if !message.notes.is_empty() && (message.shown || message.subscribers != 0) {
                 message.diagnosis = self.contexts.diagnose(view).map(Box::new);
             }
         }
         self.contexts.learn(view, &fields);
         self.buffers.message = fields.into_buffer();
-        message
     }
 }
 

@@ -1,6 +1,6 @@
 //! Completed snapshots: as much of each as watchers show, with its message.
 
-use teetap_rules::context::MessageView;
+use teetap_rules::context::{Context, MessageView};
 use teetap_wire::{Note, def::Registry, snap::Retained};
 
 use super::Decoder;
@@ -19,6 +19,19 @@ pub(super) struct SnapshotViews {
 }
 
 impl SnapshotViews {
+    /// Returns the snapshot that the last message has completed, with its items if anything needs them.
+    pub(super) fn of(&self, context: &Context) -> Option<Retained<'static>> {
+        if self.need_items() {
+            context.retained()
+        } else {
+            context.retained_counts()
+        }
+    }
+
+    const fn need_items(&self) -> bool {
+        self.items || self.measures || self.shared.is_some() || self.previous.is_some()
+    }
+
     /// Adds the snapshot that a message has completed.
     pub(super) fn add_to(
         &mut self,
@@ -45,7 +58,7 @@ impl SnapshotViews {
 
     /// Returns a snapshot with its items if they are shown.
     fn shown(&self, snapshot: Retained<'static>) -> Retained<'static> {
-        if self.items {
+        if self.items || !self.need_items() {
             snapshot
         } else {
             snapshot.without_items()

@@ -35,7 +35,7 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-use teetap_proxy::session::{Time, What};
+use teetap_proxy::session::{Event, Time, What};
 use teetap_wire::def::Secrets;
 
 pub use entries::{MOST, SESSIONS};
@@ -83,8 +83,8 @@ impl Judge {
         }
     }
 
-    /// Takes an item of a recording, and what was due before it.
-    pub fn take(&mut self, item: Item, decoder: &mut Decoder) {
+    /// Takes an item of a recording, and what was due before it. Returns its event, which is not needed any more.
+    pub fn take(&mut self, item: Item, decoder: &mut Decoder) -> Option<Event> {
         match item {
             Item::Start { .. } => {
                 self.finish(decoder);
@@ -100,6 +100,7 @@ impl Judge {
                 if let Some(reading) = decoded.reading {
                     decoder.recycle(reading);
                 }
+                return Some(decoded.event);
             }
             Item::Gap { .. } => {
                 decoder.gap();
@@ -107,6 +108,7 @@ impl Judge {
             }
             Item::Log { .. } => {}
         }
+        None
     }
 
     /// Takes what was due at the end of a recording, and the joins that are not over.

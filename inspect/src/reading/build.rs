@@ -328,10 +328,9 @@ impl<'a> Build<'a> {
             first,
             data: chunk.data,
         };
-        Message {
-            origin: self.datagram.origin,
-            ..self.decoder.chunk(place, chunk, &mut self.reading.records)
-        }
+        let mut message = self.decoder.chunk(place, chunk, &mut self.reading.records);
+        message.origin = self.datagram.origin;
+        message
     }
 }
 

@@ -105,6 +105,9 @@ impl Reading {
         if !is_joining && decoder.skips(datagram.proto, datagram.dir, datagram.ordinal) {
             return None;
         }
+        if !is_joining && decoder.skim(at, session, datagram) {
+            return None;
+        }
         let mut scratch = decoder.lend_scratch();
         let build = Build::new(at, session, datagram, decoder);
         let reading = build.read(&mut scratch);

@@ -1,0 +1,88 @@
+//! Datagrams of which no watcher needs a message: their numbers are counted, and nothing is made of them.
+//!
+//! Law: what is known afterwards is the same as if they had been read.
+
+use teetap_proxy::session::{Action, Datagram, SessionId, Time};
+use teetap_rules::context::PacketView;
+use teetap_wire::Packet;
+
+use super::Decoder;
+use crate::{
+    place::Place,
+    stream::{Found, Piece, Seen},
+};
+
+impl Decoder {
+    /// Counts a datagram if no message in it can be shown or change what is known otherwise. Returns false, and does nothing, if it
+    /// has to be read.
+    pub(crate) fn skim(&mut self, at: Time, session: Option<SessionId>, datagram: &Datagram) -> bool {
+        // An odd one is rare, and its notes change how it counts.
+        let is_plain = datagram.notes.is_empty()
+            && datagram.leg.is_none()
+            && datagram.placed.is_empty()
+            && datagram.is_unchanged();
+        let Some(session) = session.filter(|_| is_plain && self.may_skim()) else {
+            return false;
+        };
+        let mut scratch = self.lend_scratch();
+        let is_skimmed = match datagram.packet(&mut scratch) {
+            Some(Ok(packet)) => {
+                let is_skimmed = self.is_beside(at, session, datagram, &packet);
+                if is_skimmed {
+                    self.count(at, session, datagram, &packet);
+                }
+                is_skimmed
+            }
+            Some(Err(_)) | None => false,
+        };
+        self.give_back(scratch);
+        is_skimmed
+    }
+
+    /// Returns true if each chunk of a packet, and there is one, can be passed over.
+    fn is_beside(&self, at: Time, session: SessionId, datagram: &Datagram, packet: &Packet<'_>) -> bool {
+        if !packet.notes.is_empty() || packet.control().is_some() {
+            return false;
+        }
+        let place = Place {
+            at,
+            session: Some(session),
+            proto: datagram.proto,
+            dir: datagram.dir,
+            leg: None,
+            packet: PacketView::default(),
+        };
+        let mut chunks = packet.chunks().peekable();
+        chunks.peek().is_some()
+            && chunks.all(|chunk| {
+                let (_, _, view) = self.identify(place, chunk.data);
+                self.passes_over(&view)
+            })
+    }
+
+    /// Takes the ack and the numbers of a datagram that went on as it came.
+    fn count(&mut self, at: Time, session: SessionId, datagram: &Datagram, packet: &Packet<'_>) {
+        let seen = Seen {
+            at,
+            session,
+            datagram,
+            packet,
+            to_ddnet: self.is_to_ddnet(Some(session), datagram.dir),
+            registry: self.registry,
+        };
+        let (mut notes, mut details) = (Vec::new(), Vec::new());
+        let mut found = Found {
+            notes: &mut notes,
+            details: &mut details,
+        };
+        self.streams.begin(&seen, &mut found);
+        for chunk in packet.chunks() {
+            let piece = Piece {
+                chunk: &chunk,
+                action: Some(Action::Pass),
+                seq_out: chunk.header.vital,
+            };
+            self.streams.chunk(&seen, &piece, &mut found);
+        }
+    }
+}
