@@ -2,6 +2,7 @@
 //!
 //! Law: the protocol is in the crates below; here runs are configured, started, printed and ended.
 
+mod ahead;
 mod child;
 mod cli;
 mod command;

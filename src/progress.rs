@@ -4,10 +4,12 @@
 //! of it is left. Bytes are counted where they are read, so that stretches in which nothing is found count too.
 
 use std::{
-    cell::Cell,
     fs::File,
     io::{self, IsTerminal as _, Read},
-    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -25,7 +27,7 @@ const RATE: u8 = 10;
 pub(crate) struct Progress {
     bar: ProgressBar,
     begun: Instant,
-    is_drawn: Rc<Cell<bool>>,
+    is_drawn: Arc<AtomicBool>,
 }
 
 /// A file that is read.
@@ -55,7 +57,7 @@ impl Progress {
         Some(Self {
             bar,
             begun: Instant::now(),
-            is_drawn: Rc::default(),
+            is_drawn: Arc::default(),
         })
     }
 
@@ -77,8 +79,8 @@ impl Progress {
 
     fn advance(&self, bytes: u64) {
         self.bar.inc(bytes);
-        if !self.is_drawn.get() && self.begun.elapsed() >= PATIENCE {
-            self.is_drawn.set(true);
+        if !self.is_drawn.load(Ordering::Relaxed) && self.begun.elapsed() >= PATIENCE {
+            self.is_drawn.store(true, Ordering::Relaxed);
             self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(RATE));
         }
     }

@@ -20,6 +20,7 @@ use teetap_wire::{
 
 use super::file;
 use crate::{
+    ahead::Reader,
     cli::JudgeOptions,
     exit::{Exit, Failure},
     junit::{Case, Outcome, Report, Suite},
@@ -96,10 +97,15 @@ fn read(
     if let Some(progress) = input.progress {
         output.expect_progress(progress);
     }
-    let mut recording = Recording::of(input.bytes).map_err(refused)?;
+    let recording = Recording::of(input.bytes).map_err(refused)?;
+    let mut recording = match input.is_live {
+        true => Reader::Direct(recording),
+        false => Reader::ahead(recording),
+    };
     let mut decoder = Decoder::new(registry);
     decoder.ignore_gists();
     decoder.ignore_items();
+    decoder.ignore_names();
     let mut judge = Judge::new(secrets);
     let (mut wall, mut is_foreign, mut shown) = (UNIX_EPOCH, false, 0_u64);
     let damage = loop {
@@ -115,7 +121,9 @@ fn read(
                         run,
                     });
                 }
-                judge.take(item, &mut decoder);
+                if let Some(event) = judge.take(item, &mut decoder) {
+                    recording.done(event);
+                }
             }
             Ok(None) => break None,
             // No part of it is a recording.

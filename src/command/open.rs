@@ -9,7 +9,7 @@ use teetap_capture::{Item, ReadError};
 use teetap_inspect::{Decoder, Style, Viewer};
 use teetap_proxy::{
     io::Seen,
-    session::{Level, Time},
+    session::{Event, Level, Time},
 };
 use teetap_rules::Filter;
 use teetap_wire::{printable, printable_path};
@@ -19,6 +19,7 @@ use super::{
     setup::style,
 };
 use crate::{
+    ahead::Reader,
     cli::{FilterOption, Range, ScreenOptions, Search, Show},
     exit::{Exit, Failure},
     filters,
@@ -137,6 +138,7 @@ fn show_input(options: &Show, input: Input, path: &Path, plan: Plan) -> anyhow::
         until: filters::parse("--until", options.until.as_deref(), registry)?,
         fail_on: None,
     };
+    let may_end = search.is_some() || filters.until.is_some();
     let mut output = Output::new(style, &filters);
     output.form(options.lines, !style.matches_only, input.is_live);
     let mut decoder = decoder(style, registry, &filters);
@@ -146,12 +148,20 @@ fn show_input(options: &Show, input: Input, path: &Path, plan: Plan) -> anyhow::
     if let Some(progress) = input.progress {
         output.expect_progress(progress);
     }
-    let mut recording = Recording::of(input.bytes).map_err(refused)?;
+    let recording = Recording::of(input.bytes).map_err(refused)?;
+    let mut recording = match input.is_live || may_end {
+        true => Reader::Direct(recording),
+        false => Reader::ahead(recording),
+    };
     let batch = if input.is_live { 1 } else { BATCH };
     let mut shown = 0;
     let damage = loop {
         match recording.read() {
-            Ok(Some(item)) => show(item, path, range, &mut output, &mut decoder),
+            Ok(Some(item)) => {
+                if let Some(event) = show(item, path, range, &mut output, &mut decoder) {
+                    recording.done(event);
+                }
+            }
             Ok(None) => break None,
             // No part of it is a recording.
             Err(error @ ReadError::Unknown(_)) if shown <= 1 => return Err(refused(error).into()),
@@ -205,7 +215,8 @@ fn end_joins(at: Time, range: Range, output: &mut Output, decoder: &mut Decoder)
     joins.iter().for_each(|join| output.joined(join));
 }
 
-fn show(item: Item, path: &Path, range: Range, output: &mut Output, decoder: &mut Decoder) {
+/// Prints an item. Returns its event, which is not needed any more.
+fn show(item: Item, path: &Path, range: Range, output: &mut Output, decoder: &mut Decoder) -> Option<Event> {
     match item {
         Item::Start { wall, run } => {
             decoder.restart();
@@ -225,6 +236,7 @@ fn show(item: Item, path: &Path, range: Range, output: &mut Output, decoder: &mu
             if let Some(reading) = decoded.reading {
                 decoder.recycle(reading);
             }
+            return Some(decoded.event);
         }
         Item::Log { at, level, text } => {
             if range.contains(at) {
@@ -238,4 +250,5 @@ fn show(item: Item, path: &Path, range: Range, output: &mut Output, decoder: &mu
             }
         }
     }
+    None
 }
