@@ -41,7 +41,6 @@ pub enum Act {
 
 const ALL: &[Variant] = &[Variant::V6, Variant::V65, Variant::Ddnet, Variant::V7];
 const TOKENS: &[Variant] = &[Variant::V65, Variant::Ddnet, Variant::V7];
-const SIX: &[Variant] = &[Variant::V6, Variant::V65, Variant::Ddnet];
 const SEVEN: &[Variant] = &[Variant::V7];
 const DDNET: &[Variant] = &[Variant::Ddnet];
 
@@ -339,10 +338,13 @@ pub const FAULTS: &[Fault] = &[
     ),
     fault(
         "wrong version",
-        SIX,
+        ALL,
         Act::Message(Step::Info, |variant, _| {
             let mut message = head(variant, Step::Info);
             message.extend(b"0.5 abcdef\0\0");
+            if variant.is_seven() {
+                put_int(&mut message, 0x705);
+            }
             vec![(true, message)]
         }),
     ),

@@ -49,6 +49,23 @@ pub(super) fn id_of(variant: Variant, step: Step) -> i32 {
     }
 }
 
+/// Returns the version of the network code that the server has, and wants of its clients.
+fn version(variant: Variant) -> &'static str {
+    if variant.is_seven() {
+        "0.7 802f1be60a05665f"
+    } else {
+        "0.6 626fce9a778df4d4"
+    }
+}
+
+/// Returns the reason for which the server closes the connection of a client with this info; `None` if it takes it.
+pub(super) fn wrong_version(variant: Variant, info: &[u8]) -> Option<String> {
+    let (_, rest) = int(info)?;
+    let client = String::from_utf8_lossy(rest.split(|byte| *byte == 0).next()?);
+    let own = version(variant);
+    (client != own).then(|| format!("Wrong version. Server is running '{own}' and client '{client}'"))
+}
+
 /// Returns a message of the client.
 pub(super) fn message(variant: Variant, step: Step, tick: i32) -> Vec<u8> {
     let mut out = Vec::new();
@@ -56,12 +73,7 @@ pub(super) fn message(variant: Variant, step: Step, tick: i32) -> Vec<u8> {
     let seven = variant.is_seven();
     match step {
         Step::Info => {
-            let version = if seven {
-                "0.7 802f1be60a05665f"
-            } else {
-                "0.6 626fce9a778df4d4"
-            };
-            out.extend(version.as_bytes());
+            out.extend(version(variant).as_bytes());
             out.extend([0, 0]);
             if seven {
                 put_int(&mut out, 0x705);
@@ -140,6 +152,20 @@ pub(super) fn answers(variant: Variant, step: Step) -> Vec<Vec<u8>> {
         Step::StartInfo => vec![empty(8, 8, false)],
         Step::EnterGame | Step::Input | Step::Say => Vec::new(),
     }
+}
+
+/// Returns a line of chat of the server with a number.
+pub(super) fn chat(variant: Variant, number: i32) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_int(&mut out, id(variant, 3, 3, false));
+    let fields: &[i32] = if variant.is_seven() {
+        &[1, -1, -1]
+    } else {
+        &[0, -1]
+    };
+    fields.iter().for_each(|value| put_int(&mut out, *value));
+    out.extend(format!("the score is {number}\0").as_bytes());
+    out
 }
 
 /// Returns an empty snapshot.

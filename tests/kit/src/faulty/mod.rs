@@ -1,7 +1,7 @@
 //! A client that joins with one fault, against a scripted server, in virtual time.
 //!
 //! Law: the fault is the only thing that is wrong: the same client without one joins and plays. What is sent is written from the wire
-//! format alone, by [`crate::codec`].
+//! format alone, by [`crate::codec`]. The network between the two is good, or as bad as the [`Setting`] says.
 
 mod faults;
 mod game;
@@ -9,18 +9,19 @@ mod server;
 
 use std::net::SocketAddr;
 
+pub use crate::link::SECOND;
 pub use faults::{Act, FAULTS, Fault, Sent};
 pub use game::Step;
 
 use crate::{
     capture::Packet,
     codec::{Datagram, Variant, control, parse},
-    link::{MS, SECOND},
+    link::{Conditions, Hop, MS},
     peer::{Options, Peer, Policy, Server},
 };
 
-/// The time from one end to the other, microseconds.
-const DELAY: u64 = 10 * MS;
+/// The time from one end to the place where the datagrams are recorded, microseconds.
+const DELAY: u64 = 5 * MS;
 
 /// Microseconds between two steps of time.
 const STEP: u64 = 10 * MS;
@@ -31,8 +32,44 @@ const EVERY: u64 = 40 * MS;
 /// Microseconds between two datagrams that the fault adds.
 const ADDED_EVERY: u64 = 300 * MS;
 
-/// The length of a session in microseconds.
+/// Microseconds between two vital messages of an end that talks.
+const TALK_EVERY: u64 = 350 * MS;
+
+/// The usual length of a session in microseconds.
 pub const LENGTH: u64 = 5 * SECOND;
+
+/// The circumstances of a session.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// The protocol.
+    pub variant: Variant,
+    /// The seed of the tokens and of the network.
+    pub seed: u64,
+    /// The network between the client and the place where the datagrams are recorded, and from there to the server.
+    pub halves: [Conditions; 2],
+    /// The length in microseconds.
+    pub length: u64,
+    /// True if both ends send vital messages all the time.
+    pub talks: bool,
+}
+
+impl Setting {
+    /// Returns a good network and a usual length.
+    #[must_use]
+    pub fn new(variant: Variant, seed: u64) -> Self {
+        let half = Conditions {
+            delay: DELAY,
+            ..Conditions::GOOD
+        };
+        Self {
+            variant,
+            seed,
+            halves: [half; 2],
+            length: LENGTH,
+            talks: false,
+        }
+    }
+}
 
 /// The addresses of the two ends.
 #[must_use]
@@ -51,43 +88,74 @@ pub struct Session {
 
 /// Plays a session; without a fault the client joins and plays.
 #[must_use]
-pub fn play(variant: Variant, fault: Option<&Fault>) -> Session {
-    let act = fault.map(|fault| &fault.act);
-    let mut client = Client::new(variant, act);
-    let mut server = server::Scripted::new(variant, Server::new(variant, Policy::default(), 2));
+pub fn play(setting: &Setting, fault: Option<&Fault>) -> Session {
+    let Setting { variant, seed, .. } = *setting;
+    let mut client = Client::new(setting, fault.map(|fault| &fault.act));
+    let server = Server::new(variant, Policy::default(), 2 * seed + 2);
+    let mut server = server::Scripted::new(variant, server, setting.talks);
     let (from, to) = addresses();
+    let [near, far] = setting.halves;
+    let mut ways = [Way::new([near, far], seed), Way::new([far, near], !seed)];
     let mut packets: Vec<Packet> = Vec::new();
-    let mut on_the_way: Vec<(u64, bool, Vec<u8>)> = Vec::new();
     let mut now = 0;
-    while now < LENGTH {
-        let arrived = on_the_way.extract_if(.., |(at, ..)| *at <= now);
-        let arrived: Vec<_> = arrived.collect();
-        for (_, is_to_server, bytes) in arrived {
-            if is_to_server {
-                server.receive(from, &bytes, now);
-            } else {
-                client.receive(&bytes, now);
-            }
-        }
-        client.update(now);
-        server.update(from, now);
-        let sent = client.take_outgoing().into_iter().map(|bytes| (true, bytes));
-        let answers = server.take_outgoing().into_iter().map(|bytes| (false, bytes));
-        for (is_to_server, payload) in sent.chain(answers) {
-            on_the_way.push((now + DELAY, is_to_server, payload.clone()));
-            let (from, to) = if is_to_server { (from, to) } else { (to, from) };
+    while now < setting.length {
+        let [to_server, to_client] = &mut ways;
+        let mut record = |time, (from, to), payload: &[u8]| {
+            let payload = payload.to_vec();
             packets.push(Packet {
-                time: now + DELAY / 2,
+                time,
                 from,
                 to,
                 payload,
             });
+        };
+        to_server.pass(now, |time, bytes| record(time, (from, to), bytes));
+        to_client.pass(now, |time, bytes| record(time, (to, from), bytes));
+        while let Some(bytes) = to_server.after.receive(now) {
+            server.receive(from, &bytes, now);
+        }
+        while let Some(bytes) = to_client.after.receive(now) {
+            client.receive(&bytes, now);
+        }
+        client.update(now);
+        server.update(from, now);
+        for bytes in client.take_outgoing() {
+            to_server.before.send(bytes, now);
+        }
+        for bytes in server.take_outgoing() {
+            to_client.before.send(bytes, now);
         }
         now += STEP;
     }
+    packets.sort_by_key(|packet| packet.time);
     Session {
         packets,
         reached: server.reached(),
+    }
+}
+
+/// One direction: the hop up to the place where the datagrams are recorded, and the one after it.
+struct Way {
+    before: Hop<Vec<u8>>,
+    after: Hop<Vec<u8>>,
+}
+
+impl Way {
+    fn new([before, after]: [Conditions; 2], seed: u64) -> Self {
+        Self {
+            before: Hop::new(before, seed),
+            after: Hop::new(after, seed.wrapping_add(1 << 32)),
+        }
+    }
+
+    /// Records what has come halfway by now, and sends it on.
+    fn pass(&mut self, now: u64, mut record: impl FnMut(u64, &[u8])) {
+        while let Some(time) = self.before.next_time().filter(|time| *time <= now) {
+            if let Some(bytes) = self.before.receive(now) {
+                record(time, &bytes);
+                self.after.send(bytes, time);
+            }
+        }
     }
 }
 
@@ -100,7 +168,9 @@ struct Client<'a> {
     seen: usize,
     has_begun: bool,
     is_in_game: bool,
-    has_talked: bool,
+    /// The time of the next line of chat; `None` after the last one.
+    next_talk: Option<u64>,
+    talks: bool,
     tick: i32,
     next_input: u64,
     next_addition: u64,
@@ -108,9 +178,9 @@ struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    fn new(variant: Variant, act: Option<&'a Act>) -> Self {
-        let options = Options::default();
-        let mut peer = Peer::client(variant, options, 1);
+    fn new(setting: &Setting, act: Option<&'a Act>) -> Self {
+        let Setting { variant, seed, .. } = *setting;
+        let mut peer = Peer::client(variant, Options::default(), 2 * seed + 1);
         peer.connect(0);
         Self {
             peer,
@@ -119,7 +189,8 @@ impl<'a> Client<'a> {
             seen: 0,
             has_begun: false,
             is_in_game: false,
-            has_talked: false,
+            next_talk: Some(SECOND + MS),
+            talks: setting.talks,
             tick: 0,
             next_input: 0,
             next_addition: 0,
@@ -149,8 +220,8 @@ impl<'a> Client<'a> {
         if self.is_in_game && self.next_input <= now && self.peer.is_online() {
             self.next_input = now + EVERY;
             self.say(Step::Input, now);
-            if !self.has_talked && now > SECOND {
-                self.has_talked = true;
+            if self.next_talk.is_some_and(|next| next <= now) {
+                self.next_talk = self.talks.then_some(now + TALK_EVERY);
                 self.say(Step::Say, now);
             }
         }
@@ -275,17 +346,45 @@ mod tests {
     #[test]
     fn without_a_fault_the_client_joins_and_plays() {
         for variant in Variant::ALL {
-            let session = play(variant, None);
+            let session = play(&Setting::new(variant, 0), None);
             assert_eq!(session.reached, Some(Step::EnterGame), "{variant:?}");
             assert!(session.packets.len() > 100, "{variant:?}");
         }
     }
 
     #[test]
+    fn a_bad_network_loses_doubles_and_delays() {
+        let half = Conditions {
+            delay: 20 * MS,
+            jitter: 100 * MS,
+            loss: 0.05,
+            duplicate: 0.05,
+        };
+        let setting = Setting {
+            halves: [half; 2],
+            talks: true,
+            ..Setting::new(Variant::V7, 3)
+        };
+        let (bad, again) = (play(&setting, None), play(&setting, None));
+        assert_eq!(bad.packets, again.packets);
+        assert_eq!(bad.reached, Some(Step::EnterGame));
+        let times: Vec<u64> = bad.packets.iter().map(|packet| packet.time).collect();
+        assert!(times.is_sorted());
+        let copies = |packet: &&Packet| {
+            bad.packets
+                .iter()
+                .filter(|other| other.payload == packet.payload)
+                .count()
+        };
+        assert!(bad.packets.iter().any(|packet| copies(&packet) > 1));
+    }
+
+    #[test]
     fn every_fault_changes_the_session() {
         for fault in FAULTS {
             for variant in fault.variants {
-                let (good, bad) = (play(*variant, None), play(*variant, Some(fault)));
+                let setting = Setting::new(*variant, 0);
+                let (good, bad) = (play(&setting, None), play(&setting, Some(fault)));
                 assert_ne!(good.packets, bad.packets, "{} of {variant:?}", fault.name);
             }
         }

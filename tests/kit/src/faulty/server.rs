@@ -1,10 +1,10 @@
 //! A server that lets clients in, as the real ones do: it waits for one message after the other, and ignores what comes too early
-//! or in a chunk that is not vital.
+//! or in a chunk that is not vital. A client of another version gets a CLOSE.
 
 use std::net::SocketAddr;
 
 use super::{
-    EVERY,
+    EVERY, TALK_EVERY,
     game::{self, Step},
 };
 use crate::{
@@ -24,10 +24,12 @@ pub(super) struct Scripted {
     done: usize,
     tick: i32,
     next_snapshot: u64,
+    /// The time of the next line of chat; `None` if the server is quiet.
+    next_talk: Option<u64>,
 }
 
 impl Scripted {
-    pub(super) fn new(variant: Variant, server: Server) -> Self {
+    pub(super) fn new(variant: Variant, server: Server, talks: bool) -> Self {
         Self {
             variant,
             server,
@@ -35,6 +37,7 @@ impl Scripted {
             done: 0,
             tick: 100,
             next_snapshot: 0,
+            next_talk: talks.then_some(0),
         }
     }
 
@@ -56,6 +59,11 @@ impl Scripted {
             if step == Step::StartInfo && message.data.iter().filter(|byte| **byte == 0).count() < 3 {
                 continue;
             }
+            if step == Step::Info
+                && let Some(reason) = game::wrong_version(self.variant, &message.data)
+            {
+                return peer.close(&reason, now);
+            }
             self.done += 1;
             for answer in game::answers(self.variant, step) {
                 peer.send_vital(&answer, now);
@@ -73,6 +81,10 @@ impl Scripted {
             self.next_snapshot = now + EVERY;
             self.tick += 2;
             peer.send_nonvital(&game::snapshot(self.variant, self.tick), now);
+            if self.next_talk.is_some_and(|next| next <= now) {
+                self.next_talk = Some(now + TALK_EVERY);
+                peer.send_vital(&game::chat(self.variant, self.tick), now);
+            }
             peer.flush(now);
         }
     }
