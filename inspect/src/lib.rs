@@ -23,6 +23,7 @@ pub mod expect;
 pub mod explain;
 pub mod feed;
 pub mod follow;
+mod form;
 pub mod frame;
 mod gist;
 mod held;

@@ -16,11 +16,14 @@ use teetap_wire::{
     Code, Note, Place, Severity,
     def::{Def, Secrecy, Secrets},
     snap::{Completed, Reused},
+    varint,
 };
 
 use crate::{
     DecodedEvent, EventLines, Message, Reading, Row, Style,
     expect::{expectation, missing},
+    form::form,
+    judge::By,
     lines::{About, Line},
     row::{Start, hex},
 };
@@ -174,6 +177,9 @@ impl<'a> Noted<'a> {
             Some(expected) => format!("got {got}, expected {expected}"),
             None => format!("got {got}"),
         };
+        if let Some(form) = self.datagram.and_then(|datagram| form(reading, datagram, note)) {
+            return Some(form);
+        }
         match note.code {
             Code::WrongToken => {
                 let expected = reading.expected.token.map(|token| token.to_string());
@@ -197,16 +203,7 @@ impl<'a> Noted<'a> {
                 ))
             }
             Code::SnapIdReused => reused(&self.message?.snapshot()?),
-            Code::MissingField => {
-                let message = self.message?;
-                let name = missing(message.def?, reading.records(message).all());
-                Some(format!("the first is {name}"))
-            }
-            _ if note.code.place() == Place::Message => {
-                let message = self.message?;
-                let range = note.at..note.at + note.len;
-                expectation(reading, message, &range, style.secrets).or_else(|| self.bytes(note, message))
-            }
+            _ if note.code.place() == Place::Message => self.of_message(note, self.message?, style.secrets),
             _ => {
                 let received = self.datagram?.received()?;
                 let is_short = note.len > 0 && note.len <= MOST && note.code.place() == Place::Datagram;
@@ -214,6 +211,49 @@ impl<'a> Noted<'a> {
                 Some(with(hex(bytes), None))
             }
         }
+    }
+
+    /// Returns what was received and expected for a note of a message.
+    fn of_message(&self, note: &Note, message: &Message, secrets: Secrets) -> Option<String> {
+        let reading = self.reading;
+        let bytes = |otherwise: &str| {
+            let bytes = self.bytes(note, message);
+            bytes.unwrap_or_else(|| format!("got {otherwise}"))
+        };
+        Some(match note.code {
+            Code::NotVital => "got it not vital, expected a vital chunk".to_owned(),
+            Code::UnexpectedVital => "got it vital, expected a chunk that is not".to_owned(),
+            Code::WrongDirection => {
+                let sender = self.datagram?.dir.sender();
+                let (sender, other) = (By::from(sender).name(), By::from(sender.other()).name());
+                format!("got it from the {sender}, expected it from the {other} only")
+            }
+            Code::MissingField => {
+                let name = missing(message.def?, reading.records(message).all());
+                let len = reading.data(message).len();
+                format!("got {len} bytes, expected {name} after them")
+            }
+            Code::IntPadding | Code::OverlongInt => self.int(note, message)?,
+            Code::UnterminatedText => {
+                let got = bytes(&format!("{} bytes", note.len));
+                format!("{got}, expected a NUL at the end")
+            }
+            Code::InvalidUtf8 => format!("{}, expected UTF-8", bytes("other bytes")),
+            Code::UnknownMessage => format!("{}, expected an id of this version", bytes("none")),
+            _ => {
+                let range = note.at..note.at + note.len;
+                return expectation(reading, message, &range, secrets).or_else(|| self.bytes(note, message));
+            }
+        })
+    }
+
+    /// Returns the bytes of an int, and those that other senders write for the same value.
+    fn int(&self, note: &Note, message: &Message) -> Option<String> {
+        let bytes = self.reading.data(message).get(note.at..note.at + note.len)?;
+        let value = varint::decode(bytes)?.value;
+        let mut expected = Vec::new();
+        varint::encode(value, &mut expected);
+        Some(format!("got {}, expected {}", hex(bytes), hex(&expected)))
     }
 
     /// Returns the bytes that a note of a message without such a field is about. A message that may hold secrets shows none: a

@@ -84,14 +84,14 @@ fn a_magic_that_is_almost_right_is_named_with_the_right_one() {
             Proto::V6,
             &b"\x10\0\0\x01TKEM\xff\xff\xff\xff"[..],
             &[
-                "! unexpected-bytes: bytes that differ from the fixed value of this field; got \"TKEM\", expected \"TKEN\"",
+                "! unexpected-bytes: bytes that differ from the fixed value of this field: the receiver takes it for another version; got \"TKEM\", expected \"TKEN\"",
             ][..],
         ),
         (
             Proto::Ddnet,
             b"\x10\0\0\x02TKXN\x01\x02\x03\x04",
             &[
-                "! unexpected-bytes: bytes that differ from the fixed value of this field; got \"TKXN\", expected \"TKEN\"",
+                "! unexpected-bytes: bytes that differ from the fixed value of this field: the receiver takes it for another version; got \"TKXN\", expected \"TKEN\"",
             ],
         ),
         (Proto::V6, b"\x10\0\0\x01", &[]),
@@ -133,8 +133,8 @@ fn the_mark_is_that_of_the_severity_and_harmless_notes_need_v() {
     assert_eq!(
         shown.chunk(1, Dir::C2s, b"\x36no end"),
         [
-            "✗ unterminated-text: text without a NUL: the receiver drops the message; got 6e6f20656e64",
-            "✗ missing-field: the message ends before this field: most receivers drop it; the first is clan"
+            "✗ unterminated-text: text without a NUL: the receiver drops the message; got 6e6f20656e64, expected a NUL at the end",
+            "✗ missing-field: the message ends before this field: most receivers drop it; got 7 bytes, expected clan after them"
         ]
     );
     let surplus = b"\x10\x01";
@@ -196,7 +196,9 @@ fn a_datagram_without_messages_has_its_sentence_too() {
     let empty = packet(Flags::empty(), 1, 0, b"");
     assert_eq!(
         shown.datagram(1, Dir::C2s, &empty, |_| {}),
-        ["! empty-without-resend: announces no chunks and requests no resend: DDNet drops it; got 000100"]
+        [
+            "! empty-without-resend: announces no chunks and requests no resend: DDNet drops it; got 0 chunks, expected 1 or more, or the resend flag"
+        ]
     );
 }
 

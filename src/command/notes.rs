@@ -48,6 +48,7 @@ pages! {
     "resend-unmarked"
     "resend-changed"
     "resend-storm"
+    "resend-needless"
     "amplified"
     "other-session"
     "late-reply"

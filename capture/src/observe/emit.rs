@@ -15,7 +15,7 @@ use super::{
     flows::{FlowId, Pair},
 };
 use teetap_proxy::session::{
-    Connless, Datagram, Ends, Event, Notice, SessionChange, SessionId, State, Time, Traffic, What,
+    Connless, Datagram, Ends, Event, Notice, SessionChange, SessionId, State, Stranger, Time, Traffic, What,
 };
 
 /// A datagram to be emitted.
@@ -154,6 +154,28 @@ impl Observer {
         }
     }
 
+    /// Emits a notice about a request for a token that is too short for an answer, once for a flow: no session shows it.
+    fn emit_short_request(&mut self, id: FlowId, seen: Seen<'_>) {
+        let what = Stranger::of(seen.bytes);
+        let is_whole = seen.len == seen.bytes.len();
+        if what != Stranger::ShortTokenRequest || !is_whole {
+            return;
+        }
+        let Some((pair, flow)) = self.flows.get_mut(id) else {
+            return;
+        };
+        if !std::mem::replace(&mut flow.emitted.is_foreign, true) {
+            let (client, _) = pair.ends(seen.from_low);
+            let notice = Notice::UnknownSender {
+                client,
+                len: seen.len,
+                what,
+                bytes: seen.bytes.into(),
+            };
+            self.event(seen.at, None, What::Notice(notice));
+        }
+    }
+
     fn emit_connless(&mut self, id: FlowId, seen: Seen<'_>) {
         let Seen {
             at,
@@ -216,6 +238,9 @@ impl Observer {
             event.notes.push(note);
         }
         let session = self.open(id, emission, &kind);
+        if kind.is_token && session.is_none() {
+            self.emit_short_request(id, seen);
+        }
         let Some(emitted) = self.emitted(id) else { return };
         let is_checked = session.is_some() && kind.requests.is_none();
         let wrong = if is_checked {

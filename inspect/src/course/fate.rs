@@ -26,8 +26,8 @@ pub(super) enum Fate {
 pub(super) enum Why {
     /// The receiver drops the datagram.
     Datagram(Code),
-    /// The receiver drops the message.
-    Message(Code),
+    /// The receiver drops the message; the values behind it.
+    Message(Code, Option<String>),
     /// A rule dropped or lost it; the names of the rules.
     Rule(String),
     /// A rule holds it.
@@ -40,7 +40,10 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Datagram(code) => write!(f, "came in a datagram that its receiver drops ({})", code.name()),
-            Self::Message(code) => write!(f, "came, but its receiver drops it ({})", code.name()),
+            Self::Message(code, None) => write!(f, "came, but its receiver drops it ({})", code.name()),
+            Self::Message(code, Some(values)) => {
+                write!(f, "came, but its receiver drops it ({}: {values})", code.name())
+            }
             Self::Rule(names) => write!(f, "came, but was dropped ({names})"),
             Self::Held(names) => write!(f, "came, but is held ({names})"),
             Self::Verdict(verdict, other) => match verdict {
@@ -67,8 +70,10 @@ pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> F
     match message.done {
         Done::Placed(Action::Drop | Action::Lose) => return Fate::Lost(Why::Rule(names())),
         Done::Placed(Action::Hold) => return Fate::Lost(Why::Held(names())),
-        Done::Placed(Action::Known | Action::Gap | Action::Refuse) | Done::Discarded => return Fate::Nothing,
-        Done::Placed(Action::Pass | Action::Edit | Action::Repeat) | Done::Refused | Done::Ended => {}
+        Done::Placed(Action::Known | Action::Refuse) | Done::Discarded => return Fate::Nothing,
+        Done::Placed(Action::Gap | Action::Pass | Action::Edit | Action::Repeat)
+        | Done::Refused
+        | Done::Ended => {}
     }
     let of_datagram = datagram.notes.iter();
     let mut notes = of_datagram.chain(reading.notes.iter().copied());
@@ -77,7 +82,11 @@ pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> F
     }
     let mut notes = message.notes.iter();
     match notes.find(|note| drops(note.code)) {
-        Some(note) => Fate::Lost(Why::Message(note.code)),
+        Some(note) => {
+            let values = reading.detail(note).map(|detail| detail.fact.to_string());
+            Fate::Lost(Why::Message(note.code, values))
+        }
+        None if message.done == Done::Placed(Action::Gap) => Fate::Nothing,
         None => Fate::Arrives,
     }
 }
@@ -90,10 +99,15 @@ const fn drops_datagram(code: Code) -> bool {
     )
 }
 
-/// Returns true for the note of a message that its receiver drops as a whole.
+/// Returns true for the note of a message that its receiver drops as a whole. One that is ahead comes again.
 const fn drops(code: Code) -> bool {
     matches!(
         code,
-        Code::MissingField | Code::UnterminatedText | Code::WrongDirection
+        Code::MissingField
+            | Code::UnterminatedText
+            | Code::WrongDirection
+            | Code::SeqAhead
+            | Code::SeqBehind
+            | Code::ResendChanged
     )
 }

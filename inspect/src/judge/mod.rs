@@ -28,6 +28,8 @@ mod finding;
 mod known;
 mod live;
 mod matter;
+#[cfg(test)]
+mod network_tests;
 mod notes;
 mod peers;
 mod rank;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use teetap_proxy::session::{Event, Notice, SessionId};
-use teetap_wire::{Severity, Side, printable};
+use teetap_wire::{Severity, Side, printable, receiver::Rejection};
 
 use super::{
     Judge,
@@ -60,7 +60,12 @@ impl Judge {
 
     pub(super) fn joined(&mut self, join: &Join) {
         if let Some(found) = course::Finding::of_join(join) {
+            let is_of_client = matches!(
+                join.rejection(),
+                Some(Rejection::WrongVersion | Rejection::WrongPassword)
+            );
             let awaited = join.awaited.map(|(_, side)| cause(side, join.acked));
+            let awaited = if is_of_client { Some(Side::Client) } else { awaited };
             self.course(found, awaited);
         }
     }

@@ -413,6 +413,10 @@ pub(super) fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> 
     } else {
         Done::Discarded
     };
+    if let Some(detail) = decoder.streams().connless(at, connless) {
+        message.notes.push(detail.note(connless.bytes.len()));
+        reading.details.push(detail);
+    }
     reading.messages.push(message);
     reading
 }

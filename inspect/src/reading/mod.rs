@@ -125,6 +125,11 @@ impl Reading {
         decoder.keep_shown(reading)
     }
 
+    /// Returns the inflated payload as received.
+    pub(crate) fn payload_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.payload).unwrap_or_default()
+    }
+
     /// Returns true for a datagram that has a line of its own: without messages its notes would stand on none.
     #[must_use]
     pub fn is_bare(&self) -> bool {

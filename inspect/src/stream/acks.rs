@@ -7,6 +7,11 @@ use std::{collections::VecDeque, time::Duration};
 use teetap_proxy::session::Time;
 use teetap_wire::Seq;
 
+use super::{
+    needless::{Needless, Requests},
+    surplus::{Amplified, Surplus},
+};
+
 /// The acks before the last one that are known.
 const RECENT: usize = 8;
 
@@ -19,21 +24,16 @@ const REQUESTS: usize = 16;
 /// The time after which a message without an ack shows a receiver that stands still.
 const STUCK: Duration = Duration::from_secs(4);
 
-/// The times that messages were sent since then, this far apart at least.
+/// The same of a receiver that has answered the message.
+const STUCK_AFTER_ANSWER: Duration = Duration::from_millis(1500);
+
+/// The times that messages were sent since then, this far apart at least, and the same after an answer.
 const SIGHTS: u8 = 4;
+const SIGHTS_AFTER_ANSWER: u8 = 2;
 const APART: Duration = Duration::from_millis(300);
 
 /// The datagrams of the receiver since then.
 const REPLIES: u8 = 3;
-
-/// The time after a request in which what is sent again answers it.
-const ANSWER: Duration = Duration::from_secs(1);
-
-/// The bytes of such an answer that are more than a map in download takes.
-const AMPLIFIED: u32 = 16 << 10;
-
-/// The times the bytes of the request.
-const TIMES: u32 = 20;
 
 /// The longest time to a receiver and back, where none was measured.
 const TRIP: Duration = Duration::from_millis(300);
@@ -53,7 +53,9 @@ pub(super) struct Acks {
     requests: VecDeque<Time>,
     /// The shortest time from a message to its ack.
     trip: Option<Duration>,
-    asked: Option<Asked>,
+    /// The answers to requests.
+    answers: Surplus,
+    needless: Requests,
 }
 
 /// The oldest message without an ack.
@@ -65,15 +67,8 @@ struct Pending {
     last_sight: Time,
     replies: u8,
     is_reported: bool,
-}
-
-/// A resend request and its answer.
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    at: Time,
-    bytes: u32,
-    answered: u32,
-    is_reported: bool,
+    /// The name of the message with which its receiver has answered it, or a later one.
+    answer: Option<&'static str>,
 }
 
 /// An ack that does not move.
@@ -82,13 +77,7 @@ pub(super) struct Stuck {
     pub(super) missing: Seq,
     pub(super) for_: Duration,
     pub(super) sights: u8,
-}
-
-/// An answer much larger than its request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Amplified {
-    pub(super) asked: u32,
-    pub(super) answered: u32,
+    pub(super) answer: Option<&'static str>,
 }
 
 impl Acks {
@@ -97,6 +86,7 @@ impl Acks {
         if self.top.is_none_or(|top| !seq.is_behind(top)) {
             self.top = Some(seq);
         }
+        self.needless.caused(at);
         if self.last.is_some_and(|last| seq.is_behind(last)) {
             return;
         }
@@ -107,6 +97,7 @@ impl Acks {
             last_sight: at,
             replies: 0,
             is_reported: false,
+            answer: None,
         });
         if counts && (pending.sights == 0 || at.since(pending.last_sight) >= APART) {
             pending.sights = pending.sights.saturating_add(1);
@@ -136,12 +127,17 @@ impl Acks {
                 last_sight: at,
                 replies: 0,
                 is_reported: false,
+                answer: None,
             });
             return None;
         }
         pending.replies = pending.replies.saturating_add(1);
         let for_ = at.since(pending.since);
-        let is_stuck = for_ >= STUCK && pending.sights >= SIGHTS && pending.replies >= REPLIES;
+        let (time, sights) = match pending.answer {
+            Some(_) => (STUCK_AFTER_ANSWER, SIGHTS_AFTER_ANSWER),
+            None => (STUCK, SIGHTS),
+        };
+        let is_stuck = for_ >= time && pending.sights >= sights && pending.replies >= REPLIES;
         if !is_stuck || std::mem::replace(&mut pending.is_reported, true) {
             return None;
         }
@@ -149,11 +145,13 @@ impl Acks {
             missing: pending.seq,
             for_,
             sights: pending.sights,
+            answer: pending.answer,
         })
     }
 
-    /// Takes a resend request of this many bytes: the receiver knows that it lacks a message.
-    pub(super) fn requested(&mut self, at: Time, bytes: usize) {
+    /// Takes a resend request of this many bytes: the receiver knows that it lacks a message. Returns the requests once they are more
+    /// than messages can have caused.
+    pub(super) fn requested(&mut self, at: Time, bytes: usize) -> Option<Needless> {
         self.requests.push_back(at);
         if self.requests.len() > REQUESTS {
             self.requests.pop_front();
@@ -161,33 +159,21 @@ impl Acks {
         if let Some(pending) = &mut self.pending {
             (pending.since, pending.sights, pending.replies) = (at, 0, 0);
         }
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        match &mut self.asked {
-            Some(asked) if at.since(asked.at) < ANSWER => asked.bytes = asked.bytes.saturating_add(bytes),
-            asked => {
-                *asked = Some(Asked {
-                    at,
-                    bytes,
-                    answered: 0,
-                    is_reported: false,
-                });
-            }
-        }
+        self.answers.asked(at, bytes);
+        self.needless.requested(at)
     }
 
     /// Takes the bytes of a chunk that is sent again. Returns the bytes of an answer that is much larger than its request, once.
     pub(super) fn resent(&mut self, at: Time, bytes: usize) -> Option<Amplified> {
-        let asked = self.asked.as_mut().filter(|asked| at.since(asked.at) < ANSWER)?;
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        asked.answered = asked.answered.saturating_add(bytes);
-        let is_much = asked.answered >= AMPLIFIED && asked.answered / TIMES >= asked.bytes;
-        if !is_much || std::mem::replace(&mut asked.is_reported, true) {
-            return None;
+        self.answers.answered(at, bytes)
+    }
+
+    /// Takes an answer of the receiver to this message, which it has not acked. A client that joins with a second player sends these
+    /// messages without waiting, so one alone proves nothing.
+    pub(super) fn answered(&mut self, seq: Seq, answer: &'static str) {
+        if let Some(pending) = self.pending.as_mut().filter(|pending| pending.seq.is_behind(seq)) {
+            pending.answer = Some(answer);
         }
-        Some(Amplified {
-            asked: asked.bytes,
-            answered: asked.answered,
-        })
     }
 
     /// Returns the number of requests since a time.
@@ -195,10 +181,10 @@ impl Acks {
         self.requests.iter().filter(|at| **at >= since).count()
     }
 
-    /// Returns true if an ack was the last one a short time ago: its datagram was overtaken.
+    /// Returns true if an ack is not below the last one of a short time ago: its datagram was overtaken.
     pub(super) fn was_last(&self, ack: Seq, at: Time) -> bool {
         let mut recent = self.recent.iter().rev();
-        recent.any(|(known, until)| *known == ack && at.since(*until) <= LATE)
+        recent.any(|(known, until)| known.is_behind(ack) && at.since(*until) <= LATE)
     }
 
     /// Returns true if a message that was last sent at this time has been lost if it has no ack now.

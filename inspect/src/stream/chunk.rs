@@ -55,6 +55,7 @@ impl Streams {
             sessions,
             past,
             is_partial,
+            ..
         } = self;
         let Some(stream) = sessions.get_mut(seen.session.0) else {
             return Counted::default();
@@ -62,6 +63,10 @@ impl Streams {
         let notes = !*is_partial && !stream.is_over;
         let is_taken = !stream.is_void && piece.action.is_some_and(|action| action != Action::Refuse);
         if !is_taken {
+            if stream.is_void {
+                let (own, _) = stream.both(seen.datagram.dir);
+                own.numbers.may_have(seq);
+            }
             // It does not count, and comes again.
             let is_first = Some(false).filter(|_| stream.is_void && piece.action.is_some());
             return Counted {
@@ -69,12 +74,13 @@ impl Streams {
                 expected: None,
             };
         }
+        let counts = !stream.is_doubtful;
         let (own, _) = stream.both(seen.datagram.dir);
         let base = own.numbers.base();
         let Placing { order, is_first } = own.numbers.take(seq, piece.chunk.header.resend, seen.at);
         if let Some(out) = piece.seq_out {
             own.acks.is_shifted |= out != seq;
-            own.acks.sent(out, seen.at, true);
+            own.acks.sent(out, seen.at, counts);
         }
         let expected = match order {
             Order::Ahead(expected) => Some(expected),
@@ -156,10 +162,7 @@ impl Stream {
         if header.resend {
             let bytes = piece.chunk.end() - piece.chunk.at;
             if let Some(much) = own.acks.resent(seen.at, bytes) {
-                let fact = Fact::Amplified {
-                    asked: much.asked,
-                    answered: much.answered,
-                };
+                let fact = Fact::amplified(much, "resend requests");
                 found.add(whole(seen, Code::Amplified), fact);
             }
         }
@@ -267,9 +270,16 @@ impl Stream {
             };
             found.add(of_chunk(piece, Code::LateReply), fact);
         }
+        let ack = seen.packet.header.ack;
+        if let Some(question) = own.shown.answered(&def.name, ack, seen.datagram.proto, dir) {
+            other.acks.answered(question.seq, question.answer);
+        }
         let row = message(receiver.release, dir.receiver(), &def.name);
         if let Some((row, answer)) = row.and_then(|row| Some((row, row.answer?))) {
             other.pace.asked(row.name, answer, seen.at);
+            if let Some(seq) = piece.seq_out {
+                other.shown.asked(answer, seq);
+            }
         }
     }
 }

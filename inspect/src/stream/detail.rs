@@ -3,9 +3,11 @@
 use std::{fmt, time::Duration};
 
 use teetap_wire::{
-    Code, Seq, Side,
+    Code, Note, Seq, Side,
     receiver::{Identified, Verdict},
 };
+
+use super::surplus::Amplified;
 
 /// The values behind a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +20,17 @@ pub struct Detail {
     pub fact: Fact,
     /// The action of the receiver, where its table has one.
     pub consequence: Option<Consequence>,
+}
+
+impl Detail {
+    /// Returns the note, of a datagram of this length.
+    pub(crate) const fn note(&self, len: usize) -> Note {
+        Note {
+            code: self.code,
+            at: self.at,
+            len,
+        }
+    }
 }
 
 /// The action of a receiver, from the table of its release.
@@ -90,6 +103,17 @@ pub enum Fact {
         after: Duration,
         /// The times that messages were sent since then.
         times: u8,
+        /// The message with which the peer has answered it all the same.
+        answer: Option<&'static str>,
+    },
+    /// Resend requests without a cause.
+    Needless {
+        /// The requests.
+        requests: u16,
+        /// The vital messages that were sent to the peer in that time.
+        chunks: u16,
+        /// The time.
+        within: Duration,
     },
     /// A resend request.
     Request {
@@ -119,9 +143,11 @@ pub enum Fact {
         /// The length of the silence.
         for_: Duration,
     },
-    /// An answer much larger than its request.
+    /// An answer much larger than what it answers.
     Amplified {
-        /// Bytes of the request.
+        /// The words for the questions.
+        to: &'static str,
+        /// Bytes of the questions.
         asked: u32,
         /// Bytes of the answer.
         answered: u32,
@@ -140,6 +166,68 @@ pub enum Fact {
         /// The last ack.
         last: Option<Seq>,
     },
+}
+
+impl Fact {
+    /// Returns the values of an answer to these.
+    pub(super) const fn amplified(much: Amplified, to: &'static str) -> Self {
+        let Amplified { asked, answered } = much;
+        Self::Amplified { to, asked, answered }
+    }
+}
+
+impl Fact {
+    /// Writes the values that are amounts or times.
+    fn fmt_amount(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stuck {
+                got,
+                missing,
+                after,
+                times,
+                answer,
+            } => {
+                let after = Seconds(*after);
+                write!(
+                    f,
+                    "got {got}, expected {missing} or more: sent {times} times in {after}"
+                )?;
+                match answer {
+                    Some(answer) => write!(f, ", and answered with {answer}"),
+                    None => Ok(()),
+                }
+            }
+            Self::Needless {
+                requests,
+                chunks,
+                within,
+            } => write!(
+                f,
+                "got {requests} requests within {}, expected at most {chunks}: one for each vital message",
+                Seconds(*within)
+            ),
+            Self::Storm {
+                got,
+                copies,
+                requests,
+            } => write!(
+                f,
+                "got number {got} {copies} times within 1 s, expected no more than the requests, {requests}"
+            ),
+            Self::Late { question, after } => {
+                write!(
+                    f,
+                    "got it {} ms after {question}, expected it at once",
+                    after.as_millis()
+                )
+            }
+            Self::Silent { for_ } => write!(f, "silent for {}, expected at most 1.0 s", Seconds(*for_)),
+            Self::Amplified { to, asked, answered } => {
+                write!(f, "got {answered} bytes for {asked} bytes of {to}")
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A part of a datagram that belongs to another session.
@@ -170,22 +258,17 @@ impl fmt::Display for Fact {
                 }
             }
             Self::Changed { got, before, now } => {
-                write!(f, "number {got} had {before} bytes and has {now} now")
-            }
-            Self::Never { missing, after } => write!(f, "{missing} has not come for {}", Seconds(*after)),
-            Self::Beyond { got, missing } => write!(f, "got {got}, expected less than {missing}"),
-            Self::Stuck {
-                got,
-                missing,
-                after,
-                times,
-            } => {
-                let after = Seconds(*after);
                 write!(
                     f,
-                    "got {got}, expected {missing} or more: sent {times} times in {after}"
+                    "got other bytes under number {got}: {now}, expected the {before} of before"
                 )
             }
+            Self::Never { missing, after } => write!(
+                f,
+                "expected {missing}, which has not come for {}",
+                Seconds(*after)
+            ),
+            Self::Beyond { got, missing } => write!(f, "got {got}, expected less than {missing}"),
             Self::Request { missing: None, .. } => f.write_str("it has all numbers that were sent"),
             Self::Request {
                 missing: Some(missing),
@@ -198,21 +281,6 @@ impl fmt::Display for Fact {
                 };
                 write!(f, "it lacks {missing}, {why}")
             }
-            Self::Storm {
-                got,
-                copies,
-                requests,
-            } => write!(
-                f,
-                "number {got} came {copies} times within 1 s, after {requests} requests"
-            ),
-            Self::Late { question, after } => {
-                write!(f, "{} ms after {question}", after.as_millis())
-            }
-            Self::Silent { for_ } => write!(f, "silent for {}, expected at most 1.0 s", Seconds(*for_)),
-            Self::Amplified { asked, answered } => {
-                write!(f, "{answered} bytes for {asked} bytes of requests")
-            }
             Self::Foreign { session, part } => match part {
                 Part::Token => write!(f, "the token is that of session #{session}"),
                 Part::Ack(ack) => write!(f, "ack {ack} continues session #{session}"),
@@ -224,6 +292,7 @@ impl fmt::Display for Fact {
                 last: Some(last),
             } => write!(f, "got {got} after {last}"),
             Self::Overtaken { got, last: None } => write!(f, "got {got}"),
+            _ => self.fmt_amount(f),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A datagram: its token and ack, the silence before it, a resend request.
 
 use teetap_proxy::session::SessionId;
-use teetap_wire::{Chunk, Code, Dir, Flags, Note, Packet, Seq, Token};
+use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Packet, Proto, Seq, Token};
 
 use super::{Fact, Found, Part, Seen, Stream, Streams, past::Past};
 use crate::reading::Expected;
@@ -32,6 +32,8 @@ impl Streams {
             stream.note_foreign_ack(past, seen, expected.ack, found);
             stream.is_doubled = stream.is_doubled(seen);
         }
+        stream.is_doubtful = found.notes.iter().any(|note| is_about_form(note.code));
+        stream.note_surplus(seen, token, notes, found);
         if seen.datagram.leg.is_some() {
             return expected;
         }
@@ -39,7 +41,7 @@ impl Streams {
         if found.has(Code::CutByCapture) {
             own.numbers.miss();
         }
-        other.pace.other_sent();
+        other.pace.other_sent(seen.at);
         let silence = own.pace.sent(seen.at);
         if let Some(for_) = silence.filter(|_| notes) {
             found.add(whole(seen, Code::KeepaliveLate), Fact::Silent { for_ });
@@ -81,6 +83,25 @@ impl Streams {
 }
 
 impl Stream {
+    /// Counts the bytes for a client whose address is not proven, and adds a note if they are many.
+    fn note_surplus(&mut self, seen: &Seen<'_>, token: Option<Token>, notes: bool, found: &mut Found<'_>) {
+        let Some(bytes) = seen.datagram.received().map(<[u8]>::len) else {
+            return;
+        };
+        if seen.datagram.dir == Dir::C2s {
+            if !found.notes.iter().any(|note| drops(note.code)) {
+                let acks = seen.packet.header.ack != Seq::ZERO;
+                self.unproven.asked(seen.at, bytes, token, acks);
+            }
+            return;
+        }
+        let much = self.unproven.answered(seen.at, bytes);
+        if let Some(much) = much.filter(|_| notes) {
+            let fact = Fact::amplified(much, "an address that has proven nothing");
+            found.add(whole(seen, Code::Amplified), fact);
+        }
+    }
+
     /// Turns the note of an ack that is too low into that of a datagram that others have overtaken, where it is one.
     fn note_overtaken(&self, seen: &Seen<'_>, found: &mut Found<'_>) {
         let (dir, packet) = (seen.datagram.dir, seen.packet);
@@ -123,8 +144,17 @@ impl Stream {
             };
         }
         own.token = token.or(own.token);
+        if let Some(Control::ConnectAccept {
+            token: Some(given), ..
+        }) = packet.control()
+            && packet.proto == Proto::V65
+        {
+            // Both sides write the token of the server.
+            other.token.get_or_insert(given);
+        }
         let ack = if found.has(Code::AckAhead) {
-            other.acks.top
+            let nothing = other.numbers.is_whole().then_some(Seq::ZERO);
+            other.acks.top.or(nothing)
         } else if found.has(Code::AckBehind) || found.has(Code::Overtaken) {
             other.acks.last
         } else {
@@ -165,10 +195,10 @@ impl Stream {
         let (_, other) = self.both(seen.datagram.dir);
         let ack = header.ack;
         let requests = header.flags.contains(Flags::RESEND);
-        if requests {
+        let needless = requests.then(|| {
             let bytes = seen.datagram.received().map_or(0, <[u8]>::len);
-            other.acks.requested(at, bytes);
-        }
+            other.acks.requested(at, bytes)
+        });
         let stuck = other.acks.acked(ack, at);
         // An ack of what was never sent has a note of its own.
         let is_sent = other.acks.top.is_some_and(|top| ack.is_behind(top));
@@ -182,12 +212,22 @@ impl Stream {
         if let Some(missing) = beyond.filter(|_| is_whole) {
             found.add(of_ack(Code::AckGap), Fact::Beyond { got: ack, missing });
         }
+        if let Some(needless) = needless.flatten() {
+            let fact = Fact::Needless {
+                requests: needless.requests,
+                chunks: needless.chunks,
+                within: needless.within,
+            };
+            let code = Code::ResendNeedless;
+            found.add(Note { code, at: 0, len: 1 }, fact);
+        }
         if let Some(stuck) = stuck {
             let fact = Fact::Stuck {
                 got: ack,
                 missing: stuck.missing,
                 after: stuck.for_,
                 times: stuck.sights,
+                answer: stuck.answer,
             };
             found.add(of_ack(Code::AckStuck), fact);
         }
@@ -239,6 +279,21 @@ const fn drops(code: Code) -> bool {
             | Code::Overtaken
             | Code::PayloadOversized
             | Code::NotConnected
+    )
+}
+
+/// Returns true for a note about the form of a datagram that some receivers drop or read only in part: its chunks may not arrive.
+const fn is_about_form(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UnknownFlags
+            | Code::Oversized
+            | Code::HuffmanSurplus
+            | Code::EmptyNoResend
+            | Code::ChunkTruncated
+            | Code::ChunkCountTooHigh
+            | Code::ChunkSizeCut
+            | Code::ChunkCountCut
     )
 }
 

@@ -8,14 +8,17 @@
 //! Law: a pure function of the events, so that a run and its recording have the same notes. A datagram is looked at as its sender
 //! sent it, and a chunk counts for the receiver of that leg as the table in [`teetap_wire::receiver`] says. What the network does
 //! (losses, copies, reordering) is information; a warning or an error is something that no correct peer does, however bad the
-//! network. Bounded: 128 messages and 16 datagrams in each direction of a session, [`SESSIONS`] sessions, and the last 32 that are
-//! over.
+//! network. Bounded: 128 messages and 16 datagrams in each direction of a session, [`SESSIONS`] sessions, the last 32 that are
+//! over, and 256 addresses outside of sessions.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `numbers.rs` | the order of vital messages: next, again, ahead, never |
 //! | `copies.rs` | copies of messages and of datagrams |
 //! | `acks.rs` | acks, resend requests and what they bring |
+//! | `needless.rs` | resend requests without a cause |
+//! | `shown.rs` | messages that a peer has answered without an ack |
+//! | `surplus.rs` | answers that are much larger than what they answer |
 //! | `pace.rs` | silences and late answers |
 //! | `past.rs` | sessions that are over |
 //! | `look.rs` | a datagram |
@@ -27,15 +30,18 @@ mod chunk;
 mod copies;
 mod detail;
 mod look;
+mod needless;
 mod numbers;
 mod pace;
 mod past;
+mod shown;
+mod surplus;
 #[cfg(test)]
 mod tests;
 
 use std::net::IpAddr;
 
-use teetap_proxy::session::{Datagram, SessionChange, SessionId, State, Time};
+use teetap_proxy::session::{Connless, Datagram, SessionChange, SessionId, State, Time};
 use teetap_rules::context::{SESSIONS, Table};
 use teetap_wire::{Code, Dir, Note, Packet, Token, def::Registry};
 
@@ -47,12 +53,15 @@ use copies::Copies;
 use numbers::Numbers;
 use pace::Pace;
 use past::Past;
+use shown::Shown;
+use surplus::{Browsers, Unproven};
 
 /// The streams of all sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     sessions: Table<Stream>,
     past: Past,
+    browsers: Browsers,
     /// True if some datagrams are not read: there are no notes then.
     is_partial: bool,
 }
@@ -67,6 +76,10 @@ struct Stream {
     client_version: Option<i32>,
     /// True if the current datagram is one that its receiver drops, or that went no further.
     is_void: bool,
+    /// True if some receivers drop the current datagram, or a part of it.
+    is_doubtful: bool,
+    /// The address of the client, until it is proven.
+    unproven: Unproven,
     /// True if the network has delivered the current datagram twice.
     is_doubled: bool,
     /// True if the session is closed.
@@ -84,6 +97,8 @@ struct Way {
     acks: Acks,
     /// The pace of its sender.
     pace: Pace,
+    /// The messages that its sender has to answer.
+    shown: Shown,
 }
 
 /// A datagram of a session.
@@ -161,6 +176,18 @@ impl Streams {
         }
     }
 
+    /// Takes a datagram outside a connection. Returns the values behind a note if it makes an answer much larger than its request.
+    pub(crate) fn connless(&mut self, at: Time, connless: &Connless) -> Option<Detail> {
+        let bytes = connless.bytes.len().saturating_add(connless.cut);
+        let much = self.browsers.take(at, connless.client, connless.dir, bytes)?;
+        (!self.is_partial).then(|| Detail {
+            code: Code::Amplified,
+            at: 0,
+            fact: Fact::amplified(much, "requests outside a connection"),
+            consequence: None,
+        })
+    }
+
     /// Messages of all sessions were missed.
     pub(crate) fn gap(&mut self) {
         self.sessions.values_mut().for_each(Stream::gap);
@@ -177,6 +204,7 @@ impl Streams {
     pub(crate) fn restart(&mut self) {
         self.sessions.clear();
         self.past.clear();
+        self.browsers.clear();
     }
 
     /// Keeps what later sessions may be compared with.

@@ -3,7 +3,7 @@
 //! Law: a message counts once. The number of the last one in order only grows, whatever is sent again; what its receiver may lack
 //! is kept apart.
 
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 use teetap_proxy::session::Time;
 use teetap_wire::Seq;
@@ -23,6 +23,9 @@ const NEVER: Duration = Duration::from_secs(5);
 /// The datagrams of the sender in that time.
 const DATAGRAMS: u16 = 4;
 
+/// The numbers in datagrams that do not count here that are known.
+const DOUBTFUL: usize = 16;
+
 /// The numbers of one direction as their sender gives them.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
@@ -31,6 +34,9 @@ pub(super) struct Numbers {
     /// The last one that the receiver has, where it has shown that it lacks later ones.
     back: Option<Seq>,
     gap: Option<Gap>,
+    /// The last numbers in datagrams that do not count here, and ahead of a missing one. After another change of the order the receiver
+    /// may take one.
+    doubtful: VecDeque<Seq>,
     /// True if no number was missed since the first one.
     is_whole: bool,
 }
@@ -102,6 +108,17 @@ impl Numbers {
         self.is_whole = false;
     }
 
+    /// Takes a number in a datagram that does not count.
+    pub(super) fn may_have(&mut self, seq: Seq) {
+        if self.doubtful.contains(&seq) {
+            return;
+        }
+        self.doubtful.push_back(seq);
+        if self.doubtful.len() > DOUBTFUL {
+            self.doubtful.pop_front();
+        }
+    }
+
     /// Returns true if a number is missing.
     pub(super) const fn has_gap(&self) -> bool {
         self.gap.is_some()
@@ -139,6 +156,8 @@ impl Numbers {
         } else if seq.is_behind(base) {
             Order::Again
         } else {
+            // A receiver that has the missing one all the same takes it.
+            self.may_have(seq);
             Order::Ahead(base.next())
         };
         Placing { order, is_first }
@@ -149,11 +168,14 @@ impl Numbers {
         let last = self.last?;
         if !ack.is_behind(last) {
             let missing = last.next();
+            let is_known = self.doubtful.contains(&missing);
             *self = Self {
                 last: Some(ack),
+                is_whole: self.is_whole && is_known,
+                doubtful: std::mem::take(&mut self.doubtful),
                 ..Self::default()
             };
-            return Some(missing);
+            return (!is_known).then_some(missing);
         }
         if self.back.is_some_and(|back| back.is_behind(ack)) {
             self.back = Some(ack).filter(|_| ack != last);

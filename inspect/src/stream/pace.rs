@@ -15,7 +15,7 @@ const OTHERS: u32 = 2;
 /// The time after which a connection sends what waits in it, give or take what the network and the loop of a program add.
 const FLUSH: std::ops::RangeInclusive<Duration> = Duration::from_millis(480)..=Duration::from_millis(560);
 
-/// The time that an answer has to be late for it. A later one waited for something else.
+/// The time that an answer has to be late for it, beyond the usual way to its sender and back. A later one waited for something else.
 const WAITED: std::ops::RangeInclusive<Duration> = Duration::from_millis(250)..=Duration::from_millis(560);
 
 /// The questions that are known.
@@ -29,6 +29,13 @@ pub(super) struct Pace {
     pause: Duration,
     /// The datagrams of the other peer since its last one.
     others: u32,
+    /// The time of the last one of the other peer.
+    other: Option<Time>,
+    /// The shortest time after which a datagram followed one of the other peer, where both sent one at a time, as in handshakes: the way
+    /// to this peer and back.
+    trip: Option<Duration>,
+    /// The same without the current datagram.
+    trip_before: Option<Duration>,
     /// The questions to it: the name of the answer and the time.
     questions: Vec<(&'static str, &'static str, Time)>,
 }
@@ -46,12 +53,18 @@ impl Pace {
         let last = self.last.replace(at);
         self.pause = last.map_or(Duration::ZERO, |last| at.since(last));
         let others = std::mem::take(&mut self.others);
+        self.trip_before = self.trip;
+        if let Some(other) = self.other.filter(|_| others == 1) {
+            let trip = at.since(other);
+            self.trip = Some(self.trip.map_or(trip, |known| known.min(trip)));
+        }
         (self.pause >= SILENCE && others >= OTHERS).then_some(self.pause)
     }
 
     /// Takes a datagram of the other peer.
-    pub(super) const fn other_sent(&mut self) {
+    pub(super) const fn other_sent(&mut self, at: Time) {
         self.others = self.others.saturating_add(1);
+        self.other = Some(at);
     }
 
     /// Takes a question that this peer has to answer.
@@ -69,6 +82,7 @@ impl Pace {
         let index = self.questions.iter().position(|(_, answer, _)| *answer == name)?;
         let (question, _, asked) = self.questions.remove(index);
         let after = at.since(asked);
-        (FLUSH.contains(&self.pause) && WAITED.contains(&after)).then_some(Late { question, after })
+        let waited = after.saturating_sub(self.trip_before.unwrap_or_default());
+        (FLUSH.contains(&self.pause) && WAITED.contains(&waited)).then_some(Late { question, after })
     }
 }

@@ -24,7 +24,8 @@ pub enum Stranger {
 
 impl Stranger {
     /// Returns the kind of a datagram that opened no session.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
         match detect(bytes) {
             First::TokenRequest { header_token, .. } if header_token != Token::NONE => Self::ForeignToken,
             First::TokenRequest { padded: false, .. } => Self::ShortTokenRequest,

@@ -5,6 +5,7 @@ mod foreign;
 mod order;
 mod pace;
 mod script;
+mod surplus;
 
 use teetap_proxy::session::{Action, Placed};
 use teetap_rules::Filter;
@@ -25,6 +26,7 @@ const OF_STREAMS: &[Code] = &[
     Code::ResendUnmarked,
     Code::ResendChanged,
     Code::ResendStorm,
+    Code::ResendNeedless,
     Code::Amplified,
     Code::OtherSession,
     Code::LateReply,

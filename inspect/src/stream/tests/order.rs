@@ -98,7 +98,10 @@ fn copies_are_compared() {
             .iter()
             .filter(|(code, _)| *code == Code::ResendChanged)
             .collect();
-        assert_eq!(changed[0].1, "number 2 had 1 bytes and has 1 now");
+        assert_eq!(
+            changed[0].1,
+            "got other bytes under number 2: 1, expected the 1 of before"
+        );
     }
 }
 
@@ -144,7 +147,7 @@ fn a_number_that_is_skipped_is_an_error_once() {
         }
         let gaps: Vec<_> = all.iter().filter(|(code, _)| *code == Code::SeqGap).collect();
         assert_eq!(gaps.len(), 1, "{proto} {all:?}");
-        assert_eq!(gaps[0].1, "2 has not come for 2.0 s");
+        assert_eq!(gaps[0].1, "expected 2, which has not come for 2.0 s");
         assert_eq!(bad(&all), [Code::SeqGap]);
     }
 }
@@ -239,7 +242,10 @@ fn a_storm_and_an_answer_that_is_too_large_are_warnings() {
         }
         assert_eq!(bad(&all), [Code::ResendStorm], "{proto}");
         let storm = all.iter().find(|(code, _)| *code == Code::ResendStorm).unwrap();
-        assert_eq!(storm.1, "number 1 came 12 times within 1 s, after 0 requests");
+        assert_eq!(
+            storm.1,
+            "got number 1 12 times within 1 s, expected no more than the requests, 0"
+        );
 
         let mut script = Script::new(proto);
         let large = vec![0x7e; 1000];
@@ -254,7 +260,7 @@ fn a_storm_and_an_answer_that_is_too_large_are_warnings() {
         }
         let much: Vec<_> = all.iter().filter(|(code, _)| *code == Code::Amplified).collect();
         assert_eq!(much.len(), 1, "{proto} {all:?}");
-        assert!(much[0].1.starts_with("17"), "{much:?}");
+        assert!(much[0].1.starts_with("got 17"), "{much:?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! A scripted session, and the notes of its datagrams.
 
-use teetap_proxy::session::{Datagram, Event, Origin, Placed, SessionId, State, Time, What};
+use teetap_proxy::session::{Connless, Datagram, Ends, Event, Origin, Placed, SessionId, State, Time, What};
 use teetap_wire::{
     Code, Dir, Flags, Header, Note, Proto, Seq, Token,
     def::{Class, Id, Registry},
@@ -127,6 +127,21 @@ impl Script {
         let bytes = self.bytes(Flags::empty(), ack, pieces);
         let note = Note { code, at: 0, len: 2 };
         self.datagram(dir, &bytes, |datagram| datagram.notes.push(note))
+    }
+
+    /// Sends a datagram outside a connection.
+    pub(super) fn connless(&mut self, dir: Dir, bytes: &[u8]) -> Vec<(Code, String)> {
+        let decoded = self.event(What::Connless(Connless {
+            dir,
+            client: ([127, 0, 0, 1], 50_000).into(),
+            bytes: bytes.into(),
+            cut: 0,
+            forwarded: true,
+            sent: None,
+            link: Box::default(),
+            ends: Ends::default(),
+        }));
+        notes(&decoded)
     }
 
     /// Returns true if a message of the datagram passes the filter.

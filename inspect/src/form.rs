@@ -1,0 +1,98 @@
+//! The values behind notes about the form of a datagram, its header and its chunks: what came, and what receivers expect.
+
+use teetap_proxy::session::{Datagram, Origin};
+use teetap_wire::{ChunkHeader, Code, MAX_DATAGRAM, Note, Proto};
+
+use crate::Reading;
+
+/// Returns the values behind a note of a datagram: "got 2 chunks, expected 1"; `None` for a note of another kind.
+pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Option<String> {
+    let size = datagram.received()?.len();
+    let (got, expected) = match note.code {
+        Code::TooShort => (bytes(size), format!("at least {}", header(datagram.proto))),
+        Code::Oversized => (bytes(MAX_DATAGRAM + note.len), format!("at most {MAX_DATAGRAM}")),
+        Code::PayloadOversized if note.at > 0 => (bytes(note.at + note.len), format!("at most {}", note.at)),
+        Code::BadHuffman => (
+            format!("{} with the compression flag", bytes(size)),
+            "Huffman codes with an end mark".to_owned(),
+        ),
+        Code::HuffmanSurplus => (
+            format!("{} after the end mark", bytes(note.len)),
+            "none".to_owned(),
+        ),
+        Code::MissingToken => {
+            let token = reading.expected.token;
+            let token = token.map_or_else(|| "four bytes".to_owned(), |token| token.to_string());
+            ("no token".to_owned(), token)
+        }
+        Code::UnknownFlags => {
+            let first = datagram.received()?.first()?;
+            (
+                format!("a first byte of {first:02x}"),
+                "0 in the unknown bits".to_owned(),
+            )
+        }
+        Code::ControlCompressed => ("the compression flag".to_owned(), "none".to_owned()),
+        Code::ControlWithChunks => (chunks(reading.num_chunks.into()), "0".to_owned()),
+        Code::ControlEmpty => ("no byte".to_owned(), "an id".to_owned()),
+        Code::UnknownControl => {
+            let id = reading.messages.first()?.id?;
+            let known = match datagram.proto {
+                Proto::V7 => "0 to 5 without 3",
+                Proto::V6 | Proto::V65 | Proto::Ddnet => "0 to 4",
+            };
+            (format!("id {id}"), known.to_owned())
+        }
+        Code::EmptyNoResend => ("0 chunks".to_owned(), "1 or more, or the resend flag".to_owned()),
+        Code::ChunkCountTooHigh => {
+            let there = reading
+                .messages
+                .iter()
+                .filter(|message| message.origin == Origin::Peer);
+            (chunks(reading.num_chunks.into()), there.count().to_string())
+        }
+        Code::ChunkTruncated => truncated(reading, datagram.proto, note),
+        Code::TrailingBytes => (
+            format!("{} after {}", bytes(note.len), chunks(reading.num_chunks.into())),
+            "none".to_owned(),
+        ),
+        _ => return None,
+    };
+    Some(format!("got {got}, expected {expected}"))
+}
+
+/// Returns the values behind the note of a chunk that goes beyond the end of the payload.
+fn truncated(reading: &Reading, proto: Proto, note: &Note) -> (String, String) {
+    let rest = reading.payload_bytes().get(note.at..).unwrap_or_default();
+    match ChunkHeader::decode(proto, rest) {
+        Some((header, len)) => {
+            let left = rest.len().saturating_sub(len);
+            (
+                format!("a chunk of {}", bytes(header.size.into())),
+                format!("at most {left}"),
+            )
+        }
+        None => (bytes(rest.len()), "a chunk header of 2 or 3".to_owned()),
+    }
+}
+
+/// Returns the length of the shortest header of a protocol.
+const fn header(proto: Proto) -> usize {
+    match proto {
+        Proto::V7 => 7,
+        Proto::V6 | Proto::V65 | Proto::Ddnet => 3,
+    }
+}
+
+fn bytes(count: usize) -> String {
+    counted(count, "byte")
+}
+
+fn chunks(count: usize) -> String {
+    counted(count, "chunk")
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}

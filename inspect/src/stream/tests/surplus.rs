@@ -1,0 +1,92 @@
+//! Answers that are too large, and requests without a cause.
+
+use super::*;
+
+/// Returns the notes of this code.
+fn of(code: Code, notes: Vec<(Code, String)>) -> Vec<String> {
+    let notes = notes.into_iter().filter(|(found, _)| *found == code);
+    notes.map(|(_, text)| text).collect()
+}
+
+#[test]
+fn much_for_an_address_that_has_proven_nothing_is_noted() {
+    let large = vec![0x7e; 1000];
+    for proto in Proto::ALL {
+        for is_proven in [false, true] {
+            let mut script = Script::new(proto);
+            if is_proven {
+                script.vital(Dir::S2c, 0, 1);
+                script.keepalive(Dir::C2s, 1);
+            } else {
+                script.token = teetap_wire::Token::NONE;
+            }
+            script.keepalive(Dir::C2s, u16::from(is_proven));
+            let mut found = Vec::new();
+            for _ in 0..30 {
+                script.at += 10_000;
+                found.extend(of(
+                    Code::Amplified,
+                    script.send(Dir::S2c, 0, &[(None, false, &large)]),
+                ));
+            }
+            assert_eq!(found.len(), usize::from(!is_proven), "{proto} {found:?}");
+            if let Some(text) = found.first() {
+                assert!(
+                    text.ends_with(" bytes of an address that has proven nothing"),
+                    "{text}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn much_for_one_request_of_a_browser_is_noted_and_little_for_many_is_not() {
+    for (requests, size, is_noted) in [(1, 1400, true), (30, 1400, false), (1, 700, false)] {
+        let mut script = Script::new(Proto::Ddnet);
+        let mut found = Vec::new();
+        for _ in 0..requests {
+            found.extend(script.connless(
+                Dir::C2s,
+                &[b"\xff\xff\xff\xff\xff\xff\xff\xffgie3".as_slice(), &[0; 3]].concat(),
+            ));
+        }
+        for _ in 0..20 {
+            script.at += 10_000;
+            let reply = [
+                b"\xff\xff\xff\xff\xff\xff\xff\xffinf3".as_slice(),
+                &vec![b'a'; size],
+            ]
+            .concat();
+            found.extend(script.connless(Dir::S2c, &reply));
+        }
+        let found = of(Code::Amplified, found);
+        assert_eq!(found.len(), usize::from(is_noted), "{requests} {size}: {found:?}");
+    }
+}
+
+#[test]
+fn more_requests_than_messages_are_noted_once() {
+    for proto in Proto::ALL {
+        for with_messages in [false, true] {
+            let mut script = Script::new(proto);
+            let mut found = Vec::new();
+            for number in 1..200 {
+                script.at += 40_000;
+                if with_messages && number % 3 == 0 {
+                    // One ahead of a missing one each time.
+                    script.vital(Dir::S2c, 0, number + 1);
+                }
+                found.extend(of(Code::ResendNeedless, script.request(Dir::C2s, 0)));
+            }
+            let expected = if with_messages {
+                vec![]
+            } else {
+                vec![
+                    "got 16 requests within 0.6 s, expected at most 0: one for each vital message".to_owned(),
+                ]
+            };
+            assert_eq!(found, expected, "{proto}");
+        }
+    }
+}
