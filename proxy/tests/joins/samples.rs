@@ -1,7 +1,7 @@
 //! The samples of `rules/examples/` that act on messages without numbers, or on whole datagrams. The others are among
 //! the examples.
 
-use std::{cell::RefCell, collections::BTreeSet, fs};
+use std::{cell::RefCell, collections::BTreeSet, fs, path::PathBuf};
 
 use teetap_proxy::session::Notice;
 use teetap_wire::def::Datum;
@@ -37,10 +37,15 @@ fn snapshots(bench: &mut Bench, count: i64, size: usize) -> Vec<(String, Vec<Str
 fn every_sample_is_tested() {
     let root = env!("CARGO_MANIFEST_DIR");
     let mut sources = String::new();
-    for file in fs::read_dir(format!("{root}/tests/joins")).unwrap() {
-        let path = file.unwrap().path();
-        if path.is_file() {
-            sources.push_str(&fs::read_to_string(path).unwrap());
+    let mut folders = vec![PathBuf::from(format!("{root}/tests/joins"))];
+    while let Some(folder) = folders.pop() {
+        for file in fs::read_dir(folder).unwrap() {
+            let path = file.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                sources.push_str(&fs::read_to_string(path).unwrap());
+            }
         }
     }
     let mut names = BTreeSet::new();
