@@ -9,7 +9,6 @@ use crate::{ChunkHeader, Proto, Seq, Token};
 /// A clear payload, and how far it was inflated.
 pub(super) type Clear<'a> = (&'a [u8], Depth);
 
-#[derive(Clone, Copy)]
 pub(super) enum Depth {
     /// The bytes as they came: not compressed.
     Plain,

@@ -213,8 +213,19 @@ impl<'a> Packet<'a> {
         } else {
             (rest, Depth::Plain)
         };
-        if let Depth::Whole(inflated) = &depth {
-            note_surplus(inflated, datagram.len(), &mut notes);
+        let (mut inflated, mut end, mut is_cut) = (None, None, false);
+        match depth {
+            Depth::Plain => {}
+            Depth::Whole(whole) => {
+                note_surplus(&whole, datagram.len(), &mut notes);
+                inflated = Some(whole);
+            }
+            Depth::Start(tail) => {
+                is_cut = true;
+                if let Some((found, stream_end)) = tail {
+                    (token, end) = (Some(found), Some(stream_end));
+                }
+            }
         }
         if clear.len() > layout.max_payload {
             let len = clear.len() - layout.max_payload;
@@ -224,16 +235,10 @@ impl<'a> Packet<'a> {
                 len,
             });
         }
-        let (payload, end) = match depth {
-            Depth::Start(None) => (clear, None),
-            Depth::Start(Some((found, end))) => {
-                token = Some(found);
-                (clear, Some(end))
-            }
-            Depth::Plain | Depth::Whole(_) if layout.token == TokenPlace::PayloadTail => {
-                (take_tail(clear, &mut token, &mut notes), None)
-            }
-            Depth::Plain | Depth::Whole(_) => (clear, None),
+        let payload = if layout.token == TokenPlace::PayloadTail && !is_cut {
+            take_tail(clear, &mut token, &mut notes)
+        } else {
+            clear
         };
         let header = Header {
             flags,
@@ -246,11 +251,8 @@ impl<'a> Packet<'a> {
             proto,
             header,
             payload,
-            is_cut: matches!(depth, Depth::Start(_)),
-            inflated: match depth {
-                Depth::Whole(inflated) => Some(inflated),
-                Depth::Plain | Depth::Start(_) => None,
-            },
+            is_cut,
+            inflated,
             end,
             notes,
         })
