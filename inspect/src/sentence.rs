@@ -203,6 +203,17 @@ impl<'a> Noted<'a> {
                 ))
             }
             Code::SnapIdReused => reused(&self.message?.snapshot()?),
+            Code::SnapEmptyUnacked => {
+                Some("got acks of other snapshots only, expected one of each that came".to_owned())
+            }
+            Code::SnapAgain | Code::SnapLate if self.message?.snapshot().is_some() => {
+                Some(format!("got tick {}", self.message?.snapshot()?.tick))
+            }
+            Code::SnapNoBase if self.message?.snapshot().is_some() => {
+                let snapshot = self.message?.snapshot()?;
+                let base = snapshot.base?;
+                Some(format!("got tick {} relative to tick {base}", snapshot.tick))
+            }
             _ if note.code.place() == Place::Message => self.of_message(note, self.message?, style.secrets),
             _ => {
                 let received = self.datagram?.received()?;

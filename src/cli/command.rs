@@ -148,14 +148,14 @@ pub(crate) enum Command {
         #[arg(value_name = "NAME")]
         name: Option<String>,
     },
-    /// Explain the bytes of one datagram down to bits, or a note code
+    /// Explain the bytes of one datagram down to bits, or a code
     ///
-    /// Reads a datagram in every protocol that it may belong to, or only in that of --proto. Of a note code, such as wrong-token,
-    /// prints the page: what was seen, what the receiver does, the likely cause and what to do.
+    /// Reads a datagram in every protocol that it may belong to, or only in that of --proto. Of a code that teetap prints, such as
+    /// wrong-token or login-stalled, prints the page: what was seen, what the receiver does, the likely cause and what to do.
     Explain {
         #[command(flatten)]
         options: ExplainOptions,
-        /// Hex, a file, stdin or a note code
+        /// Hex, a file, stdin or a code
         ///
         /// Hex, a string or list of code (b"\x10", {0x10}), or a file with these, with a dump of xxd, hexdump -C,
         /// tcpdump -x or tshark -x, or with the bytes themselves; - is stdin.

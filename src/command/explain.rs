@@ -1,4 +1,4 @@
-//! `teetap explain HEX|FILE|-|CODE`: the bytes of one datagram, annotated, or the page of a note code.
+//! `teetap explain HEX|FILE|-|CODE`: the bytes of one datagram, annotated, or the page of a code.
 
 use std::{
     fs::File,
@@ -23,18 +23,20 @@ use crate::{
     look, output,
 };
 
-use super::notes;
+use super::codes;
 
-/// Explains the datagram in `words`: hex, the name of a file, or `-` for stdin. A note code has its page printed.
+/// Explains the datagram in `words`: hex, the name of a file, or `-` for stdin. A code has its page printed.
 pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Result<Exit> {
-    if let [word] = words
-        && let Some(page) = notes::page(word)
-    {
+    let pages: Option<Vec<String>> = words.iter().map(|word| codes::page(word)).collect();
+    if let Some(pages) = pages.filter(|pages| !pages.is_empty()) {
         if options.json.json {
-            let text = format!("cannot print the page of {word} as JSON; leave out --json");
+            let text = format!(
+                "cannot print the page of {} as JSON; leave out --json",
+                words.join(" ")
+            );
             return Err(Failure::usage(text).into());
         }
-        output::print(&page)?;
+        output::print(&pages.join("\n"))?;
         return Ok(Exit::Ok);
     }
     let wanted = Options {
@@ -79,11 +81,17 @@ fn find(words: &[String]) -> Result<Found, Failure> {
                 .map_err(|error| Failure::usage(format!("cannot read {}: {error}", printable_path(path))))?;
             contents(file, word)
         }
-        Err(InputError::NoHex { .. }) if notes::meant(word).is_some() => {
-            let meant = notes::meant(word).unwrap_or_default();
+        Err(InputError::NoHex { .. }) if codes::meant(word).is_some() => {
+            let meant = codes::meant(word).unwrap_or_default();
             let word = printable(word.as_bytes());
             Err(Failure::usage(format!(
-                "cannot explain '{word}': neither bytes nor a file nor a note code; did you mean '{meant}'?"
+                "cannot explain '{word}': neither bytes nor a file nor a code; did you mean '{meant}'?"
+            )))
+        }
+        Err(InputError::NoHex { .. }) if is_name(word) => {
+            let word = printable(word.as_bytes());
+            Err(Failure::usage(format!(
+                "cannot explain '{word}': neither bytes (hex) nor a file nor a code, as in `teetap explain wrong-token`"
             )))
         }
         Err(InputError::NoHex { place, found }) => Err(Failure::usage(format!(
@@ -91,6 +99,12 @@ fn find(words: &[String]) -> Result<Found, Failure> {
         ))),
         Err(error) => Err(Failure::usage(format!("cannot read the bytes: {error}"))),
     }
+}
+
+/// Returns true for a word that can be the name of something, but no bytes.
+fn is_name(word: &str) -> bool {
+    let is_part = |char: char| char.is_ascii_alphabetic() || matches!(char, '-' | '_' | '.');
+    !word.is_empty() && word.chars().all(is_part)
 }
 
 fn contents(source: impl Read, name: &str) -> Result<Found, Failure> {

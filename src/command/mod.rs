@@ -2,6 +2,7 @@
 
 mod against;
 mod check;
+mod codes;
 mod config;
 mod ctl;
 mod demo;

@@ -1,8 +1,6 @@
-//! `teetap explain CODE`: the page of the book about a note code.
+//! The pages of the book about note codes, as plain text.
 
 use std::fmt::Write as _;
-
-use teetap_wire::{Code, def::suggest};
 
 macro_rules! pages {
     ($($code:literal)*) => {
@@ -35,6 +33,7 @@ pages! {
     "trailing-bytes"
     "missing-token"
     "wrong-token"
+    "token-reversed"
     "ack-ahead"
     "ack-behind"
     "ack-gap"
@@ -52,6 +51,7 @@ pages! {
     "amplified"
     "other-session"
     "late-reply"
+    "map-again"
     "keepalive-late"
     "cut-by-capture"
     "unknown-message"
@@ -80,6 +80,7 @@ pages! {
     "snap-late"
     "snap-again"
     "snap-no-base"
+    "snap-empty-unacked"
     "snap-bad-crc"
     "snap-truncated"
     "snap-too-large"
@@ -93,23 +94,10 @@ pages! {
     "unknown-object"
 }
 
-/// Returns the name of the code that a word stands for: `wrong-token`, `lint.wrong_token`, `!wrong-token`.
-fn name(word: &str) -> String {
-    let word = word.trim_start_matches('!').to_ascii_lowercase();
-    let word = word.strip_prefix("lint.").unwrap_or(&word);
-    word.replace('_', "-")
-}
-
-/// Returns the page of a code as plain text; `None` if the word is not a code.
-pub(super) fn page(word: &str) -> Option<String> {
-    let name = name(word);
+/// Returns the page of a code as plain text; `None` if the name is not a code.
+pub(super) fn page(name: &str) -> Option<String> {
     let (_, page) = PAGES.iter().find(|(code, _)| *code == name)?;
     Some(plain(page))
-}
-
-/// Returns the code that a word may be meant to be.
-pub(super) fn meant(word: &str) -> Option<&'static str> {
-    suggest(&name(word), Code::ALL.iter().map(|code| code.name()))
 }
 
 /// Returns a page without the marks of Markdown.
@@ -160,6 +148,8 @@ fn without_links(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use teetap_wire::Code;
+
     use super::*;
 
     #[test]
@@ -175,16 +165,6 @@ mod tests {
             }
         }
         assert_eq!(PAGES.len(), Code::ALL.len());
-    }
-
-    #[test]
-    fn a_code_is_found_as_lines_and_filters_write_it() {
-        for word in ["wrong-token", "WRONG_TOKEN", "lint.wrong_token", "!wrong-token"] {
-            assert_eq!(page(word), page("wrong-token"), "{word}");
-            assert!(page(word).is_some());
-        }
-        assert_eq!((page("10"), page("wrong")), (None, None));
-        assert_eq!(meant("wrong-tokn"), Some("wrong-token"));
     }
 
     #[test]

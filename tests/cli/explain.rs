@@ -250,7 +250,7 @@ fn input_without_a_packet_is_refused_in_one_line() {
     fs::write(&capture, [&[0xd4, 0xc3, 0xb2, 0xa1][..], &[0; 40]].concat()).unwrap();
     let long = vec![0xff; 65_508];
     let longer = vec![b'0'; 2 << 20];
-    let cases: [(&[&str], &[u8], &str); 16] = [
+    let cases: [(&[&str], &[u8], &str); 17] = [
         (&[], b"", "HEX|FILE|-"),
         (&[""], b"", "no bytes"),
         (&["-"], b"", "cannot read stdin: no bytes"),
@@ -278,6 +278,7 @@ fn input_without_a_packet_is_refused_in_one_line() {
         (&[missing.to_str().unwrap()], b"", "not a file, and"),
         (&[folder.path().to_str().unwrap()], b"", "cannot read"),
         (&[capture.to_str().unwrap()], b"", "capture file"),
+        (&["wrong"], b"", "neither bytes (hex) nor a file nor a code"),
         (&["--dir", "up", "00"], b"", "--dir"),
     ];
     for (args, input, fragment) in cases {
@@ -296,6 +297,25 @@ fn a_note_code_has_its_page() {
     for word in ["lint.wrong_token", "!wrong-token"] {
         assert_eq!(explained(&[word]), page);
     }
+    // As it is printed after a finding, and several at once.
+    assert_eq!(explained(&["wrong-token:"]), page);
+    let both = explained(&["wrong-token", "login-stalled"]);
+    assert!(
+        both.starts_with(&page) && both.contains("\n\nlogin-stalled\n\n"),
+        "{both}"
+    );
+    for (word, begin) in [
+        (
+            "never-entered",
+            "never-entered\n\nThe server has accepted the client",
+        ),
+        ("foreign-token", "foreign-token\n\nSeverity: warning"),
+        ("hold_full", "hold_full\n\nLevel: "),
+        ("E103", "E103\n\nSeverity: error"),
+    ] {
+        assert!(explained(&[word]).starts_with(begin), "{word}");
+    }
+    crate::refused(&["explain", "login-staled"], 2, "did you mean 'login-stalled'?");
     crate::refused(&["explain", "wrong-tokn"], 2, "did you mean 'wrong-token'?");
     crate::refused(&["explain", "--json", "wrong-token"], 2, "leave out --json");
 }

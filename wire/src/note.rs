@@ -9,7 +9,7 @@
 /// The importance of a note for debugging a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// A harmless oddity: every receiver reads the bytes the same way.
+    /// A harmless oddity: receivers read the bytes the same way, or the network or releases of the game do the same.
     Info,
     /// An oddity that receivers treat differently, or a part that they ignore.
     Warning,
@@ -93,6 +93,7 @@ codes! {
     ChunkCountCut     "chunk-count-cut"      Error   Datagram "256 chunks more than the header announces: their number did not fit a byte, and receivers miss them"
     TrailingBytes     "trailing-bytes"       Warning Payload  "bytes after the last announced chunk: receivers ignore them"
     MissingToken      "missing-token"        Error   Payload  "the token that this version requires is missing: the receiver drops the datagram"
+    TokenReversed     "token-reversed"       Info    Payload  "the token with its bytes in reverse: the games do not read it here, other programs may"
     WrongToken        "wrong-token"          Error   Datagram "the token does not belong to this leg: the receiver drops the datagram"
     AckAhead          "ack-ahead"            Error   Datagram "acks a chunk that was never sent: the receiver drops the datagram"
     AckBehind         "ack-behind"           Error   Datagram "acks less than before: the receiver drops the datagram"
@@ -110,13 +111,14 @@ codes! {
     ResendNeedless    "resend-needless"      Warning Datagram "asks for resends that nothing missing explains: the receiver answers each with all unacked chunks"
     Amplified         "amplified"            Warning Datagram "an answer much larger than its request: with a false address in requests it floods that address"
     OtherSession      "other-session"        Error   Datagram "a part of another session: the receiver drops it"
+    MapAgain          "map-again"            Warning Payload  "the same map change under a new number while the client loads the map: it begins anew"
     LateReply         "late-reply"           Warning Payload  "an answer that waited half a second, until its connection was flushed: the receiver waits as long"
     KeepaliveLate     "keepalive-late"       Info    Datagram "nothing came from this peer for longer than between two keepalives"
     CutByCapture      "cut-by-capture"       Warning Datagram "the recording holds only the first bytes of the datagram"
     UnknownMessage    "unknown-message"      Warning Message  "no definition has this id: most receivers ignore it"
     WrongDirection    "wrong-direction"      Warning Message  "a message of the other direction: the receiver ignores it or reads it as another one"
     NotVital          "not-vital"            Warning Message  "not vital: the receiver ignores it"
-    UnexpectedVital   "unexpected-vital"     Info    Message  "vital, unlike the reference: some receivers ignore it"
+    UnexpectedVital   "unexpected-vital"     Warning Message  "vital, unlike the reference: some receivers ignore it"
     MissingField      "missing-field"        Error   Message  "the message ends before this field: most receivers drop it"
     SurplusBytes      "surplus-bytes"        Info    Message  "bytes after the last known field: receivers ignore them"
     UnterminatedText  "unterminated-text"    Error   Message  "text without a NUL: the receiver drops the message"
@@ -138,6 +140,7 @@ codes! {
     SnapPartsMissing  "snap-parts-missing"   Warning Message  "the previous snapshot is incomplete: the client drops it"
     SnapLate          "snap-late"            Info    Message  "older than the newest snapshot: a client that received that one ignores it"
     SnapAgain         "snap-again"           Info    Message  "a snapshot that was received before"
+    SnapEmptyUnacked  "snap-empty-unacked"   Warning Message  "has acked none of 25 empty snapshots or more: the server takes them for lost"
     SnapNoBase        "snap-no-base"         Error   Message  "relative to an unknown snapshot: a client that lacks it requests a complete one"
     SnapBadCrc        "snap-bad-crc"         Error   Message  "the sum of all ints is wrong: the client discards the snapshot"
     SnapTruncated     "snap-truncated"       Error   Message  "the snapshot ends too early: the client discards it"
@@ -182,6 +185,31 @@ impl Code {
                 | Self::UnterminatedText
                 | Self::InvalidUtf8
                 | Self::BadDecimal
+        )
+    }
+
+    /// Returns true if the note needs all datagrams of a session: numbers, acks, copies and pace. Watchers see it, rules do not.
+    pub const fn needs_stream(self) -> bool {
+        matches!(
+            self,
+            Self::AckGap
+                | Self::AckStuck
+                | Self::Overtaken
+                | Self::SeqAhead
+                | Self::SeqAgain
+                | Self::SeqBehind
+                | Self::SeqGap
+                | Self::ResendRequest
+                | Self::ResendUnmarked
+                | Self::ResendChanged
+                | Self::ResendStorm
+                | Self::ResendNeedless
+                | Self::Amplified
+                | Self::OtherSession
+                | Self::MapAgain
+                | Self::TokenReversed
+                | Self::LateReply
+                | Self::KeepaliveLate
         )
     }
 

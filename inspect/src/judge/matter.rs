@@ -61,6 +61,12 @@ matters! {
 }
 
 impl Matter {
+    /// Returns the name, which is stable for scripts.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.row().0
+    }
+
     /// Returns the matter of this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|matter| matter.row().0 == name)
@@ -116,7 +122,7 @@ impl Topic {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Note(code) => code.name(),
-            Self::Matter(matter) => matter.row().0,
+            Self::Matter(matter) => matter.name(),
         }
     }
 
@@ -163,19 +169,13 @@ impl Topic {
         }
     }
 
-    /// Returns true if `teetap explain` has a page about it.
-    #[must_use]
-    pub const fn has_page(self) -> bool {
-        matches!(self, Self::Note(_))
-    }
-
     /// Returns the place in the book where it is explained.
     #[must_use]
     pub fn page(self) -> String {
         match self {
             Self::Note(code) => format!("notes/{}.md", code.name()),
             Self::Matter(matter) if matter.is_about_login() => format!("joins.md#{self}"),
-            Self::Matter(_) => "judge.md#the-order".to_owned(),
+            Self::Matter(_) => format!("findings.md#{self}"),
         }
     }
 }

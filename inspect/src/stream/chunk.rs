@@ -259,6 +259,7 @@ impl Stream {
             let number = data.get(body + 16..).and_then(varint::decode);
             self.client_version = number.map(|number| number.value);
         }
+        self.note_map(def, dir, piece, found);
         let receiver = self.receiver(seen);
         let (own, other) = self.both(dir);
         // One that is sent again was lost before.
@@ -280,6 +281,29 @@ impl Stream {
             if let Some(seq) = piece.seq_out {
                 other.shown.asked(answer, seq);
             }
+        }
+    }
+}
+
+impl Stream {
+    /// Adds a note if the server requests a map that the client loads already.
+    fn note_map(&mut self, def: &Def, dir: Dir, piece: &Piece<'_>, found: &mut Found<'_>) {
+        match (dir, &*def.name) {
+            (Dir::S2c, "map_change") => {
+                let Some(seq) = piece.chunk.header.vital else {
+                    return;
+                };
+                let hash = copies::hash(piece.chunk.data);
+                let before = self.map.replace((hash, seq));
+                if let Some((_, before)) = before.filter(|(known, _)| *known == hash) {
+                    found.add(
+                        of_chunk(piece, Code::MapAgain),
+                        Fact::Renumbered { got: seq, before },
+                    );
+                }
+            }
+            (Dir::C2s, "ready") | (Dir::S2c, "con_ready") => self.map = None,
+            _ => {}
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use teetap_wire::{
-    Code, Note, Seq, Side,
+    Code, Note, Seq, Side, Token,
     receiver::{Identified, Verdict},
 };
 
@@ -69,6 +69,20 @@ pub enum Fact {
         got: Seq,
         /// The number of the next message.
         expected: Seq,
+    },
+    /// The same message under another number.
+    Renumbered {
+        /// The number.
+        got: Seq,
+        /// The number that it had before.
+        before: Seq,
+    },
+    /// A token with its bytes in reverse.
+    Reversed {
+        /// The bytes.
+        got: Token,
+        /// The token.
+        expected: Token,
     },
     /// Another message had the number.
     Changed {
@@ -257,6 +271,13 @@ impl fmt::Display for Fact {
                     None => Ok(()),
                 }
             }
+            Self::Renumbered { got, before } => {
+                write!(
+                    f,
+                    "number {got} has the message of number {before}: a resend keeps the number"
+                )
+            }
+            Self::Reversed { got, expected } => write!(f, "got {got}, expected {expected}"),
             Self::Changed { got, before, now } => {
                 write!(
                     f,

@@ -1,7 +1,7 @@
 //! A datagram: its token and ack, the silence before it, a resend request.
 
 use teetap_proxy::session::SessionId;
-use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Packet, Proto, Seq, Token};
+use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Packet, Proto, Seq, Side, Token};
 
 use super::{Fact, Found, Part, Seen, Stream, Streams, past::Past};
 use crate::reading::Expected;
@@ -34,6 +34,7 @@ impl Streams {
         }
         stream.is_doubtful = found.notes.iter().any(|note| is_about_form(note.code));
         stream.note_surplus(seen, token, notes, found);
+        stream.look_at_token(seen, notes, found);
         if seen.datagram.leg.is_some() {
             return expected;
         }
@@ -243,6 +244,35 @@ impl Stream {
             if !other.acks.is_shifted && was_sent && sent.is_some_and(|sent| other.acks.is_lost(sent, at)) {
                 other.numbers.lacks_after(ack);
             }
+        }
+    }
+
+    /// Keeps the token that the server replies with, and adds a note if it writes that in reverse later.
+    fn look_at_token(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
+        let is_of_proxy = seen.datagram.leg == Some(Side::Client);
+        if seen.datagram.dir != Dir::S2c || is_of_proxy {
+            return;
+        }
+        match seen.packet.control() {
+            Some(Control::Token {
+                token: Some(token), ..
+            }) => self.server_token = Some(token),
+            Some(Control::ConnectAccept {
+                token: Some(token), ..
+            }) if notes => {
+                let Token([a, b, c, d]) = token;
+                let expected = Token([d, c, b, a]);
+                let [c2s, _] = &self.ways;
+                if expected != token && [self.server_token, c2s.token].contains(&Some(expected)) {
+                    let note = Note {
+                        code: Code::TokenReversed,
+                        at: 1,
+                        len: 4,
+                    };
+                    found.add(note, Fact::Reversed { got: token, expected });
+                }
+            }
+            _ => {}
         }
     }
 

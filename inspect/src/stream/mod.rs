@@ -43,7 +43,7 @@ use std::net::IpAddr;
 
 use teetap_proxy::session::{Connless, Datagram, SessionChange, SessionId, State, Time};
 use teetap_rules::context::{SESSIONS, Table};
-use teetap_wire::{Code, Dir, Note, Packet, Token, def::Registry};
+use teetap_wire::{Code, Dir, Note, Packet, Seq, Token, def::Registry};
 
 pub(crate) use chunk::{Counted, Piece};
 pub use detail::{Consequence, Detail, Fact, Part};
@@ -74,6 +74,10 @@ struct Stream {
     ways: [Way; 2],
     /// The version of a client of DDNet.
     client_version: Option<i32>,
+    /// The map that the client has to load and has not loaded yet: a hash of the message, and its number.
+    map: Option<(u64, Seq)>,
+    /// The token of the server in its reply to a request for one.
+    server_token: Option<Token>,
     /// True if the current datagram is one that its receiver drops, or that went no further.
     is_void: bool,
     /// True if some receivers drop the current datagram, or a part of it.

@@ -123,6 +123,13 @@ impl Checker<'_> {
         let wanted = code.text.replace('_', "-").to_ascii_lowercase();
         let names = || Lint::ALL.iter().map(|code| code.name());
         match Lint::ALL.iter().find(|code| code.name() == wanted) {
+            Some(lint) if self.is_rule && lint.needs_stream() => {
+                let what = format!("a rule does not see `lint.{}`", code.text);
+                let diagnostic = Diagnostic::new(Code::NotHere, code.span, what)
+                    .note("it needs all datagrams of the session, and a rule decides about each as it comes")
+                    .help("use it in a filter: -f, --until, --fail-on, or `teetap grep` on a recording");
+                self.wrong(diagnostic)
+            }
             Some(lint) => Cond::Lint(Some(*lint)),
             None => {
                 let what = format!("unknown lint `{}`", code.text);

@@ -108,7 +108,7 @@ impl Checker<'static> {
                 Some(Form {
                     dialect: *dialect,
                     def,
-                    vital: !made.nonvital && def.vitality != Vitality::NonVital,
+                    vital: !made.nonvital && !matches!(def.vitality, Vitality::NonVital | Vitality::Either),
                     fields: Box::default(),
                 })
             })

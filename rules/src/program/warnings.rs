@@ -72,7 +72,10 @@ fn direction(expr: &Expr) -> Option<Dir> {
 /// Warns of `lose` on messages that are never sent again.
 fn lost_for_good(rule: &Rule, registry: &Registry) -> Option<Diagnostic> {
     let loses = |action: &Action| matches!(action, Action::Lose { .. });
-    let is_vital = |_, _, def: &Def| !def.dead && def.vitality != Vitality::NonVital;
+    let is_vital = |_, _, def: &Def| {
+        let is_loose = matches!(def.vitality, Vitality::NonVital | Vitality::Either);
+        !def.dead && !is_loose
+    };
     let any = |_, _, _: &Def| true;
     let is_useless = rule.actions.iter().any(loses)
         && rule.when.may_match(registry, any)

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use teetap_rules::{Fate, Order, RuleId, Verdict};
-use teetap_wire::{Dir, Proto};
+use teetap_rules::{Fate, Filter, Order, Program, RuleId, Verdict};
+use teetap_wire::def::Registry;
+use teetap_wire::{Code, Dir, Proto};
 
 use crate::stage::{OPENING, decide, program, say, verdict, wrong};
 
@@ -218,7 +219,7 @@ fn a_program_acts_where_a_rule_can_match_and_observes_what_it_depends_on() {
 
 #[test]
 fn everything_wrong_is_said_with_its_place() {
-    let cases: [(&str, &[&str]); 20] = [
+    let cases: [(&str, &[&str]); 23] = [
         ("drp when s2c", &["1:1 E011 unknown action `drp`"]),
         (
             "hide when s2c\ndrop when\n",
@@ -272,9 +273,29 @@ fn everything_wrong_is_said_with_its_place() {
             "\n\ndrop when sv_chat.mesage == \"x\" # no\n",
             &["3:19 E103 message `sv_chat` has no field `mesage`"],
         ),
+        (
+            "drop when lint.seq_ahead",
+            &["1:16 E102 a rule does not see `lint.seq_ahead`"],
+        ),
+        (
+            "hold until lint.late-reply when s2c",
+            &["1:17 E102 a rule does not see `lint.late-reply`"],
+        ),
+        (
+            "let odd = lint.ack_gap or lint.wrong_token\nlink both loss 5% after odd",
+            &["1:16 E102 a rule does not see `lint.ack_gap`"],
+        ),
     ];
     for (source, expected) in cases {
         assert_eq!(wrong(source), expected, "{source}");
+    }
+    // Each code can be named in a filter, and in a rule unless it needs the whole stream.
+    let registry = Registry::builtin();
+    for code in Code::ALL {
+        let lint = format!("lint.{}", code.name().replace('-', "_"));
+        assert!(Filter::parse(&lint, registry).is_ok(), "{lint}");
+        let rule = Program::compile(&format!("drop when {lint}"), registry);
+        assert_eq!(rule.is_err(), code.needs_stream(), "{lint}");
     }
     let many = "drop when s2c\n".repeat(1025);
     assert_eq!(wrong(&many), ["1025:1 E007 more than 1024 statements"]);

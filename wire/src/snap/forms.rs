@@ -33,8 +33,8 @@ struct Form {
 pub(super) enum Meaning<'a> {
     /// A part of a snapshot, or all of it.
     Snap(Head, &'a [u8]),
-    /// The client has the snapshot of this tick, or none if it is negative.
-    Ack(i32),
+    /// The client has the snapshot of this tick, or none if it is negative; with the place of the tick in the message.
+    Ack(i32, (usize, usize)),
     /// The server changes the map and forgets all snapshots.
     MapChange,
     /// The client has changed the map and has forgotten all snapshots, too.
@@ -109,7 +109,8 @@ impl Forms {
         if dir == Dir::C2s {
             let (input, ack) = self.input.unzip();
             if number == input {
-                return Some(Meaning::Ack(int(record(decoded, ack?)?)));
+                let record = record(decoded, ack?)?;
+                return Some(Meaning::Ack(int(record), place(record)));
             }
             return (number == self.enter_game).then_some(Meaning::EnterGame);
         }

@@ -28,6 +28,7 @@ mod snapshot;
 mod store;
 #[cfg(test)]
 mod tests;
+mod unacked;
 mod view;
 mod write;
 

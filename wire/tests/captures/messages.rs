@@ -9,7 +9,7 @@ use teetap_wire::{Connless, Flags, Proto, is_connless};
 use crate::{each_packet, recordings};
 
 /// All oddities in the recordings: the count, the kind, and the reason.
-const ODD: [(usize, &str, &str); 5] = [
+const ODD: [(usize, &str, &str); 4] = [
     (
         8,
         "rich-tw07 0.7 c2s enter_game: surplus-bytes",
@@ -29,11 +29,6 @@ const ODD: [(usize, &str, &str); 5] = [
         12,
         "tw06c-to-dd20-antispoof 0.6 s2c rcon_cmd_add: text-too-long",
         "DDNet's texts are longer than clients of 0.6 keep",
-    ),
-    (
-        3,
-        "tw06c-to-dd20-antispoof 0.6 s2c snap_empty: unexpected-vital",
-        "DDNet's handshake against spoofed addresses sends them vital",
     ),
 ];
 

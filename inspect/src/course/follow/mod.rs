@@ -6,6 +6,7 @@ use teetap_proxy::session::{Datagram, Notice, SessionId, Time};
 use teetap_wire::{
     Dir, Proto, Seq, Side,
     receiver::{JoinKind, JoinStep, Stage},
+    varint,
 };
 
 use super::{
@@ -49,6 +50,10 @@ pub(super) struct Follow {
     download: Option<Time>,
     /// The last ack of the client during a download.
     acked: Option<Seq>,
+    /// The last part of the map that the client has requested.
+    requested: Option<i32>,
+    /// True if the client has requested the first part after others.
+    is_anew: bool,
     /// The last message of the client that did not count.
     misstep: Option<(&'static str, Why)>,
     cause: Option<String>,
@@ -85,6 +90,8 @@ impl Follow {
             passed: Vec::new(),
             download: None,
             acked: None,
+            requested: None,
+            is_anew: false,
             misstep: None,
             cause: None,
         }
@@ -122,7 +129,7 @@ impl Follow {
         self.stalls = self.stalls.saturating_add(1);
         let (after, acked) = self.after();
         let why = self.misstep_of(waits_for).map(|why| format!("{waits_for} {why}"));
-        let why = why.or_else(|| self.cause.clone());
+        let why = why.or_else(|| self.cause_of(waits_for));
         Some(Notice::LoginStalled {
             after: after.map(Into::into),
             acked,
@@ -198,7 +205,12 @@ impl Follow {
             }
             let Some(name) = message.name else { continue };
             match fate::of(message, datagram, reading) {
-                Fate::Arrives if dir == Dir::C2s => self.client_sent(at, name, message),
+                Fate::Arrives if dir == Dir::C2s => {
+                    if name == "request_map_data" {
+                        self.requested(reading.data(message));
+                    }
+                    self.client_sent(at, name, message);
+                }
                 Fate::Arrives => self.server_sent(at, name, message),
                 Fate::Lost(why) => self.lost(sender, name, why),
                 Fate::Nothing => {}
@@ -301,6 +313,23 @@ impl Follow {
         (*of == name).then(|| why.to_string())
     }
 
+    /// Takes a request for a part of the map, which has a number in 0.6.
+    fn requested(&mut self, data: &[u8]) {
+        let body = varint::decode(data).and_then(|id| data.get(id.len..));
+        let Some(part) = body.and_then(varint::decode) else {
+            return;
+        };
+        let before = self.requested.replace(part.value);
+        self.is_anew |= part.value == 0 && before.is_some_and(|before| before > 0);
+    }
+
+    /// Returns another reason why a message does not come.
+    fn cause_of(&self, name: &str) -> Option<String> {
+        let anew = "the client has begun the download anew, with part 0";
+        let anew = (self.is_anew && name == DOWNLOAD).then(|| anew.to_owned());
+        self.cause.clone().or(anew)
+    }
+
     /// Returns the join, which is over.
     pub(super) fn end(self, at: Time, ended: Ended) -> Join {
         let outcome = match (self.has_entered, self.is_online) {
@@ -311,6 +340,7 @@ impl Follow {
         let awaited = self.awaited();
         let (after, acked) = self.after();
         let misstep = awaited.and_then(|(name, _)| self.misstep_of(name));
+        let cause = awaited.map_or_else(|| self.cause.clone(), |(name, _)| self.cause_of(name));
         Join {
             session: self.session,
             kind: self.kind,
@@ -323,7 +353,7 @@ impl Follow {
             acked,
             awaited,
             misstep,
-            cause: self.cause,
+            cause,
             steps: self.passed,
         }
     }

@@ -83,6 +83,7 @@ impl Follow {
         if name == "map_change" && !message.resend && self.stage >= Stage::Connecting && !self.is_false {
             // Another map: the client begins with it anew.
             self.download = None;
+            (self.requested, self.is_anew) = (None, false);
             let place = self.steps.iter().position(|step| step.name == name);
             self.next = place.unwrap_or(self.next).min(self.next);
         }

@@ -2,6 +2,7 @@
 
 mod captures;
 mod foreign;
+mod handshake;
 mod order;
 mod pace;
 mod script;
@@ -29,9 +30,19 @@ const OF_STREAMS: &[Code] = &[
     Code::ResendNeedless,
     Code::Amplified,
     Code::OtherSession,
+    Code::MapAgain,
+    Code::TokenReversed,
     Code::LateReply,
     Code::KeepaliveLate,
 ];
+
+/// Rules, which do not see these, are refused if they name one.
+#[test]
+fn the_codes_of_streams_are_known_as_such() {
+    for code in Code::ALL {
+        assert_eq!(code.needs_stream(), OF_STREAMS.contains(code), "{}", code.name());
+    }
+}
 
 /// Returns the notes of severity warning and error among codes.
 fn bad(codes: &[(Code, String)]) -> Vec<Code> {

@@ -98,6 +98,12 @@ impl Script {
         self.datagram(dir, &bytes, |_| {})
     }
 
+    /// Sends a control message.
+    pub(super) fn control(&mut self, dir: Dir, payload: &[u8]) -> Vec<(Code, String)> {
+        let bytes = self.packet(Flags::CONTROL, 0, 0, payload);
+        self.datagram(dir, &bytes, |_| {})
+    }
+
     /// Sends chunks.
     pub(super) fn send(&mut self, dir: Dir, ack: u16, pieces: &[Piece<'_>]) -> Vec<(Code, String)> {
         let bytes = self.bytes(Flags::empty(), ack, pieces);

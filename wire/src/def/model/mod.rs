@@ -195,15 +195,18 @@ pub enum Vitality {
     NonVital,
     /// As vital as the request that it answers (newest DDNet).
     Mirror,
+    /// Vital or not: not vital as a rule, and vital in some handshakes.
+    Either,
     /// Undefined: not a chunk, or never sent.
     None,
 }
 
 impl Vitality {
-    pub(super) const NAMES: [(&'static str, Self); 3] = [
+    pub(super) const NAMES: [(&'static str, Self); 4] = [
         ("vital", Self::Vital),
         ("nonvital", Self::NonVital),
         ("mirror", Self::Mirror),
+        ("either", Self::Either),
     ];
 }
 

@@ -28,7 +28,7 @@ impl Attribute {
     ];
 }
 
-/// Reads `struct NAME` or `CLASS ID NAME [WAY] [vital|nonvital|mirror] [dead] [explicit] [since=V] [alias=NAME]`.
+/// Reads `struct NAME` or `CLASS ID NAME [WAY] [vital|nonvital|mirror|either] [dead] [explicit] [since=V] [alias=NAME]`.
 pub(super) fn layout(
     first: Word<'_>,
     rest: &[Word<'_>],
@@ -159,7 +159,7 @@ fn attributes(mut head: Head, name: Word<'_>, rest: &[Word<'_>], errors: &mut Er
 fn unknown(class: Class, word: Word<'_>, errors: &mut Errors) {
     let help = match class {
         Class::System | Class::Game => {
-            "c2s, s2c, both, vital, nonvital, mirror, dead, since=RELEASE or alias=NAME"
+            "c2s, s2c, both, vital, nonvital, mirror, either, dead, since=RELEASE or alias=NAME"
         }
         Class::Object => "dead, explicit, since=RELEASE or alias=NAME",
         Class::Control | Class::Connless => "a direction, dead, since=RELEASE or alias=NAME",

@@ -17,6 +17,7 @@ use super::ids::{Ids, Reused};
 use super::kept::{Bases, REMEMBERED};
 use super::parts::{Parts, Receiving};
 use super::snapshot::{Sizes, Snapshot};
+use super::unacked::Unacked;
 use super::view::{Completed, Crc, Fate, Retained};
 use super::{FIRST_EXTENDED, MAX_ITEMS, MAX_PARTS, MAX_SIZE, PART};
 use crate::def::{Decoded, Def, Registry};
@@ -54,6 +55,7 @@ pub struct Store<'r> {
     /// The newest tick of which anything was received.
     newest: i32,
     acked: Option<i32>,
+    unacked: Unacked,
     whole: bool,
     /// True if messages were missed since the last snapshot that is sure.
     missed: bool,
@@ -101,6 +103,7 @@ impl<'r> Store<'r> {
             notes: Notes::new(),
             newest: 0,
             acked: None,
+            unacked: Unacked::default(),
             whole: true,
             missed: false,
             entered: false,
@@ -153,7 +156,7 @@ impl<'r> Store<'r> {
         };
         match meaning {
             Meaning::Snap(head, bytes) => self.last = self.snap(head, bytes),
-            Meaning::Ack(tick) => self.ack(tick),
+            Meaning::Ack(tick, place) => self.ack(tick, place),
             Meaning::MapChange => {
                 self.forget();
                 self.entered = false;
@@ -197,6 +200,7 @@ impl<'r> Store<'r> {
         self.parts.give_up();
         self.earlier.clear();
         self.ids.forget();
+        self.unacked = Unacked::default();
         self.whole = false;
         self.missed = true;
     }
@@ -262,7 +266,8 @@ impl<'r> Store<'r> {
     pub fn memory(&self) -> usize {
         let parts = self.earlier.iter().chain([&self.parts]);
         let parts: usize = parts.map(Parts::memory).sum();
-        self.bases.memory() + self.fresh.held() + self.delta.memory() + self.ids.memory() + parts
+        let followed = self.ids.memory() + self.unacked.memory();
+        self.bases.memory() + self.fresh.held() + self.delta.memory() + followed + parts
     }
 
     fn note(&mut self, code: Code, (at, len): (usize, usize)) {
@@ -320,9 +325,12 @@ impl<'r> Store<'r> {
     }
 
     /// Drops what the client dropped when it read the snapshot that it acks.
-    fn ack(&mut self, tick: i32) {
+    fn ack(&mut self, tick: i32, place: (usize, usize)) {
         self.acked = Some(tick).filter(|tick| *tick >= 0);
         self.bases.on_ack(tick);
+        if self.unacked.acked(tick) {
+            self.note(Code::SnapEmptyUnacked, place);
+        }
     }
 
     /// Checks if the snapshot is older than the newest one; if not, it becomes the newest.
@@ -390,6 +398,9 @@ impl<'r> Store<'r> {
         };
         let mut reused = None;
         if fate == Fate::Kept {
+            if head.crc.is_none() {
+                self.unacked.came(head.tick);
+            }
             self.row = None;
             self.missed &= head.base >= 0 && crc.is_none();
             self.whole = !self.missed;
@@ -488,6 +499,7 @@ impl<'r> Store<'r> {
         self.earlier.clear();
         self.newest = 0;
         self.acked = None;
+        self.unacked = Unacked::default();
         self.row = None;
     }
 }

@@ -1,0 +1,75 @@
+//! Tokens and maps that come twice.
+
+use super::*;
+
+/// A map change that comes again as a new message is one more for the client, and a resend is not.
+#[test]
+fn a_map_change_under_a_new_number_is_noted() {
+    for proto in Proto::ALL {
+        for (between, is_noted) in [(None, true), (Some("ready"), false), (Some("con_ready"), false)] {
+            let mut script = Script::new(proto);
+            let change = script.named("map_change");
+            let first = script.send(Dir::S2c, 0, &[(Some(1), false, &change)]);
+            script.at += 1_000_000;
+            let resent = script.send(Dir::S2c, 0, &[(Some(1), true, &change)]);
+            assert_eq!(first, [], "{proto}");
+            assert!(
+                !resent.iter().any(|(code, _)| *code == Code::MapAgain),
+                "{proto} {resent:?}"
+            );
+            let mut next = 2;
+            match between {
+                Some("ready") => {
+                    let ready = script.named("ready");
+                    script.send(Dir::C2s, 1, &[(Some(1), false, &ready)]);
+                }
+                Some(name) => {
+                    let message = script.named(name);
+                    script.send(Dir::S2c, 0, &[(Some(2), false, &message)]);
+                    next = 3;
+                }
+                None => {}
+            }
+            script.at += 20_000;
+            let notes = script.send(Dir::S2c, 0, &[(Some(next), false, &change)]);
+            let text = "number 2 has the message of number 1: a resend keeps the number".to_owned();
+            let expected = is_noted.then_some((Code::MapAgain, text));
+            assert_eq!(
+                notes,
+                expected.into_iter().collect::<Vec<_>>(),
+                "{proto} {between:?}"
+            );
+        }
+    }
+}
+
+/// Another map is another message.
+#[test]
+fn another_map_is_not_noted() {
+    let mut script = Script::new(Proto::Ddnet);
+    let change = script.named("map_change");
+    script.send(
+        Dir::S2c,
+        0,
+        &[(Some(1), false, &[&change[..], b"dm1\0\0\0"].concat())],
+    );
+    let other = [&change[..], b"dm2\0\0\0"].concat();
+    assert_eq!(script.send(Dir::S2c, 0, &[(Some(2), false, &other)]), []);
+}
+
+#[test]
+fn a_token_in_another_byte_order_is_noted() {
+    for (accept, is_noted) in [
+        (*b"\x01\x02\x03\x04", true),
+        (*b"\x04\x03\x02\x01", false),
+        (*b"\x09\x02\x03\x04", false),
+    ] {
+        let mut script = Script::new(Proto::V7);
+        let reply = [&b"\x05"[..], b"\x04\x03\x02\x01"].concat();
+        assert_eq!(script.control(Dir::S2c, &reply), []);
+        let notes = script.control(Dir::S2c, &[&b"\x02"[..], &accept].concat());
+        let text = "got 01020304, expected 04030201".to_owned();
+        let expected = is_noted.then_some((Code::TokenReversed, text));
+        assert_eq!(notes, expected.into_iter().collect::<Vec<_>>());
+    }
+}
