@@ -1,6 +1,7 @@
 //! `teetap museum [NAME]`: recordings of well-known bugs, each with its page.
 
 use std::{
+    ffi::OsStr,
     fmt::Write as _,
     fs::OpenOptions,
     io::{self, Write as _},
@@ -51,6 +52,10 @@ pieces! {
     "foreign-resend"
     "resend-flood"
     "late-start-info"
+    "map-twice"
+    "map-stuck"
+    "reversed-token"
+    "empty-ignored"
 }
 
 /// Prints the list, or the page of a piece and its messages, or writes its recording to a file.
@@ -59,6 +64,10 @@ pieces! {
 /// There is no such piece, or the file exists or cannot be written.
 pub(crate) fn museum(show: &Show, name: Option<&str>, save: Option<&Path>) -> anyhow::Result<Exit> {
     let Some(name) = name else {
+        if show.json.json {
+            let text = "cannot print the list as JSON; name a recording, or leave out --json";
+            return Err(Failure::usage(text.to_owned()).into());
+        }
         output::print(&list())?;
         return Ok(Exit::Ok);
     };
@@ -80,7 +89,21 @@ pub(crate) fn museum(show: &Show, name: Option<&str>, save: Option<&Path>) -> an
 }
 
 fn unknown(name: &str) -> Failure {
-    let meant = suggest(name, PIECES.iter().map(|piece| piece.name));
+    // As a file, or as a code is written: museum/map-twice.pcap, MAP_TWICE.
+    let file = Path::new(name).file_stem().map(OsStr::to_string_lossy);
+    let spelled = file.unwrap_or_default().to_ascii_lowercase().replace('_', "-");
+    // One about a code or a thread.
+    let about = || {
+        let is_word = |page: &&str| {
+            page.split(|char: char| !char.is_alphanumeric() && char != '-')
+                .any(|word| word == spelled)
+        };
+        let piece = PIECES
+            .iter()
+            .find(|piece| is_word(&piece.page) && spelled.len() > 3);
+        piece.map(|piece| piece.name)
+    };
+    let meant = suggest(&spelled, PIECES.iter().map(|piece| piece.name)).or_else(about);
     let help = match meant {
         Some(meant) => format!("did you mean {meant}?"),
         None => "teetap museum lists them".to_owned(),

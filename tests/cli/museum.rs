@@ -66,6 +66,35 @@ fn the_first_finding_of_each_recording_is_its_fault() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// The list that people see, without any option.
+#[test]
+fn judge_lists_the_fault_first_and_says_so_when_there_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("piece.pcap");
+    let judged = |recording: &[u8]| {
+        fs::write(&path, recording).unwrap();
+        let out = teetap().arg("judge").arg(&path).output().unwrap();
+        String::from_utf8(out.stdout).unwrap()
+    };
+    for piece in PIECES {
+        let listed = judged(&piece.recording());
+        let first = listed
+            .lines()
+            .find(|line| line.starts_with("1. "))
+            .unwrap_or_default();
+        let code = first.split([' ', ':']).nth(2);
+        assert_eq!(code, Some(piece.code), "{}: {listed}", piece.name);
+        if piece.name == "map-stuck" {
+            let why = "the server never sent map_data: the client has begun the download anew";
+            assert!(first.contains(why), "{first}");
+        }
+        let expected = "nothing found that a receiver drops, ignores or reads differently\n";
+        assert_eq!(judged(&piece.repaired()), expected, "{}", piece.name);
+        let explained = run(&["explain", piece.code], 0).0;
+        assert!(explained.starts_with(piece.code), "{explained}");
+    }
+}
+
 #[test]
 fn without_its_fault_a_piece_has_no_finding() {
     let folder = tempfile::tempdir().unwrap();
@@ -117,6 +146,16 @@ fn a_piece_is_explained_and_saved() {
     run(&["museum", "pickup-size", "--save", path], 0);
     assert!(fs::read(path).unwrap() == pickups.recording());
     refused(&["museum", "pickup-size", "--save", path], 2, "name a new file");
-    refused(&["museum", "pickup-sise"], 2, "did you mean pickup-size?");
+    for (word, meant) in [
+        ("pickup-sise", "pickup-size"),
+        ("museum/pickup-size.pcap", "pickup-size"),
+        ("PICKUP_SIZE", "pickup-size"),
+        ("map-again", "map-twice"),
+        ("5834", "map-twice"),
+    ] {
+        refused(&["museum", word], 2, &format!("did you mean {meant}?"));
+    }
+    refused(&["museum", "nothing-such"], 2, "teetap museum lists them");
+    refused(&["museum", "--json"], 2, "name a recording");
     refused(&["museum", "--save", path], 2, "NAME");
 }

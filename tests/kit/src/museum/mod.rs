@@ -6,6 +6,7 @@
 //! Law: deterministic. The files in `museum/` are what [`Piece::recording`] returns; a test compares them.
 
 mod file;
+mod join;
 mod message;
 mod order;
 mod pieces;
@@ -17,7 +18,7 @@ mod talk;
 pub struct Piece {
     /// The name, which is that of its file and of its page.
     pub name: &'static str,
-    /// The code of the note that names the fault.
+    /// The code of the finding that names the fault.
     pub code: &'static str,
     build: fn(bool) -> Vec<u8>,
 }
@@ -52,6 +53,10 @@ pub const PIECES: &[Piece] = &[
     piece("foreign-resend", "resend-changed", order::foreign_resend),
     piece("resend-flood", "amplified", order::resend_flood),
     piece("late-start-info", "late-reply", order::late_start_info),
+    piece("map-twice", "map-again", join::map_twice),
+    piece("map-stuck", "never-entered", join::map_stuck),
+    piece("reversed-token", "token-reversed", join::reversed_token),
+    piece("empty-ignored", "snap-empty-unacked", pieces::empty_ignored),
 ];
 
 const fn piece(name: &'static str, code: &'static str, build: fn(bool) -> Vec<u8>) -> Piece {

@@ -203,6 +203,32 @@ pub(super) fn snapshot_twice(fault: bool) -> Vec<u8> {
     talk.file()
 }
 
+/// A client that takes empty snapshots for invalid ones.
+pub(super) fn empty_ignored(fault: bool) -> Vec<u8> {
+    let variant = Variant::Ddnet;
+    let mut talk = Talk::join(variant);
+    let (mut tick, mut items) = talk.play(100, 2);
+    // The player stands, walks a step, and stands again.
+    for step in 1..5 {
+        let base = tick;
+        for _ in 0..8 {
+            tick += 2;
+            talk.send(Role::Server, &[empty(variant, tick, base)]);
+            talk.wait(10);
+            talk.input(if fault { base } else { tick });
+            talk.wait(10);
+        }
+        let moved = world(variant, tick + 2, 1600 + 7 * step);
+        let known = if fault { base } else { tick };
+        talk.snap(&Snap::new(variant, tick + 2, (known, &items), &moved));
+        talk.wait(10);
+        talk.input(tick + 2);
+        talk.wait(10);
+        (tick, items) = (tick + 2, moved);
+    }
+    talk.file()
+}
+
 /// A crowded map: the snapshot has room for 1024 items, and what is added last is missing.
 pub(super) fn full_snapshot(fault: bool) -> Vec<u8> {
     let variant = Variant::V7;

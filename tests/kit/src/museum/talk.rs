@@ -13,7 +13,7 @@ use crate::{
 
 /// The tokens that the peers chose.
 const CLIENT: Token = [0x3a, 0x91, 0x5c, 0x07];
-const SERVER: Token = [0x6e, 0x24, 0xb8, 0xd1];
+pub(super) const SERVER: Token = [0x6e, 0x24, 0xb8, 0xd1];
 /// The microseconds from one datagram to the next, unless more pass.
 const STEP: u64 = 10_000;
 /// The id of the client's version, an extended message of DDNet.
@@ -40,6 +40,11 @@ struct End {
 impl Talk {
     /// Opens a session: the handshake.
     pub(super) fn open(variant: Variant) -> Self {
+        Self::accepted_with(variant, SERVER)
+    }
+
+    /// Opens a session in which the server writes this token into its accept.
+    pub(super) fn accepted_with(variant: Variant, token: Token) -> Self {
         let mut talk = Self {
             variant,
             now: 0,
@@ -52,7 +57,7 @@ impl Talk {
             talk.datagram(Role::Server, control::token_reply(variant, CLIENT, SERVER));
         }
         talk.datagram(Role::Client, control::connect(variant, CLIENT, SERVER));
-        talk.datagram(Role::Server, control::connect_accept(variant, CLIENT, SERVER));
+        talk.datagram(Role::Server, control::connect_accept(variant, CLIENT, token));
         if matches!(variant, Variant::V6 | Variant::Ddnet) {
             let token = (variant == Variant::Ddnet).then_some(SERVER);
             talk.datagram(Role::Client, control::accept(token));
@@ -218,13 +223,18 @@ impl Talk {
         base
     }
 
-    /// Acks what came last on both sides, closes the session and returns the recording.
-    pub(super) fn file(mut self) -> Vec<u8> {
+    /// Both sides send a keepalive, which acks what came last.
+    pub(super) fn keepalive(&mut self) {
         for from in [Role::Client, Role::Server] {
             let head = self.head(from, 0);
             let keepalive = control::control(self.variant, head.ack, head.token, control::KEEPALIVE, &[]);
             self.datagram(from, keepalive);
         }
+    }
+
+    /// Acks what came last on both sides, closes the session and returns the recording.
+    pub(super) fn file(mut self) -> Vec<u8> {
+        self.keepalive();
         let head = self.head(Role::Client, 0);
         self.datagram(
             Role::Client,
