@@ -88,7 +88,7 @@ impl fmt::Display for NoSide {
                 let more = if *more { " and more" } else { "" };
                 write!(f, "no such session; it has {}{more}", others.join(", "))
             }
-            Self::OneLeg => f.write_str("only recordings of teetap have two legs"),
+            Self::OneLeg => f.write_str("only recordings of teetap have two legs; name two recordings"),
         }
     }
 }
