@@ -24,7 +24,7 @@ use crate::{
     cli::JudgeOptions,
     exit::{Exit, Failure},
     junit::{Case, Outcome, Report, Suite},
-    output::{Filters, Listing, Output, print},
+    output::{self, Filters, Listing, Output, print},
     reading::Recording,
     run::Opened,
 };
@@ -37,7 +37,37 @@ struct Read {
     wall: SystemTime,
     /// Another program made it: datagrams have the numbers of its packets.
     is_foreign: bool,
+    /// The last warning about the recording itself.
+    warning: Option<String>,
     damage: Option<ReadError>,
+}
+
+impl Read {
+    /// Refuses a capture without a datagram of the game: to find nothing in it says nothing.
+    fn must_have_traffic(&self, file: &Path) -> Result<(), Failure> {
+        let Tally {
+            c2s,
+            s2c,
+            foreign,
+            other,
+            ..
+        } = self.tally;
+        let has_any = c2s.datagrams > 0 || s2c.datagrams > 0 || !self.findings.list.is_empty();
+        // A recording of teetap may be of a run without clients.
+        let is_own = !self.is_foreign && self.wall != UNIX_EPOCH;
+        if has_any || is_own || self.damage.is_some() {
+            return Ok(());
+        }
+        let path = printable_path(file::shown(file));
+        let why = match (&self.warning, foreign + other) {
+            (Some(warning), _) => format!(": {warning}"),
+            (None, 0) => ": it is empty".to_owned(),
+            (None, others) => format!(": {}", output::counted(others, "other packet")),
+        };
+        Err(Failure::usage(format!(
+            "cannot judge {path}: it has no datagram of the game{why}"
+        )))
+    }
 }
 
 /// Runs the command: prints the findings, and writes the report.
@@ -56,6 +86,7 @@ pub(crate) fn judge(options: &JudgeOptions) -> anyhow::Result<Exit> {
     };
     let mut output = Output::new(style, &Filters::default());
     let mut read = read(options, style.secrets, registry, &mut output)?;
+    read.must_have_traffic(&options.file)?;
     read.findings.retain(|finding| wanted.takes(finding));
     let exit = exit(&read);
     if let Some(error) = &read.damage {
@@ -71,6 +102,7 @@ pub(crate) fn judge(options: &JudgeOptions) -> anyhow::Result<Exit> {
             file: &options.file,
             frames: read.is_foreign,
             all: options.verbose,
+            is_damaged: read.damage.is_some(),
         };
         print(&listing.text())?;
     }
@@ -108,6 +140,7 @@ fn read(
     decoder.ignore_names();
     let mut judge = Judge::new(secrets);
     let (mut wall, mut is_foreign, mut shown) = (UNIX_EPOCH, false, 0_u64);
+    let mut warning = None;
     let damage = loop {
         match recording.read() {
             Ok(Some(item)) => {
@@ -120,6 +153,14 @@ fn read(
                         wall,
                         run,
                     });
+                }
+                if let Item::Log {
+                    level: Level::Warning,
+                    text,
+                    ..
+                } = &item
+                {
+                    warning = Some(text.clone());
                 }
                 if let Some(event) = judge.take(item, &mut decoder) {
                     recording.done(event);
@@ -138,6 +179,7 @@ fn read(
         tally: recording.tally(),
         wall,
         is_foreign,
+        warning,
         damage,
     })
 }

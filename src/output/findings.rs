@@ -2,7 +2,7 @@
 
 use std::{ffi::OsStr, fmt::Write as _, path::Path};
 
-use teetap_inspect::judge::{Counts, Finding, Findings, Topic};
+use teetap_inspect::judge::{Counts, Finding, Findings, Role, Topic};
 use teetap_wire::Severity;
 
 use super::counted;
@@ -14,6 +14,9 @@ use crate::{
 /// The most findings at the end of a run.
 const FEW: usize = 3;
 
+/// The most harmless oddities that are listed where nothing graver was found.
+const BRIEF: usize = 10;
+
 /// The findings of a recording as they are printed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listing<'a> {
@@ -22,8 +25,10 @@ pub(crate) struct Listing<'a> {
     pub(crate) file: &'a Path,
     /// Numbers of datagrams are those in the capture.
     pub(crate) frames: bool,
-    /// Harmless oddities are listed, too.
+    /// Harmless oddities are listed as the others. Without it they have a line each, and only where nothing graver was found.
     pub(crate) all: bool,
+    /// The recording is damaged, and nothing is known of what comes after that.
+    pub(crate) is_damaged: bool,
 }
 
 impl Listing<'_> {
@@ -35,16 +40,40 @@ impl Listing<'_> {
             self.add(rank, finding, &mut page);
         }
         let infos = self.findings.counts().infos;
-        let hidden = if self.all { 0 } else { infos };
-        if page.is_empty() {
-            page.push_str("nothing found that a receiver drops, ignores or reads differently\n");
-        }
-        if hidden > 0 {
-            let oddities = harmless(hidden);
-            let _infallible = writeln!(page, "{oddities} not listed: -v lists them");
+        match (page.is_empty(), infos) {
+            (true, 0) if self.is_damaged => page.push_str("nothing found before the damage\n"),
+            (true, 0) => page.push_str("nothing found that a receiver drops, ignores or reads differently\n"),
+            (true, _) => self.add_brief(infos, &mut page),
+            (false, 1..) if !self.all => {
+                let oddities = harmless(infos);
+                let _infallible = writeln!(page, "{oddities} not listed: -v lists them");
+            }
+            (false, _) => {}
         }
         page.push_str(&missing(self.findings).map_or(String::new(), |line| line + "\n"));
         page
+    }
+
+    /// Lists harmless oddities, one line each.
+    fn add_brief(&self, infos: u64, page: &mut String) {
+        let _infallible = writeln!(page, "no errors or warnings, {}:", harmless(infos));
+        for (rank, finding) in (1_usize..).zip(self.findings.list.iter().take(BRIEF)) {
+            let _infallible = write!(page, "{rank}. ");
+            Look::get()
+                .out
+                .paint(ink(finding.severity), finding.severity.name(), page);
+            let from = match finding.role {
+                Role::Network => "on the way from",
+                Role::Fault | Role::Consequence => "by",
+            };
+            let (sentence, peer, place) = (finding.sentence(), finding.peer(), finding.place(self.frames));
+            let _infallible = writeln!(page, " {sentence}; {from} the {peer}, {place}");
+        }
+        let more = self.findings.list.len().saturating_sub(BRIEF);
+        if more > 0 {
+            let _infallible = writeln!(page, "and {more} more");
+        }
+        page.push_str("-v shows how to see them, `teetap explain CODE` what one means\n");
     }
 
     fn add(&self, rank: usize, finding: &Finding, page: &mut String) {
@@ -60,9 +89,7 @@ impl Listing<'_> {
             let filter = quoted(OsStr::new(&filter));
             let _infallible = writeln!(page, "   teetap open {file} -f {filter}");
         }
-        if finding.topic.has_page() {
-            let _infallible = writeln!(page, "   teetap explain {}", finding.topic);
-        }
+        let _infallible = writeln!(page, "   teetap explain {}", finding.topic);
     }
 }
 

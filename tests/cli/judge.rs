@@ -9,6 +9,8 @@ use crate::{refused, run, teetap};
 
 /// A capture with a keepalive that DDNet drops, and harmless oddities.
 const NPM: &str = "tests/captures/npm-to-dd16.pcap";
+/// One with harmless oddities only.
+const RICH: &str = "tests/captures/rich-tw07.pcap";
 const CLEAN: &str = "tests/captures/tw07-session.pcap";
 
 /// A copy of a capture in which a client of 0.7 acks far ahead, at its end.
@@ -122,6 +124,25 @@ fn harmless_oddities_are_listed_on_request() {
     );
     let (all, _) = run(&["judge", "-v", NPM], 0);
     assert!(all.contains("\n2. info "), "{all}");
+    // Where there is nothing else they have a line each.
+    let (brief, _) = run(&["judge", RICH], 0);
+    let lines: Vec<&str> = brief.lines().collect();
+    assert_eq!(lines[0], "no errors or warnings, 2 harmless oddities:");
+    assert!(
+        lines[1].starts_with("1. info surplus-bytes in enter_game: ")
+            && lines[1].contains("; by the client (DDNet 20.1), session 1"),
+        "{brief}"
+    );
+    assert!(lines[2].starts_with("2. info surplus-bytes "), "{brief}");
+    assert!(
+        lines[3].starts_with("-v shows how to see them") && lines.len() == 4,
+        "{brief}"
+    );
+    let (only, _) = run(&["judge", "--only", "snap-undeclared", NPM], 0);
+    assert!(
+        only.starts_with("no errors or warnings, 1 harmless oddity:\n1. info snap-undeclared "),
+        "{only}"
+    );
     // The server names its release to server browsers, the client when it joins.
     assert!(stdout.contains("fault of the client ("), "{stdout}");
 }
@@ -166,13 +187,43 @@ fn what_is_not_a_recording_or_a_code_is_refused() {
         "cannot read no-such-file",
     );
     refused(&["judge", "Cargo.toml"], 5, "this is not a recording");
+    refused(&["judge", "tests"], 2, "cannot open tests: is a directory");
+    refused(&["judge", CLEAN, CLEAN], 2, "unexpected argument");
+    refused(&["judge", "--ignore-file", CLEAN, CLEAN], 2, "cannot read");
+    refused(&["judge", "--only", "", CLEAN], 2, "unknown code ''");
     // A damaged file: the findings before the damage, and the damage.
     let (folder, _) = place("unused");
     let path = folder.path().join("cut.pcap");
     let bytes = fs::read(CLEAN).unwrap();
     fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
-    let (_, stderr) = run(&["judge", path.to_str().unwrap()], 5);
+    let (stdout, stderr) = run(&["judge", path.to_str().unwrap()], 5);
+    assert_eq!(stdout, "nothing found before the damage\n");
     assert!(stderr.contains("the findings are those before it"), "{stderr}");
+}
+
+/// To find nothing where nothing of the game is would say nothing.
+#[test]
+fn a_capture_without_the_game_is_refused() {
+    let (_folder, path) = place("other.pcap");
+    for (link, frames, why) in [
+        (1_u32, 0, "it is empty"),
+        (1, 2, "2 other packets"),
+        (147, 2, "link type 147"),
+    ] {
+        let head = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, link];
+        let mut capture = head.map(u32::to_le_bytes).concat();
+        for _ in 0..frames {
+            capture.extend([1_767_225_600_u32, 0, 42, 42].map(u32::to_le_bytes).concat());
+            // ARP.
+            capture.extend([&[2; 12][..], &[8, 6], &[0; 28]].concat());
+        }
+        fs::write(&path, capture).unwrap();
+        let (stdout, stderr) = binary::run(teetap().args(["judge", "-q", path.to_str().unwrap()]), 2);
+        assert_eq!(stdout, "");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        let is_said = stderr.contains("it has no datagram of the game") && stderr.contains(why);
+        assert!(is_said, "{why}: {stderr}");
+    }
 }
 
 #[test]
