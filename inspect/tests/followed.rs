@@ -8,7 +8,10 @@ use teetap_capture::{Item, Playback};
 use teetap_inspect::{Decoder, Message, Reading};
 use teetap_proxy::session::{Datagram, Event, What};
 use teetap_rules::Filter;
-use teetap_wire::def::{Registry, Secrets};
+use teetap_wire::{
+    Code,
+    def::{Registry, Secrets},
+};
 
 const FILTERS: [&str; 16] = [
     "rcon_cmd",
@@ -142,6 +145,11 @@ fn of_message(reading: &Reading, message: &Message) -> String {
         notes,
         ..
     } = message;
+    // What an ack says about snapshots is known only where those are followed.
+    let notes: Vec<_> = notes
+        .iter()
+        .filter(|note| note.code != Code::SnapEmptyUnacked)
+        .collect();
     format!(
         "{} {layer:?} {vital} {resend} {seq:?} {seq_out:?} {done:?} {origin:?} {:?} {:?} {notes:?} {:?} {:?}",
         reading.label(message),
