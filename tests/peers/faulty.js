@@ -12,6 +12,7 @@ const INFO = 3;
 const READY = 29;
 const ENTER_GAME = 31;
 const START_INFO = 40;
+const INPUT = 33;
 
 // Changes each message before it gets a header; undefined leaves it out.
 let onMessage = (message) => message;
@@ -26,6 +27,8 @@ const withAck = (bytes, ack) => {
   bytes[1] = ack & 0xff;
   return bytes;
 };
+// True once the client is in the game.
+let isPlaying = false;
 const ackOf = (bytes) => ((bytes[0] & 3) << 8) | bytes[1];
 
 const faults = {
@@ -72,6 +75,30 @@ const faults = {
   'missing-fields': () => {
     onMessage = (message) => (id(message) === START_INFO ? cut(message, 6) : message);
   },
+  'token-later': () => {
+    onDatagram = (bytes) => { if (isPlaying) bytes[bytes.length - 1] ^= 0x55; return bytes; };
+  },
+  'ack-behind': () => {
+    onDatagram = (bytes) => (isPlaying && ackOf(bytes) > 1 ? withAck(bytes, 1) : bytes);
+  },
+  'no-chunks': () => { onDatagram = (bytes) => { if (isPlaying) bytes[2] = 0; return bytes; }; },
+  'ready-not-vital': () => {
+    onMessage = (message) => {
+      if (id(message) === READY) message.flag = 0;
+      return message;
+    };
+  },
+  'inputs-vital': () => {
+    onMessage = (message) => {
+      if (id(message) === INPUT) message.flag = 1;
+      return message;
+    };
+  },
+  'short-input': () => {
+    onMessage = (message) => (id(message) === INPUT ? cut(message, 4) : message);
+  },
+  'unknown-flag': () => { onDatagram = (bytes) => { if (isPlaying) bytes[0] |= 0x04; return bytes; }; },
+  'always-requests': () => { onDatagram = (bytes) => { bytes[0] |= 0x40; return bytes; }; },
   'wrong-version': () => {
     onMessage = (message) => {
       if (id(message) === INFO) message.result[1] = '9'.charCodeAt(0);
@@ -80,8 +107,8 @@ const faults = {
   },
 };
 
-// A server complains about an ack that stands still after some seconds.
-const seconds = fault === 'ack-stuck' ? 7 : 3;
+// Some faults need more traffic.
+const seconds = { 'ack-stuck': 7, 'always-requests': 14 }[fault] || 3;
 
 if (!faults[fault]) {
   console.log(`no such fault: ${fault}`);
@@ -105,7 +132,10 @@ client.socket.send = (bytes, offset, length, ...rest) => {
   return send(sent, 0, sent.length, ...rest);
 };
 
-client.on('connected', () => console.log('connected'));
+client.on('connected', () => {
+  isPlaying = true;
+  console.log('connected');
+});
 client.on('disconnect', (reason, fromServer) => {
   console.log(`disconnected by ${fromServer ? 'server' : 'timeout'} '${reason}'`);
   process.exit(3);

@@ -1,44 +1,146 @@
-//! The npm client with one fault each, as authors of clients make them, on a server of DDNet: the proxy names the fault.
+//! Clients with one fault each, as authors of clients make them, on real servers: the proxy names the fault while it runs, `teetap judge`
+//! names it first, and the recording of the run has the same findings as the run.
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
-use teetap_kit::real::{DdnetServer, Server as _, Teetap, faulty, text, turn};
+use teetap_kit::real::{DdnetServer, Server, Teetap, faulty, home, text, turn};
 
 use crate::TEETAP;
 
-/// The faults of `tests/peers/faulty.js`; the code of a note or the kind of a notice, and words of it.
-const FAULTS: &[(&str, &str, &str)] = &[
-    ("no-info", "login_stalled", "info from the client"),
-    ("no-ready", "login_stalled", "ready from the client"),
-    ("no-start-info", "login_stalled", "cl_start_info from the client"),
-    ("no-enter-game", "login_stalled", "enter_game from the client"),
-    ("wrong-token", "wrong-token", ""),
-    ("no-token", "wrong-token", ""),
-    ("ack-stuck", "ack-stuck", ""),
-    ("ack-ahead", "ack-ahead", ""),
-    ("skipped-number", "seq-ahead", ""),
-    ("info-not-vital", "not-vital", ""),
-    ("plain-as-compressed", "bad-huffman", ""),
-    ("wrong-chunk-size", "chunk-truncated", ""),
-    ("wrong-chunk-count", "chunk-count-too-high", ""),
-    ("unterminated-text", "unterminated-text", ""),
-    ("missing-fields", "missing-field", ""),
+/// A fault of `tests/peers/faulty.js`; the code of a note or the kind of a notice while it runs, empty if there is none, with words of
+/// it; the code of the first finding.
+type Row = (&'static str, &'static str, &'static str, &'static str);
+
+const FAULTS: &[Row] = &[
+    (
+        "no-info",
+        "login_stalled",
+        "info from the client",
+        "never-entered",
+    ),
+    (
+        "no-ready",
+        "login_stalled",
+        "ready from the client",
+        "never-entered",
+    ),
+    (
+        "no-start-info",
+        "login_stalled",
+        "cl_start_info from the client",
+        "never-entered",
+    ),
+    (
+        "no-enter-game",
+        "login_stalled",
+        "enter_game from the client",
+        "never-entered",
+    ),
+    ("wrong-token", "wrong-token", "", "wrong-token"),
+    ("no-token", "wrong-token", "", "wrong-token"),
+    ("token-later", "wrong-token", "", "wrong-token"),
+    ("ack-stuck", "ack-stuck", "", "ack-stuck"),
+    ("ack-ahead", "ack-ahead", "", "ack-ahead"),
+    ("ack-behind", "ack-behind", "", "ack-behind"),
+    // The client counts anew from the ack in the request for a resend: nothing is missing then.
+    ("skipped-number", "seq-ahead", "", "seq-ahead"),
+    ("same-number", "resend-changed", "", "resend-changed"),
+    ("info-not-vital", "not-vital", "", "not-vital"),
+    ("ready-not-vital", "not-vital", "", "not-vital"),
+    ("inputs-vital", "unexpected-vital", "", "unexpected-vital"),
+    ("plain-as-compressed", "bad-huffman", "", "bad-huffman"),
+    ("wrong-chunk-size", "chunk-truncated", "", "chunk-truncated"),
+    (
+        "wrong-chunk-count",
+        "chunk-count-too-high",
+        "",
+        "chunk-count-too-high",
+    ),
+    ("no-chunks", "trailing-bytes", "", "trailing-bytes"),
+    ("unknown-flag", "unknown-flags", "", "unknown-flags"),
+    ("unterminated-text", "unterminated-text", "", "unterminated-text"),
+    ("missing-fields", "missing-field", "", "unterminated-text"),
+    ("short-input", "missing-field", "", "missing-field"),
+    ("always-requests", "resend-needless", "", "resend-needless"),
+    ("wrong-version", "", "", "never-entered"),
 ];
+
+/// The oddities of the npm client without a fault.
+pub(super) const OF_NPM: &str = "unknown-message,empty-without-resend";
 
 /// Clients at once.
 const BESIDE: usize = 3;
 
-/// Lets a client with this fault join through the proxy; returns the codes of notes about what it sent and the kinds of warnings,
-/// each with its text.
-fn oddities(fault: &str, server: &DdnetServer) -> Result<Vec<(String, String)>> {
-    let teetap = Teetap::start(Path::new(TEETAP), server.addr(), &[])?;
-    faulty(fault, teetap.listen())?;
-    let objects = teetap.stop()?;
-    Ok(objects.iter().flat_map(odd).collect())
+/// The outcome of a run with its recording.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// The codes of notes about what the client sent and the kinds of warnings, each with its text.
+    odd: Vec<(String, String)>,
+    /// The code of the first finding, without those of the client itself.
+    first: Option<String>,
+    /// True if it is an error or a warning.
+    is_accused: bool,
+}
+
+impl Run {
+    /// Lets a client play through the proxy, and compares the findings of the run with those of its recording. `known`: the codes that
+    /// the client has without a fault.
+    pub(super) fn of(
+        server: &impl Server,
+        known: &str,
+        play: impl FnOnce(&Teetap) -> Result<()>,
+    ) -> Result<Self> {
+        let folder = home("faults")?;
+        let path = folder.path().join("run.pcapng");
+        let path = path.to_str().context("a path in UTF-8")?;
+        let teetap = Teetap::start(Path::new(TEETAP), server.addr(), &["-w", path])?;
+        play(&teetap)?;
+        let objects = teetap.stop()?;
+        let live: Vec<Value> = objects.iter().filter(is_finding).cloned().collect();
+        let judged = judge(&[path])?;
+        ensure!(live == judged, "live {live:#?}\nrecording {judged:#?}");
+        let others = judge(&[path, "--ignore", known])?;
+        Ok(Self {
+            odd: objects.iter().flat_map(odd).collect(),
+            is_accused: others.iter().any(|finding| text(finding, "severity") != "info"),
+            first: others.first().map(|finding| text(finding, "code").to_owned()),
+        })
+    }
+
+    /// Returns true if there is no finding but harmless ones.
+    pub(super) const fn is_clean(&self) -> bool {
+        !self.is_accused
+    }
+
+    /// Returns true if the fault was named while it ran, and is the first finding.
+    pub(super) fn names(&self, (_, code, words, first): &Row) -> bool {
+        let mut odd = self.odd.iter();
+        let is_live = code.is_empty() || odd.any(|(kind, text)| kind == code && text.contains(words));
+        is_live && self.first.as_deref() == Some(*first)
+    }
+}
+
+fn is_finding(object: &&Value) -> bool {
+    text(object, "event") == "finding"
+}
+
+/// Returns the findings of `teetap judge`.
+fn judge(arguments: &[&str]) -> Result<Vec<Value>> {
+    let out = Command::new(TEETAP)
+        .args(["judge", "--json"])
+        .args(arguments)
+        .output()?;
+    // 1: there is an error.
+    ensure!(matches!(out.status.code(), Some(0 | 1)), "{out:?}");
+    let lines = String::from_utf8(out.stdout)?;
+    let objects = lines.lines().map(serde_json::from_str::<Value>);
+    let objects = objects.collect::<Result<Vec<_>, _>>()?;
+    Ok(objects.into_iter().filter(|object| is_finding(&object)).collect())
 }
 
 fn odd(object: &Value) -> Vec<(String, String)> {
@@ -53,26 +155,15 @@ fn odd(object: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-#[test]
-fn each_fault_of_a_client_is_named() -> Result<()> {
-    let _turn = turn::shared()?;
-    let server = DdnetServer::start(&[])?;
-    let (next, wrong) = (Mutex::new(FAULTS.iter()), Mutex::new(Vec::new()));
+/// Tries each row, several at once; returns those that go wrong.
+pub(super) fn try_all<T: Sync>(rows: &[T], run: impl Fn(&T) -> Option<String> + Sync) -> Vec<String> {
+    let (next, wrong) = (Mutex::new(rows.iter()), Mutex::new(Vec::new()));
     let work = || {
         loop {
-            let fault = next.lock().unwrap().next();
-            let Some((fault, code, words)) = fault else { return };
-            let found = oddities(fault, &server);
-            let is_named = found.as_ref().is_ok_and(|found| {
-                let mut found = found.iter();
-                found.any(|(kind, text)| kind == code && text.contains(words))
-            });
-            if !is_named {
-                wrong
-                    .lock()
-                    .unwrap()
-                    .push(format!("{fault}: not {code}: {found:?}"));
-            }
+            let row = next.lock().unwrap().next();
+            let Some(row) = row else { return };
+            let found = run(row);
+            wrong.lock().unwrap().extend(found);
         }
     };
     thread::scope(|scope| {
@@ -80,7 +171,22 @@ fn each_fault_of_a_client_is_named() -> Result<()> {
             scope.spawn(work);
         }
     });
-    let wrong = wrong.into_inner().unwrap();
+    wrong.into_inner().unwrap()
+}
+
+fn npm(fault: &str, server: &DdnetServer) -> Result<Run> {
+    Run::of(server, OF_NPM, |teetap| faulty(fault, teetap.listen()).map(drop))
+}
+
+#[test]
+fn each_fault_of_a_client_is_named() -> Result<()> {
+    let _turn = turn::shared()?;
+    let server = DdnetServer::start(&[])?;
+    let wrong = try_all(FAULTS, |row| {
+        let run = npm(row.0, &server);
+        let is_named = run.as_ref().is_ok_and(|run| run.names(row));
+        (!is_named).then(|| format!("{row:?}: {run:?}"))
+    });
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }
@@ -89,9 +195,13 @@ fn each_fault_of_a_client_is_named() -> Result<()> {
 fn a_client_without_a_fault_is_not_accused() -> Result<()> {
     let _turn = turn::shared()?;
     let server = DdnetServer::start(&[])?;
-    let mut found = oddities("none", &server)?;
-    let of_others: Vec<&str> = FAULTS.iter().map(|(_, code, _)| *code).collect();
-    found.retain(|(kind, _)| of_others.contains(&&**kind));
-    ensure!(found.is_empty(), "{found:?}");
+    let run = npm("none", &server)?;
+    let of_others: Vec<&str> = FAULTS.iter().map(|(_, code, ..)| *code).collect();
+    let odd: Vec<_> = run
+        .odd
+        .iter()
+        .filter(|(kind, _)| of_others.contains(&&**kind))
+        .collect();
+    ensure!(odd.is_empty() && run.is_clean(), "{run:?}");
     Ok(())
 }

@@ -11,6 +11,7 @@
 
 mod control;
 mod faults;
+mod faults_seven;
 mod handshakes;
 mod hostile;
 mod input_log;
