@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use teetap_kit::real::{
-    Client, DdnetClient, DdnetServer, Game, Log, PATIENCE, Player as _, Server, Teetap, chat_between,
-    entered, left, text, turn,
+    Client, DdnetClient, DdnetServer, Game, Log, PATIENCE, Player, Server, Teetap, chat_between, entered,
+    left, text, turn,
 };
 
 use crate::TEETAP;
@@ -144,6 +144,21 @@ fn a_dummy_plays_beside_its_player() -> Result<()> {
     finish(teetap, &[&visit("ddnet"), &visit("ddnet"), &visit("ddnet")], &[])
 }
 
+/// Waits until DDNet's client is in the world of a map that it has loaded: until its first snapshot it shows no chat, as it
+/// does not know the names.
+fn is_back(player: &mut dyn Player) -> Result<()> {
+    let (mark, deadline) = (player.log().mark(), Instant::now() + PATIENCE);
+    let echo = chat_line(player.name(), "back again");
+    loop {
+        player.command("say back again")?;
+        let seen = player.log().wait_after(mark, &echo, Duration::from_secs(1));
+        if seen.is_ok() {
+            return Ok(());
+        }
+        ensure!(Instant::now() < deadline, "no chat on the new map: {seen:?}");
+    }
+}
+
 /// All clients of a server follow it to another map. The last one acts, the first one listens; the npm clients speak too.
 fn follow_to_another_map(game: Game, clients: &[(Client, &str)], complaints: &[&str]) -> Result<()> {
     let _turn = turn::shared()?;
@@ -171,6 +186,7 @@ fn follow_to_another_map(game: Game, clients: &[(Client, &str)], complaints: &[&
     if game == Game::Ddnet {
         let loaded = "loading done. datafile='maps/dm2.map'";
         speaker.log().wait_after(marks[2], loaded, PATIENCE)?;
+        is_back(&mut **speaker)?;
     }
     chat_between(&*server, &mut **speaker, &*others[0], "on the second map")?;
     for ((_, name), player) in clients
