@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::Signal;
 use teetap_inspect::{DecodedEvent, Ending, EndingBy, judge};
 use teetap_proxy::{
     io::{Clock, Faults, KernelDrops, Nice, Request, Running, Watcher, probe::Finding},
@@ -104,12 +105,19 @@ impl Live {
             Ok(ended) => ended,
             Err(error) => return Err(self.abandon(error)),
         };
-        let is_interrupted = exit == INTERRUPT;
-        let cmd = self
-            .child
-            .as_mut()
-            .map(|child| child.stop(is_interrupted))
-            .transpose()?;
+        let signal = match ended_by {
+            EndedBy::Signal(number) => Signal::from_named_raw(number.into()),
+            _ => None,
+        };
+        let cmd = self.child.as_mut().map(|child| child.stop(signal)).transpose()?;
+        if let Some(left) = cmd.map(|end| end.left).filter(|left| *left > 0) {
+            let processes = match left {
+                1 => "1 process".to_owned(),
+                left => format!("{left} processes"),
+            };
+            let text = format!("ended {processes} that the command had left running");
+            self.output.log(self.clock.now(), Level::Warning, &text);
+        }
         let logs = self.proxy.log_faults();
         // While the sockets are open.
         self.look_for_drops();
@@ -161,7 +169,7 @@ impl Live {
 
     /// Ends the command, the recording and the sessions of a run whose output failed. Returns `error`, the cause.
     fn abandon(mut self, error: anyhow::Error) -> anyhow::Error {
-        let ended = self.child.as_mut().map(|child| child.stop(false)).transpose();
+        let ended = self.child.as_mut().map(|child| child.stop(None)).transpose();
         let _crashed = self.proxy.join();
         let _without_a_summary = self.output.end_recording(self.clock.now());
         match ended {
@@ -200,6 +208,9 @@ impl Live {
             }
             if ticks == 0 {
                 self.look_for_drops();
+                if let Some(child) = &self.child {
+                    child.reap();
+                }
             }
             self.output.tick(self.clock.now());
             let read = self.output.flush()?;
@@ -330,6 +341,3 @@ fn check_log(log: Option<&mut Log>, output: &mut Output, clock: Clock, is_last: 
         output.log(clock.now(), Level::Warning, news);
     }
 }
-
-/// The signal that the terminal sends to the command as well.
-const INTERRUPT: Exit = Exit::Signal(2);

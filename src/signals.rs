@@ -1,7 +1,7 @@
 //! Signals: INT, TERM and HUP end the run.
 //!
 //! Law: the first one ends the run in order, and the peers are sent their CLOSE even when the output is stuck in a full
-//! pipe; another INT, or a second later, the process ends at once.
+//! pipe; another INT, or a second later, the process ends at once. No process that it has started survives either.
 
 use std::{
     io,
@@ -18,6 +18,7 @@ use tokio::{
 };
 
 use crate::{
+    child::tree,
     control::Guard,
     exit::Exit,
     live::{REASON, Wake},
@@ -25,6 +26,9 @@ use crate::{
 
 /// The longest time from the first signal to the end; closing and flushing take half of it.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The longest time for which processes are killed when this one ends at once.
+const AT_ONCE: Duration = Duration::from_millis(100);
 
 /// Time in which another INT is taken for the first one: `timeout` and shells signal a process and then its group.
 const SAME: Duration = Duration::from_millis(200);
@@ -49,6 +53,7 @@ impl Signals {
         let (shared, removed) = (Arc::clone(&proxy), Arc::clone(&file));
         thread::Builder::new().name("signals".into()).spawn(move || {
             let number = runtime.block_on(wait(signals, &wake, &shared));
+            tree::kill(AT_ONCE);
             if let Some(file) = removed.get() {
                 file.remove();
             }

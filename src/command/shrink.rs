@@ -5,22 +5,19 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, File},
     io::Write as _,
-    os::unix::{
-        ffi::OsStrExt as _, ffi::OsStringExt as _, fs::OpenOptionsExt as _, process::CommandExt as _,
-    },
+    os::unix::{ffi::OsStrExt as _, ffi::OsStringExt as _, fs::OpenOptionsExt as _},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     sync::mpsc,
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use teetap_proxy::io::journal::{DecisionLine, Journal};
 use teetap_rules::Decision;
 use teetap_wire::{printable, printable_path};
 
 use crate::{
+    child,
     cli::ShrinkOptions,
     exit::{Exit, Failure},
     faults,
@@ -35,9 +32,6 @@ const PLACE: &[u8] = b"{faults}";
 
 /// The time between two looks at a command and at signals.
 const TICK: Duration = Duration::from_millis(10);
-
-/// The time that a command has to end after TERM.
-const GRACE: Duration = Duration::from_millis(200);
 
 /// Faults that are listed at the end.
 const MAX_LISTED: usize = 100;
@@ -242,21 +236,14 @@ impl Tests<'_> {
                 Stdio::null()
             }
         };
-        let child = Command::new(program)
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(output())
-            .stderr(output())
-            .process_group(0)
-            .spawn();
-        let mut group = Group(child.map_err(|error| {
-            let text = format!("cannot start {}: {error}", printable_path(program));
-            Stop::Failure(Failure::network(text))
-        })?);
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null());
+        command.stdout(output()).stderr(output());
+        let mut child = child::spawn(command, false).map_err(Stop::Failure)?;
         loop {
-            let ended = group.0.try_wait();
+            let ended = child.ended();
             match ended.map_err(|error| Stop::Failure(Failure::network(error)))? {
-                Some(status) => return Ok(!status.success()),
+                Some(end) => return Ok(end.exit() != Exit::Ok),
                 None => {
                     if let Ok(Wake::Signal(number)) = self.woken.recv_timeout(TICK) {
                         return Err(Stop::Signal(number));
@@ -268,27 +255,6 @@ impl Tests<'_> {
 
     fn name(&self) -> String {
         printable_path(&self.options.journal)
-    }
-}
-
-/// A command with all processes that it started. They end with it.
-struct Group(Child);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let group = Pid::from_child(&self.0);
-        // An error means that none of them is left.
-        let mut is_left = kill_process_group(group, Signal::TERM).is_ok();
-        let start = Instant::now();
-        while is_left && start.elapsed() < GRACE {
-            let _ended = self.0.try_wait();
-            thread::sleep(TICK / 5);
-            is_left = rustix::process::test_kill_process_group(group).is_ok();
-        }
-        if is_left {
-            let _just_ended = kill_process_group(group, Signal::KILL);
-        }
-        let _ended = self.0.wait();
     }
 }
 

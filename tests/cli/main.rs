@@ -20,6 +20,7 @@ mod look;
 mod messages;
 mod museum;
 mod options;
+mod processes;
 mod progress;
 mod rules;
 mod runs;

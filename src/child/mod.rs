@@ -1,0 +1,279 @@
+//! The command of `teetap run HOST -- CMD`, and of `teetap shrink`.
+//!
+//! Law: the command's stdout goes to stderr, as stdout holds nothing but lines about the traffic. However a run ends, all
+//! processes that the command has started end with it.
+
+pub(crate) mod tree;
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    io,
+    net::SocketAddr,
+    os::unix::{
+        ffi::{OsStrExt as _, OsStringExt as _},
+        process::{CommandExt as _, ExitStatusExt as _},
+    },
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    process::{Pid, Signal, getpgrp, kill_process_group},
+    termios::tcgetpgrp,
+};
+use teetap_wire::printable_path;
+
+use crate::exit::{Exit, Failure};
+
+/// Time to end by itself after INT, and again after TERM, if a signal ended the run.
+const HASTE: Duration = Duration::from_millis(200);
+
+/// The same after TERM if something else ended the run.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Time in which the system ends processes after KILL.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
+/// The time between two looks at processes that are about to end.
+const STEP: Duration = Duration::from_millis(5);
+
+/// The exit code after KILL.
+const KILLED: i32 = 137;
+
+/// A running command with all processes that it has started. They end when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    /// True if it has a process group of its own.
+    is_apart: bool,
+    is_over: bool,
+}
+
+/// The end of a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct End {
+    /// The exit code, 128+n when a signal ended it.
+    pub(crate) code: i32,
+    /// True if it was stopped because the run ended.
+    pub(crate) is_stopped: bool,
+    /// True if it or a process that it had started ended only by KILL.
+    pub(crate) is_killed: bool,
+    /// Processes that it had started and that ran on after its end. They were ended.
+    pub(crate) left: usize,
+}
+
+impl End {
+    /// Returns the end of the run that it leads to.
+    pub(crate) fn exit(self) -> Exit {
+        if self.code == 0 { Exit::Ok } else { Exit::Failed }
+    }
+
+    fn of(status: ExitStatus) -> Self {
+        let by_signal = || 128 + status.signal().unwrap_or_default();
+        Self {
+            code: status.code().unwrap_or_else(by_signal),
+            ..Self::default()
+        }
+    }
+}
+
+/// Starts `command` with `{addr}`, `{host}` and `{port}` replaced by where to connect to.
+pub(crate) fn start(command: &[OsString], connect: SocketAddr) -> Result<Running, Failure> {
+    let words: Vec<OsString> = command.iter().map(|word| fill_in(word, connect)).collect();
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(Failure::usage("no command after --"));
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).stdout(Stdio::from(io::stderr()));
+    spawn(command, is_in_foreground())
+}
+
+/// Starts a command. Where `shares_terminal`, it stays in the process group of this program, so that it can read the terminal and
+/// receives its signals; otherwise it has a group of its own.
+pub(crate) fn spawn(mut command: Command, shares_terminal: bool) -> Result<Running, Failure> {
+    if !shares_terminal {
+        command.process_group(0);
+    }
+    let child = tree::adopt().and_then(|()| command.spawn());
+    child
+        .map(|child| Running {
+            child,
+            is_apart: !shares_terminal,
+            is_over: false,
+        })
+        .map_err(|error| {
+            let program = printable_path(command.get_program());
+            Failure::network(format!("cannot start {program}: {error}"))
+        })
+}
+
+/// Returns true if this program is in the foreground of a terminal.
+fn is_in_foreground() -> bool {
+    File::open("/dev/tty").is_ok_and(|tty| tcgetpgrp(&tty).is_ok_and(|group| group == getpgrp()))
+}
+
+impl Running {
+    /// Returns how it ended, if it has.
+    pub(crate) fn ended(&mut self) -> io::Result<Option<End>> {
+        Ok(self.child.try_wait()?.map(End::of))
+    }
+
+    /// Forgets processes that it had started and that have ended after their parents.
+    pub(crate) fn reap(&self) {
+        tree::reap(Pid::from_child(&self.child));
+    }
+
+    /// Ends it with all processes that it has started: sends TERM, waits, kills. `by_signal`: the signal that ended the run.
+    pub(crate) fn stop(&mut self, by_signal: Option<Signal>) -> io::Result<End> {
+        let own = self.ended()?;
+        let left = own.map_or(0, |_| tree::count());
+        let is_killed = if own.is_some() && left == 0 {
+            false
+        } else {
+            self.force(by_signal)?
+        };
+        self.is_over = true;
+        let end = match own {
+            Some(end) => end,
+            None => End {
+                is_stopped: true,
+                ..self.ended()?.unwrap_or(End {
+                    code: KILLED,
+                    ..End::default()
+                })
+            },
+        };
+        Ok(End {
+            is_killed,
+            left,
+            ..end
+        })
+    }
+
+    /// Returns true if KILL was needed.
+    fn force(&mut self, by_signal: Option<Signal>) -> io::Result<bool> {
+        let grace = by_signal.map_or(GRACE, |_| HASTE);
+        if by_signal == Some(Signal::INT) {
+            // The terminal has sent it to its foreground.
+            if self.is_apart {
+                self.signal(Signal::INT);
+            }
+            if self.wait(grace)? {
+                return Ok(false);
+            }
+        }
+        self.signal(Signal::TERM);
+        // One that stands still receives nothing.
+        self.signal(Signal::CONT);
+        if self.wait(grace)? {
+            return Ok(false);
+        }
+        self.kill()?;
+        Ok(true)
+    }
+
+    /// Sends a signal to all its processes.
+    fn signal(&mut self, signal: Signal) {
+        let is_listed = tree::signal(signal) > 0;
+        // Where the system lists no processes. Once the command is waited for, the number of its group may be that of another one.
+        if !is_listed && self.is_apart && matches!(self.child.try_wait(), Ok(None)) {
+            let _ended = kill_process_group(Pid::from_child(&self.child), signal);
+        }
+    }
+
+    /// Kills all its processes, also those that start meanwhile.
+    fn kill(&mut self) -> io::Result<()> {
+        let start = Instant::now();
+        while start.elapsed() < AT_ONCE {
+            self.signal(Signal::KILL);
+            if self.wait(STEP)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until none of its processes runs. Returns false if some still do then.
+    fn wait(&mut self, patience: Duration) -> io::Result<bool> {
+        let start = Instant::now();
+        loop {
+            let is_over = self.ended()?.is_some() && tree::count() == 0;
+            if is_over || start.elapsed() >= patience {
+                return Ok(is_over);
+            }
+            thread::sleep(STEP);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.is_over {
+            // Something else has failed, and is reported.
+            let _stopped = self.stop(None);
+        }
+    }
+}
+
+/// Replaces the three words; any other braces stay.
+fn fill_in(word: &OsStr, connect: SocketAddr) -> OsString {
+    let words: [(&[u8], String); 3] = [
+        (b"{addr}", connect.to_string()),
+        (b"{host}", connect.ip().to_string()),
+        (b"{port}", connect.port().to_string()),
+    ];
+    let mut rest = word.as_bytes();
+    let mut filled = Vec::with_capacity(rest.len());
+    while let Some((first, after)) = rest.split_first() {
+        match words.iter().find(|(name, _)| rest.starts_with(name)) {
+            Some((name, value)) => {
+                filled.extend_from_slice(value.as_bytes());
+                rest = rest.get(name.len()..).unwrap_or_default();
+            }
+            None => {
+                filled.push(*first);
+                rest = after;
+            }
+        }
+    }
+    OsString::from_vec(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_filled_in() {
+        let addr = "[::1]:8304".parse().unwrap();
+        for (word, filled) in [
+            ("connect {addr}", "connect [::1]:8304"),
+            ("{host}:{port}{port}", "::1:83048304"),
+            ("{}{x}{addr", "{}{x}{addr"),
+        ] {
+            assert_eq!(fill_in(OsStr::new(word), addr), OsString::from(filled));
+        }
+    }
+
+    #[test]
+    fn the_code_of_the_command_is_kept() {
+        for (status, code, exit) in [
+            (0, 0, Exit::Ok),
+            (7 << 8, 7, Exit::Failed),
+            (9, KILLED, Exit::Failed),
+            (11 | 0x80, 139, Exit::Failed),
+        ] {
+            let end = End::of(ExitStatus::from_raw(status));
+            assert_eq!(
+                end,
+                End {
+                    code,
+                    ..End::default()
+                }
+            );
+            assert_eq!(end.exit(), exit);
+        }
+    }
+}
