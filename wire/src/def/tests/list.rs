@@ -1,62 +1,75 @@
-//! The list of all definitions, so that none disappears: every id and name, per protocol and class.
+//! The list of all definitions, so that none disappears or changes unnoticed: everything but the documentation, for each
+//! protocol and class.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::super::show::bytes_whole;
 use super::*;
 
-/// Returns one line per definition: id, name, direction, fields; `?` is optional, `!` may be secret, `[]` is a list.
+/// Returns the text form of all definitions: heads, types, ranges, vital flags, enums and gists, without documentation. An
+/// enum or struct is listed before the first definition that uses it.
 fn listed() -> String {
     let mut out = String::new();
     for dialect in Dialect::ALL {
         for class in Class::ALL {
-            let mut lines: Vec<_> = Registry::builtin()
+            let mut defs: Vec<_> = Registry::builtin()
                 .defs(dialect)
                 .filter(|def| def.class == class)
                 .map(|def| {
-                    let (order, id) = match &def.id {
-                        Id::Number(number) => (*number, number.to_string()),
+                    let id = match &def.id {
+                        Id::Number(number) => (*number, String::new()),
                         Id::Uuid { uuid, .. } => (i32::MAX, bytes_whole(&Type::Uuid, uuid)),
                         Id::Tag(tag) => (0, tag.map(char::from).iter().collect()),
                     };
-                    let dead = if def.dead { " dead" } else { "" };
-                    let fields: String = def.parts(None).map(|(_, field)| marked(field)).collect();
-                    (
-                        order,
-                        format!("{id} {} {}{dead}{fields}", def.name, def.way.name()),
-                    )
+                    (id, def)
                 })
                 .collect();
-            lines.sort();
-            writeln!(out, "{dialect} {}: {}", class.name(), lines.len()).unwrap();
-            lines
-                .iter()
-                .for_each(|(_, line)| writeln!(out, "  {line}").unwrap());
+            defs.sort_by(|(one, _), (other, _)| one.cmp(other));
+            writeln!(out, "{dialect} {}: {}", class.name(), defs.len()).unwrap();
+            let mut listed = BTreeSet::new();
+            for (_, def) in defs {
+                for block in without_docs(&def.to_text()).split("\n\n") {
+                    if listed.insert(block.to_owned()) {
+                        writeln!(out, "{}", block.trim_end()).unwrap();
+                    }
+                }
+            }
         }
     }
     out
 }
 
-fn marked(field: &Field) -> String {
-    let mark = |set, mark| if set { mark } else { "" };
-    let secret = mark(field.secrecy != Secrecy::Open, "!");
-    let (list, optional) = (mark(field.is_list(), "[]"), mark(field.optional, "?"));
-    format!(" {}{list}{optional}{secret}", field.name)
+/// Removes documentation and the blanks that align columns.
+fn without_docs(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let lines = lines.map(|line| {
+        let is_gist = line.trim_start().starts_with("gist");
+        let code = line
+            .split_once("  # ")
+            .filter(|_| !is_gist)
+            .map_or(line, |(code, _)| code);
+        let indent = if code.starts_with(' ') { "  " } else { "" };
+        let words: Vec<_> = if is_gist {
+            vec![code.trim()]
+        } else {
+            code.split_whitespace().collect()
+        };
+        format!("{indent}{}", words.join(" "))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn everything_is_there() {
+fn every_definition_is_as_listed() {
     let expected = include_str!("list.txt");
     let listed = listed();
-    if let Some((line, (old, new))) = expected
-        .lines()
-        .zip(listed.lines())
-        .enumerate()
-        .find(|(_, (old, new))| old != new)
-    {
+    let mut lines = expected.lines().zip(listed.lines()).enumerate();
+    if let Some((line, (old, new))) = lines.find(|(_, (old, new))| old != new) {
         panic!("list.txt line {}: expected `{old}`, found `{new}`", line + 1);
     }
-    assert_eq!(expected.lines().count(), listed.lines().count());
+    let [old, new] = [expected, &listed].map(|text| text.lines().count());
+    assert_eq!(old, new, "list.txt has {old} lines, the definitions have {new}");
 }
 
 #[test]
