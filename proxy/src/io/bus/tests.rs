@@ -141,6 +141,101 @@ fn what_has_no_room_is_missed_by_all_and_counted_also_at_the_end() {
     assert_eq!(watcher.lost(), room - 8 + 5 + 1);
 }
 
+/// A gap of a single event is one: in the ring, in a queue, and for the stage.
+#[test]
+fn a_single_missing_event_is_a_gap() {
+    let (bus, mut publisher, mut worker) = counting(2);
+    let mut ringed = bus.watch();
+    let mut keeper = bus.watch_all(2 * size_of::<Event>());
+    let seen = |watcher: &mut Watcher<Counted>| {
+        let seen = std::iter::from_fn(|| watcher.poll());
+        let seen = seen.map(|seen| match seen {
+            Seen::Event(made) => format!("event {} after {} gaps", made.event.at.0, made.gaps),
+            Seen::Gap(lost) => format!("gap {lost}"),
+        });
+        seen.collect::<Vec<_>>()
+    };
+    (1..=3).for_each(|at| publisher.publish(event(at)));
+    assert!(worker.turn(), "the publisher is there");
+    assert_eq!(
+        seen(&mut ringed),
+        ["gap 1", "event 2 after 0 gaps", "event 3 after 0 gaps"]
+    );
+    assert_eq!(
+        seen(&mut keeper),
+        ["event 1 after 0 gaps", "event 2 after 0 gaps"]
+    );
+    // An event that had no room before the worker.
+    bus.0.counts.queued.store(publisher::QUEUE, Ordering::Relaxed);
+    publisher.publish(event(4));
+    bus.0.counts.queued.store(0, Ordering::Relaxed);
+    publisher.publish(event(5));
+    bus.0.counts.queued.store(size_of::<Event>(), Ordering::Relaxed);
+    assert!(worker.turn(), "the publisher is there");
+    assert_eq!(seen(&mut ringed), ["gap 1", "event 5 after 1 gaps"]);
+    assert_eq!(seen(&mut keeper), ["gap 2", "event 5 after 1 gaps"]);
+    assert_eq!((ringed.lost(), keeper.lost()), (2, 2));
+}
+
+/// Events that end the run are passed on when a flood has filled the queue for all others.
+#[test]
+fn events_that_end_the_run_have_room_under_a_flood() {
+    let (bus, mut publisher, mut worker) = counting(8);
+    let mut watcher = bus.watch();
+    let ends = || {
+        let failed = Notice::AssertionFailed {
+            rule: "r".into(),
+            expected: false,
+            why: "because".into(),
+            dir: None,
+            message: None,
+        };
+        [
+            failed,
+            Notice::ExitRequested {
+                rule: "r".into(),
+                exit: 12,
+                dir: None,
+                message: None,
+            },
+        ]
+    };
+    let publish = |publisher: &mut Publisher, what: Notice| {
+        publisher.publish(Event {
+            what: What::Notice(what),
+            ..event(1)
+        });
+    };
+    let mut passed_on = |publisher: &mut Publisher, queued: usize| {
+        bus.0.counts.queued.store(queued, Ordering::Relaxed);
+        publish(publisher, Notice::Candidate);
+        ends().into_iter().for_each(|what| publish(publisher, what));
+        publish(publisher, Notice::Candidate);
+        worker.turn();
+        let seen = std::iter::from_fn(|| watcher.poll()).filter_map(|seen| match seen {
+            Seen::Event(made) => Some(format!("{:?}", made.event.what)),
+            Seen::Gap(_) => None,
+        });
+        seen.collect::<Vec<_>>()
+    };
+    let expected: Vec<_> = ends().map(|what| format!("{:?}", What::Notice(what))).into();
+    // From a full queue up to twice as many bytes, the events themselves included.
+    let most = 2 * publisher::QUEUE - 2 * size_of::<Event>();
+    for queued in [publisher::QUEUE, most] {
+        assert_eq!(
+            passed_on(&mut publisher, queued),
+            expected,
+            "{queued} bytes queued"
+        );
+    }
+    let none: [&str; 0] = [];
+    assert_eq!(
+        passed_on(&mut publisher, 2 * publisher::QUEUE),
+        none,
+        "no room at all"
+    );
+}
+
 /// The stage works once per event, however many watchers stall, and a watcher that keeps up misses nothing.
 #[test]
 fn stalled_watchers_cost_the_others_nothing() {

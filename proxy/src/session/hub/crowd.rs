@@ -237,6 +237,44 @@ mod tests {
         assert!(crowd.spend(Cost::Proved, Time(9_000_000)));
     }
 
+    /// A kind gives way to another one only if it has more than its share, and only to one that has less.
+    #[test]
+    fn a_kind_keeps_its_share() {
+        // One group for each listener, each with its count of sessions; the youngest session of a group has its number.
+        let room = |counts: &[usize], asks: u32| {
+            let group = |listener: u32| (ListenerId(listener), Proto::Ddnet);
+            let counts = (0..).zip(counts);
+            let by_group = counts.clone().map(|(listener, count)| {
+                (
+                    group(listener),
+                    (*count, (true, (Time(0), SessionId(listener.into())))),
+                )
+            });
+            let waiting = Waiting {
+                count: counts.map(|(_, count)| count).sum(),
+                lingers: None,
+                by_ip: BTreeMap::new(),
+                by_group: by_group.collect(),
+            };
+            waiting.for_forgeable(IpAddr::from([10, 0, 0, 1]), group(asks))
+        };
+        assert_eq!(
+            room(&[SHARE; MAX_HALF_OPEN / SHARE], 99),
+            Room::None,
+            "all have just their share"
+        );
+        let mut counts = [SHARE; MAX_HALF_OPEN / SHARE];
+        (counts[3], counts[5]) = (SHARE + 1, SHARE - 1);
+        assert_eq!(room(&counts, 99), Room::Instead(SessionId(3)), "a new kind");
+        assert_eq!(
+            room(&counts, 5),
+            Room::Instead(SessionId(3)),
+            "a kind with less than its share"
+        );
+        assert_eq!(room(&counts, 4), Room::None, "a kind with its share");
+        assert_eq!(room(&counts, 3), Room::None, "the largest kind itself");
+    }
+
     #[test]
     fn answers_are_known_for_a_while() {
         let mut crowd = Crowd::default();
