@@ -244,12 +244,9 @@ mod tests {
         let room = |counts: &[usize], asks: u32| {
             let group = |listener: u32| (ListenerId(listener), Proto::Ddnet);
             let counts = (0..).zip(counts);
-            let by_group = counts.clone().map(|(listener, count)| {
-                (
-                    group(listener),
-                    (*count, (true, (Time(0), SessionId(listener.into())))),
-                )
-            });
+            let by_group = counts
+                .clone()
+                .map(|(listener, count)| (group(listener), (*count, (true, (Time(0), SessionId(listener))))));
             let waiting = Waiting {
                 count: counts.map(|(_, count)| count).sum(),
                 lingers: None,
