@@ -8,7 +8,7 @@ use clap::{
 };
 use teetap_tui::{App, Theme};
 
-use crate::{exit::Failure, look::Look, settings::Bound};
+use crate::{exit::Failure, look::Look, output::is_lost, settings::Bound};
 
 /// Options of the terminal UI.
 #[derive(Clone, Debug, Args)]
@@ -44,9 +44,10 @@ impl ScreenOptions {
         }
     }
 
-    /// Refuses a terminal UI where there is no terminal.
+    /// Refuses a terminal UI where there is no terminal. One that has hung up is none of the user's mistakes: the run ends in order.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        if self.tui && !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
+        let has_terminal = || io::stdout().is_terminal() && io::stdin().is_terminal();
+        if self.tui && !is_lost() && !has_terminal() {
             let text = "cannot open the terminal UI: this is not a terminal; leave out --tui";
             return Err(Failure::usage(text));
         }

@@ -22,7 +22,7 @@ pub(crate) use filters::{Filters, decoder};
 pub(crate) use findings::Listing;
 pub(crate) use joins::Joins;
 pub(crate) use plain::counted;
-pub(crate) use screen::screen_failed;
+pub(crate) use screen::{is_lost, screen_failed};
 pub(crate) use streams::{print, say, write_out};
 
 use std::{

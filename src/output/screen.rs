@@ -1,13 +1,10 @@
 //! The terminal UI of a run, in the place of stdout and stderr while it is open.
 
-use std::{
-    io::{self, IsTerminal as _},
-    sync::Arc,
-};
+use std::{io, sync::Arc};
 
 use teetap_inspect::DecodedEvent;
 use teetap_proxy::session::{Level, Time};
-use teetap_tui::{App, Screen, update::begin_tour};
+use teetap_tui::{App, Screen, has_hung_up, update::begin_tour};
 
 use super::Output;
 use crate::{console::Console, exit::Failure};
@@ -63,7 +60,7 @@ impl RunScreen {
     /// Draws, takes keys and carries out requests. Returns true if the screen stays open, `None` if there is none.
     pub(super) fn step(&mut self) -> Result<Option<bool>, Failure> {
         let Some((screen, console)) = &mut self.open else {
-            return Ok(None);
+            return Ok(self.has_lost_terminal.then_some(false));
         };
         match screen.step() {
             Ok(stays) => {
@@ -85,8 +82,12 @@ impl Output {
     /// Opens the terminal UI.
     pub(crate) fn open_screen(&mut self, mut app: App, console: Console) -> io::Result<()> {
         app.is_live = true;
-        self.screen.open = Some((Screen::open(app)?, console));
         self.screen.was_open = true;
+        match Screen::open(app) {
+            Ok(screen) => self.screen.open = Some((screen, console)),
+            Err(error) if !is_lost() => return Err(error),
+            Err(_) => self.screen.has_lost_terminal = true,
+        }
         Ok(())
     }
 
@@ -102,9 +103,9 @@ impl Output {
         self.screen.was_open
     }
 
-    /// Returns true if the terminal of the screen is gone.
+    /// Returns true if the terminal of the screen, or of stdout, is gone.
     pub(crate) const fn has_lost_terminal(&self) -> bool {
-        self.screen.has_lost_terminal
+        self.screen.has_lost_terminal || self.stdout.has_lost_terminal()
     }
 
     /// Closes the terminal UI, if it is open: the terminal is as it was before.
@@ -113,11 +114,15 @@ impl Output {
     }
 }
 
-/// Returns the error of a screen as a failure; `Ok` if the terminal is gone. That fails with errors of many kinds, so the
-/// terminal is looked at instead.
+/// Returns the error of a screen as a failure; `Ok` if the terminal is gone.
 pub(crate) fn screen_failed(error: &io::Error) -> Result<(), Failure> {
-    if io::stdout().is_terminal() {
-        return Err(Failure::network(format!("cannot draw on the terminal: {error}")));
+    if is_lost() {
+        return Ok(());
     }
-    Ok(())
+    Err(Failure::network(format!("cannot draw on the terminal: {error}")))
+}
+
+/// Returns true if the terminal of the screen is gone.
+pub(crate) fn is_lost() -> bool {
+    has_hung_up(io::stdin()) || has_hung_up(io::stdout())
 }

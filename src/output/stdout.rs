@@ -1,6 +1,10 @@
 //! Stdout of a run: what is printed gathers, and is written once per tick.
 //!
-//! Law: a closed pipe is not an error. After an error nothing more is written: a part of a line may be there.
+//! Law: a closed pipe is not an error, nor is a terminal that has hung up. After an error nothing more is written: a part of a line may be there.
+
+use std::io;
+
+use teetap_tui::has_hung_up;
 
 use crate::exit::Failure;
 
@@ -10,6 +14,8 @@ pub(super) struct Stdout {
     /// The lines that have gathered.
     pub(super) lines: Vec<u8>,
     closed: bool,
+    /// True once stdout was closed, if it was a terminal.
+    has_lost_terminal: bool,
     fault: Fault,
 }
 
@@ -33,6 +39,11 @@ impl Stdout {
         self.fault = Fault::None;
     }
 
+    /// Returns true if it was a terminal, which is gone.
+    pub(super) const fn has_lost_terminal(&self) -> bool {
+        self.has_lost_terminal
+    }
+
     /// Returns the error that is not reported yet.
     pub(super) fn take_error(&mut self) -> Option<String> {
         let Fault::New(why) = &mut self.fault else {
@@ -51,7 +62,10 @@ impl Stdout {
         let is_written = matches!(self.fault, Fault::Ends | Fault::None);
         if is_written && !self.closed && !self.lines.is_empty() {
             match (write(&self.lines), &self.fault) {
-                (Ok(is_open), _) => self.closed = !is_open,
+                (Ok(is_open), _) => {
+                    self.closed = !is_open;
+                    self.has_lost_terminal = self.closed && has_hung_up(io::stdout());
+                }
                 (Err(failure), Fault::Ends) => return Err(failure),
                 (Err(failure), _) => self.fault = Fault::New(failure.to_string()),
             }

@@ -5,6 +5,7 @@ use std::{
     io::{self, Write as _},
 };
 
+use teetap_tui::has_hung_up;
 use teetap_wire::{is_deceptive, is_invisible};
 
 use crate::{
@@ -12,12 +13,12 @@ use crate::{
     look::{Ink, Look},
 };
 
-/// Writes to stdout at once; false when stdout is closed.
+/// Writes to stdout at once; false when stdout is closed, or a terminal that is gone.
 pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe || has_hung_up(&stdout) => Ok(false),
         Err(error) => Err(Failure::network(format!("cannot write to stdout: {error}"))),
     }
 }

@@ -110,9 +110,14 @@ pub(crate) fn review(
         damage: None,
     };
     let console = Console::of_recording(reports, run.unwrap_or_else(|| of_another_program(path, wall)));
-    let screen = Screen::open(app).map_err(|error| {
-        Failure::network(format!("cannot open the terminal UI: {error}; leave out --tui"))
-    })?;
+    let screen = match Screen::open(app) {
+        Ok(screen) => screen,
+        Err(_) if output::is_lost() => return Ok(Exit::Signal(SIGHUP)),
+        Err(error) => {
+            let text = format!("cannot open the terminal UI: {error}; leave out --tui");
+            return Err(Failure::network(text).into());
+        }
+    };
     let exit = review.run(screen, console, &wake)?;
     // The screen is closed now.
     Ok(match &review.damage {

@@ -1,5 +1,7 @@
 //! The screen in terminals of any size, suspended and continued, and with texts of hostile peers.
 
+mod gone;
+
 use std::{
     fs::File,
     io::Read as _,

@@ -27,5 +27,5 @@ pub mod view;
 
 pub use action::Action;
 pub use app::{App, Title};
-pub use screen::Screen;
+pub use screen::{Screen, has_hung_up};
 pub use theme::Theme;

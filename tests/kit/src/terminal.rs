@@ -6,13 +6,25 @@ use std::{
     io::{self, Read as _, Write as _},
     num::NonZero,
     os::unix::ffi::OsStrExt as _,
-    sync::{Arc, Mutex, PoisonError},
-    thread,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use anyhow::{Result, bail};
-use rustix::{pty, termios};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    pty, termios,
+};
+
+/// The time between two looks whether the window was closed.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 20_000_000,
+};
 
 /// Opens a pseudo-terminal of this size: the end of the test, and the end of the program.
 pub fn open(columns: u16, rows: u16) -> io::Result<(File, File)> {
@@ -49,6 +61,8 @@ const fn size(columns: u16, rows: u16) -> termios::Winsize {
 pub struct Terminal {
     keys: File,
     screen: Arc<Mutex<Model>>,
+    is_closed: Arc<AtomicBool>,
+    reader: JoinHandle<()>,
 }
 
 struct Model {
@@ -72,17 +86,39 @@ impl Terminal {
             written: Vec::new(),
         }));
         let (mut output, model) = (keys.try_clone()?, Arc::clone(&screen));
-        thread::spawn(move || {
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let closed = Arc::clone(&is_closed);
+        let reader = thread::spawn(move || {
             let mut block = [0; 4096];
-            // Ends with an error when no process has the terminal open.
-            while let Ok(read @ 1..) = output.read(&mut block) {
+            while !closed.load(Ordering::Relaxed) {
+                let mut polled = [PollFd::new(&output, PollFlags::IN)];
+                if poll(&mut polled, Some(&LOOK)).is_ok_and(|ready| ready == 0) {
+                    continue;
+                }
+                // Fails when no process has the terminal open.
+                let Ok(read @ 1..) = output.read(&mut block) else {
+                    break;
+                };
                 let mut model = model.lock().unwrap_or_else(PoisonError::into_inner);
                 let bytes = block.get(..read).unwrap_or_default();
                 model.parser.process(bytes);
                 model.written.extend_from_slice(bytes);
             }
         });
-        Ok((Self { keys, screen }, inner))
+        let terminal = Self {
+            keys,
+            screen,
+            is_closed,
+            reader,
+        };
+        Ok((terminal, inner))
+    }
+
+    /// Closes the window: its programs hang up.
+    pub fn close(self) {
+        self.is_closed.store(true, Ordering::Relaxed);
+        // A panic was printed by the thread.
+        let _panicked = self.reader.join();
     }
 
     /// Returns the visible text.

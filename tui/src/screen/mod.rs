@@ -1,4 +1,7 @@
-//! The connection to a terminal: raw mode, keys, mouse and frames.
+//! The connection to a terminal: keys, mouse and frames.
+
+mod keys;
+mod terminal;
 
 use std::{
     io::{self, Write as _, stdin, stdout},
@@ -7,26 +10,22 @@ use std::{
 };
 
 use crossterm::{
-    event::{
-        self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
-        MouseButton, MouseEvent, MouseEventKind,
-    },
+    event::{Event, MouseButton, MouseEvent, MouseEventKind},
     execute,
     style::Print,
-    terminal::{EnterAlternateScreen, enable_raw_mode},
 };
-use ratatui::{DefaultTerminal, Terminal, backend::CrosstermBackend};
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-    process::{Signal, kill_current_process_group},
-};
+use ratatui::{Terminal, backend::CrosstermBackend};
+use rustix::process::{Signal, kill_current_process_group};
 
 use crate::{
     App,
     update::{click, key, paste},
     view,
 };
+use keys::Keys;
+use terminal::{Out, enter, leave};
+
+pub use terminal::has_hung_up;
 
 /// The shortest time between two frames: 30 a second.
 const FRAME: Duration = Duration::from_millis(33);
@@ -37,7 +36,9 @@ const WHEEL: usize = 3;
 /// A terminal in raw mode on its alternate screen; dropping it restores the terminal, and so does a panic.
 #[derive(Debug)]
 pub struct Screen {
-    terminal: DefaultTerminal,
+    terminal: Terminal<CrosstermBackend<Out>>,
+    out: Out,
+    keys: Keys,
     drawn: Option<Instant>,
     /// The state of the screen.
     pub app: App,
@@ -49,20 +50,22 @@ impl Screen {
     /// # Errors
     /// When it is not a terminal, or cannot be switched to raw mode.
     pub fn open(app: App) -> io::Result<Self> {
-        let terminal = ratatui::try_init()?;
-        // The panic hook of ratatui leaves the mouse as it is.
-        let restore = panic::take_hook();
+        let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            leave_modes();
-            restore(info);
+            leave();
+            before(info);
         }));
-        let screen = Self {
-            terminal,
-            drawn: None,
-            app,
-        };
-        enter_modes()?;
-        Ok(screen)
+        let out = Out::default();
+        let opened = enter().and_then(|()| {
+            Ok(Self {
+                terminal: Terminal::new(CrosstermBackend::new(out.clone()))?,
+                out,
+                keys: Keys::start()?,
+                drawn: None,
+                app,
+            })
+        });
+        opened.inspect_err(|_| leave())
     }
 
     /// Reads the keys that were pressed and draws a frame if something changed. Returns false when the user leaves.
@@ -70,12 +73,11 @@ impl Screen {
     /// # Errors
     /// When the terminal is gone.
     pub fn step(&mut self) -> io::Result<bool> {
-        loop {
-            check_terminal()?;
-            if !event::poll(Duration::ZERO)? {
-                break;
-            }
-            match event::read()? {
+        if has_hung_up(stdin()) {
+            return Err(io::Error::other("the terminal is gone"));
+        }
+        while let Some(event) = self.keys.next()? {
+            match event {
                 Event::Key(event) => key(&mut self.app, &event),
                 Event::Paste(text) => paste(&mut self.app, &text),
                 Event::Mouse(event) => self.mouse(event),
@@ -117,38 +119,19 @@ impl Screen {
 
     /// Stops the process as ctrl-z does in a shell, and takes the terminal again when it continues.
     fn suspend(&mut self) -> io::Result<()> {
-        give_back();
+        self.terminal.show_cursor()?;
+        leave();
         let _shown = execute!(
             stdout(),
             Print("teetap is suspended and forwards nothing: type fg to continue\n")
         );
         kill_current_process_group(Signal::TSTP)?;
-        enable_raw_mode()?;
-        execute!(stdout(), EnterAlternateScreen)?;
-        enter_modes()?;
+        enter()?;
         // Another program has drawn since. Clearing would ask for the place of the cursor, which not every terminal reports.
-        self.terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        self.terminal = Terminal::new(CrosstermBackend::new(self.out.clone()))?;
         self.app.changed = true;
         self.drawn = None;
         Ok(())
-    }
-}
-
-/// Checks that the terminal is there: the reader of keys never returns from one that has hung up.
-///
-/// # Errors
-/// When it is gone.
-fn check_terminal() -> io::Result<()> {
-    let stdin = stdin();
-    let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
-    match poll(&mut polled, Some(&Timespec::default())) {
-        Ok(_) | Err(Errno::INTR) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let [polled] = polled;
-    match polled.revents().intersects(PollFlags::HUP | PollFlags::ERR) {
-        true => Err(io::Error::other("the terminal is gone")),
-        false => Ok(()),
     }
 }
 
@@ -175,23 +158,10 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-fn enter_modes() -> io::Result<()> {
-    execute!(stdout(), EnableMouseCapture, EnableBracketedPaste)
-}
-
-fn leave_modes() {
-    // A terminal that is gone cannot be restored.
-    let _gone = execute!(stdout(), DisableBracketedPaste, DisableMouseCapture);
-}
-
-fn give_back() {
-    leave_modes();
-    ratatui::restore();
-}
-
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back();
+        leave();
+        self.out.close();
     }
 }
 

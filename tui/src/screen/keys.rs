@@ -1,0 +1,68 @@
+//! The reader of keys: a thread of its own.
+//!
+//! Law: the screen never waits for keys. Reading waits for the rest of a sequence that has begun, and does not return from a
+//! terminal that is gone.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, Receiver, Sender},
+    },
+    thread,
+    time::Duration,
+};
+
+use crossterm::event::{self, Event};
+
+use super::terminal::has_hung_up;
+
+/// The longest wait for a key before the thread looks whether it is still needed.
+const WAIT: Duration = Duration::from_millis(100);
+
+/// The keys that were pressed, and other events of the terminal.
+#[derive(Debug)]
+pub(super) struct Keys {
+    events: Receiver<io::Result<Event>>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Keys {
+    /// Starts to read.
+    pub(super) fn start() -> io::Result<Self> {
+        let (sender, events) = mpsc::channel();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
+        thread::Builder::new()
+            .name("keys".into())
+            .spawn(move || read(&sender, &over))?;
+        Ok(Self { events, is_over })
+    }
+
+    /// Returns the next event, if there is one.
+    pub(super) fn next(&self) -> io::Result<Option<Event>> {
+        self.events.try_recv().ok().transpose()
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Reads until the screen is closed, the terminal is gone, or reading fails.
+fn read(events: &Sender<io::Result<Event>>, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Relaxed) && !has_hung_up(io::stdin()) {
+        let event = match event::poll(WAIT) {
+            Ok(true) => event::read(),
+            Ok(false) => continue,
+            Err(error) => Err(error),
+        };
+        let has_failed = event.is_err();
+        if events.send(event).is_err() || has_failed {
+            return;
+        }
+    }
+}
