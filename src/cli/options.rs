@@ -80,11 +80,12 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "FILE", env = "TEETAP_JUNIT", hide_env_values = true)]
     pub(crate) junit: Option<PathBuf>,
 
-    /// Do not repair the loss of a message that is sent once
+    /// Repair the loss of a message that its sender never repeats
     ///
-    /// That is DDNet's ACCEPT: without it the client does not join, as without the proxy.
-    #[arg(long, env = "TEETAP_NO_HEAL", value_parser = BoolishValueParser::new(), hide_env_values = true)]
-    pub(crate) no_heal: bool,
+    /// That is DDNet's ACCEPT: a client whose ACCEPT is lost, or that never sends one, does not join. With this option
+    /// teetap sends the ACCEPT to the server in the client's place, and repeats a lost one.
+    #[arg(long, env = "TEETAP_HEAL", value_parser = BoolishValueParser::new(), hide_env_values = true)]
+    pub(crate) heal: bool,
 
     /// Write every input of the run to a new file, for `teetap replay`
     ///

@@ -117,7 +117,7 @@ impl Setup {
                 secret: entropy().map_err(Failure::network)?,
                 proto,
                 patience: None,
-                heals: !options.no_heal,
+                heals: options.heal,
                 // A recording or a filter wants to see everything, whatever is shown of it.
                 events: if options.sees_only_odd() {
                     Events::Odd

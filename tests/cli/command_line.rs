@@ -3,7 +3,7 @@
 use crate::{refused, run};
 
 pub(crate) const OPTIONS: [&str; 28] = [
-    "NO_HEAL",
+    "HEAL",
     "LISTEN",
     "ALLOW_REMOTE",
     "SEED",

@@ -65,7 +65,7 @@ fn a_resync(game: Game, client: Client) -> Result<()> {
             secret: [7; 16],
             proto: None,
             patience: None,
-            heals: true,
+            heals: false,
             events: Events::All,
             registry: Registry::builtin(),
         },

@@ -14,7 +14,7 @@ fn header() -> Header {
         secret: [1; 16],
         proto: None,
         patience: None,
-        heals: true,
+        heals: false,
         events: Events::All,
         registry: teetap_wire::def::Registry::builtin(),
     };

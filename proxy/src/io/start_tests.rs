@@ -36,7 +36,7 @@ fn start_with<S: Stage>(target: SocketAddr, bus: &Bus<S::Made>, stage: S) -> Run
             secret: [7; 16],
             proto: None,
             patience: None,
-            heals: true,
+            heals: false,
             events: crate::session::Events::All,
             registry: Registry::builtin(),
         },

@@ -12,7 +12,10 @@ use crate::stage::{Pair, Stage, pair};
 const DDNET: Pair = pair(Variant::Ddnet, Variant::Ddnet);
 
 fn losing(pair: Pair, place: Place, message: u8, times: u32) -> Stage {
-    let mut stage = Stage::new(pair, 21);
+    losing_in(Stage::new(pair, 21), place, message, times)
+}
+
+fn losing_in(mut stage: Stage, place: Place, message: u8, times: u32) -> Stage {
     let loss = Loss {
         place,
         message,
@@ -20,6 +23,11 @@ fn losing(pair: Pair, place: Place, message: u8, times: u32) -> Stage {
     };
     stage.world.network.losses.push(loss);
     stage
+}
+
+/// The same on a hub that repairs the loss of ACCEPT.
+fn healing(place: Place, message: u8, times: u32) -> Stage {
+    losing_in(Stage::healing(DDNET, 21), place, message, times)
 }
 
 fn repeats(stage: &Stage) -> usize {
@@ -48,13 +56,28 @@ fn accept_goes_to_the_server_once() {
 }
 
 #[test]
-fn the_clients_accept_may_get_lost() {
-    let mut stage = losing(DDNET, Place::FromClient, control::ACCEPT, 1);
+fn the_clients_accept_may_get_lost_where_that_is_repaired() {
+    let mut stage = healing(Place::FromClient, control::ACCEPT, 1);
     stage.run(SECOND);
     stage.assert_plays();
     assert_eq!(stage.count(Place::FromClient, control::ACCEPT), 1);
     assert_eq!(stage.count(Place::ToServer, control::ACCEPT), 1);
     assert_eq!(stage.world.server.counters.rejoins, 0);
+}
+
+/// As without the proxy: the client thinks that it plays, and the server has no slot.
+#[test]
+fn a_lost_accept_of_the_client_stays_lost() {
+    for place in [Place::FromClient, Place::ToServer] {
+        let mut stage = losing(DDNET, place, control::ACCEPT, 1);
+        stage.run(9 * SECOND);
+        stage.equal(stage.world.server.counters.opened, 0, "slots");
+        stage.equal(
+            stage.count(Place::ToServer, control::ACCEPT),
+            usize::from(place == Place::ToServer),
+            "ACCEPT",
+        );
+    }
 }
 
 #[test]
@@ -77,7 +100,7 @@ fn the_clients_accept_may_come_twice_and_late() {
 #[test]
 fn the_accept_to_the_server_is_repeated_only_when_nothing_came_back() {
     for times in 1..4 {
-        let mut stage = losing(DDNET, Place::ToServer, control::ACCEPT, times);
+        let mut stage = healing(Place::ToServer, control::ACCEPT, times);
         let wait = 2 * SECOND * u64::from(times);
         stage.run(wait);
         assert!(!stage.plays());
@@ -96,7 +119,7 @@ fn the_accept_to_the_server_is_repeated_only_when_nothing_came_back() {
 /// it says nothing about the ACCEPT.
 #[test]
 fn a_late_answer_to_connect_does_not_stand_for_the_slot() {
-    let mut stage = losing(DDNET, Place::ToServer, control::ACCEPT, 1);
+    let mut stage = healing(Place::ToServer, control::ACCEPT, 1);
     stage.run(SECOND / 2);
     let sent = stage.world.network.sent.clone().unwrap();
     let answer = sent.iter().find(|sent| sent.place == Place::FromServer).unwrap();

@@ -114,15 +114,15 @@ fn a_rule_that_names_the_server_acts_on_the_exchange_with_it() {
 }
 
 #[test]
-fn the_lone_accept_is_repaired_unless_that_is_switched_off() {
-    let mut stage = ruled(DDNET, "drop when ctrl.accept");
-    stage.run(3 * SECOND);
-    stage.assert_plays();
-    let off = |config| Config {
-        heals: false,
+fn the_lone_accept_is_repaired_only_if_that_is_requested() {
+    let healing = |config| Config {
+        heals: true,
         ..config
     };
-    let mut stage = joining(DDNET, "drop when ctrl.accept", off);
+    let mut stage = joining(DDNET, "drop when ctrl.accept", healing);
+    stage.run(3 * SECOND);
+    stage.assert_plays();
+    let mut stage = ruled(DDNET, "drop when ctrl.accept");
     stage.run(8 * SECOND);
     stage.check(!stage.plays(), "it joined");
     stage.equal(stage.count(Place::ToServer, control::ACCEPT), 0, "ACCEPT");
@@ -131,7 +131,7 @@ fn the_lone_accept_is_repaired_unless_that_is_switched_off() {
         "delay 200ms when ctrl.accept",
         "dup when ctrl.accept",
     ] {
-        let mut stage = joining(DDNET, source, off);
+        let mut stage = ruled(DDNET, source);
         stage.run(3 * SECOND);
         stage.assert_plays();
         stage.equal(stage.count(Place::ToServer, control::ACCEPT), 1, source);

@@ -8,7 +8,7 @@ use teetap_kit::{
     peer::{Options, Peer, Policy, Server, State as PeerState},
     world::{self, Middle, Place, World, client_addr, hub},
 };
-use teetap_proxy::session::{Notice, SessionId, State, What};
+use teetap_proxy::session::{Config, Hub, Notice, SessionId, State, What};
 
 /// The first message of a client.
 pub(crate) const HELLO: &[u8] = b"hello";
@@ -83,6 +83,16 @@ impl Stage {
     /// A client that has just begun to join through the proxy, on good lines.
     pub(crate) fn new(pair: Pair, seed: u64) -> Self {
         Self::with(pair, seed, Policy::default(), hub(seed, None, true))
+    }
+
+    /// The same with a hub that repairs the loss of ACCEPT.
+    pub(crate) fn healing(pair: Pair, seed: u64) -> Self {
+        let config = Config {
+            heals: true,
+            ..world::config(seed, None, true)
+        };
+        let middle = Middle::Hub(Box::new(Hub::new(config, world::route())));
+        Self::with(pair, seed, Policy::default(), middle)
     }
 
     pub(crate) fn with(pair: Pair, seed: u64, policy: Policy, middle: Middle) -> Self {

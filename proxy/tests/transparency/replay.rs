@@ -66,7 +66,7 @@ impl Replay {
             secret: *b"the same for all",
             proto: None,
             patience: None,
-            heals: true,
+            heals: false,
             events: Events::All,
             registry: Registry::builtin(),
         };

@@ -127,7 +127,6 @@ impl Plan {
             shown(&self.program),
             "run".to_owned(),
             quoted(self.target.as_ref()),
-            "--no-heal".to_owned(),
             format!("--seed {}", self.seed),
             format!("-r {}", quoted(cell.rule().as_ref())),
             "--".to_owned(),
@@ -177,7 +176,7 @@ impl Plan {
                 command.env_remove(name);
             }
         }
-        command.args(["run", &self.target, "--json", "--no-heal", "--listen", ":0"]);
+        command.args(["run", &self.target, "--json", "--listen", ":0"]);
         command.args(["--until", IN_GAME, "--seed", &self.seed.to_string()]);
         command
             .arg("--timeout")

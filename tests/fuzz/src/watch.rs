@@ -112,7 +112,7 @@ impl Watch {
             secret: *b"no secret at all",
             proto,
             patience: None,
-            heals: true,
+            heals: false,
             events: Events::All,
             registry: Registry::builtin(),
         };

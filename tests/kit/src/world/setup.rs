@@ -51,7 +51,7 @@ pub fn config(seed: u64, patience: Option<Duration>, events: bool) -> Config {
         secret,
         proto: None,
         patience,
-        heals: true,
+        heals: false,
         events: if events { Events::All } else { Events::Nothing },
         registry: Registry::builtin(),
     }
