@@ -46,7 +46,10 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
         "3",
         "network or start error: host not found, port taken, command not found, a file that cannot be written, a terminal that cannot be drawn on, nothing that listens for ctl",
     ),
-    ("4", "no message matched --until before --timeout or the end"),
+    (
+        "4",
+        "no message matched --until before --timeout or the end, or the command of `run` had not ended by --timeout",
+    ),
     (
         "5",
         "a recording, input log or journal is damaged, or cannot be read",

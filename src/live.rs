@@ -4,15 +4,12 @@
 //! legs of every session are sent CLOSE, what was seen is printed, and the summary comes last.
 
 use std::{
-    sync::{
-        Arc,
-        mpsc::{self, RecvTimeoutError},
-    },
+    sync::mpsc::{self, RecvTimeoutError},
     time::{Duration, Instant},
 };
 
 use rustix::process::Signal;
-use teetap_inspect::{DecodedEvent, Ending, EndingBy, judge};
+use teetap_inspect::{DecodedEvent, course::STOPPED, judge};
 use teetap_proxy::{
     io::{Clock, Faults, KernelDrops, Nice, Request, Running, Watcher, probe::Finding},
     session::{Level, Time},
@@ -20,7 +17,9 @@ use teetap_proxy::{
 
 use crate::{
     child,
+    command::reachable,
     control::Control,
+    ending::{Last, by_ending, by_signal, decide},
     exit::Exit,
     log::{self, Log},
     output::{Output, counted},
@@ -51,9 +50,6 @@ const HANG_UP: Duration = Duration::from_millis(300);
 /// The signal of a terminal that is gone.
 pub(crate) const SIGHUP: u8 = 1;
 
-/// The reason that peers are shown at the end of a run.
-pub(crate) const REASON: &str = "teetap was stopped";
-
 /// An interruption of the wait for the next tick.
 #[derive(Debug)]
 pub(crate) enum Wake {
@@ -78,8 +74,8 @@ pub(crate) struct Live {
     pub(crate) wake: mpsc::Receiver<Wake>,
     pub(crate) child: Option<child::Running>,
     pub(crate) drops: KernelDrops,
-    /// The time at which the run ends at the latest, and its exit.
-    pub(crate) timeout: Option<(Time, Exit)>,
+    /// The time at which the run ends at the latest.
+    pub(crate) timeout: Option<Time>,
     /// The rules, whose files are read again when they change.
     pub(crate) rules: Option<SharedRules>,
     /// The control socket.
@@ -99,7 +95,7 @@ impl Live {
         }
         let ended_by = self.watch();
         // Whatever happened, the peers get their CLOSE first.
-        self.proxy.commands().stop(REASON);
+        self.proxy.commands().stop(STOPPED);
         self.output.close_screen();
         let (mut ended_by, mut exit) = match ended_by {
             Ok(ended) => ended,
@@ -110,17 +106,13 @@ impl Live {
             _ => None,
         };
         let cmd = self.child.as_mut().map(|child| child.stop(signal)).transpose()?;
-        if let Some(left) = cmd.map(|end| end.left).filter(|left| *left > 0) {
-            let processes = match left {
-                1 => "1 process".to_owned(),
-                left => format!("{left} processes"),
-            };
-            let text = format!("ended {processes} that the command had left running");
-            self.output.log(self.clock.now(), Level::Warning, &text);
+        if let Some(left) = cmd.and_then(child::End::left_text) {
+            self.output.log(self.clock.now(), Level::Warning, &left);
         }
         let logs = self.proxy.log_faults();
         // While the sockets are open.
         self.look_for_drops();
+        let connect = reachable(self.proxy.addr);
         let ended = self.proxy.join().ok();
         if ended.is_none() {
             (ended_by, exit) = (EndedBy::Crash, Exit::Internal);
@@ -130,7 +122,12 @@ impl Live {
         }
         warn_of(&mut self.output, self.clock, &logs);
         check_log(self.log.as_mut(), &mut self.output, self.clock, true);
-        (ended_by, exit) = with_last_messages(ended_by, exit, &self.output);
+        let last = Last {
+            ending: self.output.ending(),
+            waits: self.output.waits(),
+            cmd,
+        };
+        (ended_by, exit) = decide(ended_by, exit, last);
         let (outcome, finished) = self.output.end_recording(self.clock.now()).unzip();
         // The last lines come before the summary, also where stdout and stderr are one terminal.
         self.output.end_folds();
@@ -142,6 +139,7 @@ impl Live {
             lost: self.watcher.lost(),
             kernel_drops: self.drops.total(),
             seed: self.seed,
+            connect,
             repeat: repeat::line(self.seed),
             rules_changed: self.rules.is_some_and(|rules| rules.lock().has_changed()),
             exit,
@@ -218,8 +216,8 @@ impl Live {
             if let Some(ending) = self.output.ending() {
                 return Ok(by_ending(ending));
             }
-            if let Some((_, exit)) = self.timeout.filter(|(end, _)| self.clock.now() >= *end) {
-                return Ok((EndedBy::Timeout, exit));
+            if self.timeout.is_some_and(|end| self.clock.now() >= end) {
+                return Ok((EndedBy::Timeout, Exit::Ok));
             }
             match &mut self.child {
                 Some(child) => {
@@ -303,27 +301,6 @@ impl Live {
         };
         self.output.log(self.clock.now(), level, &finding.to_string());
     }
-}
-
-fn by_ending(ending: &Arc<Ending>) -> (EndedBy, Exit) {
-    (EndedBy::Ending(Arc::clone(ending)), Exit::of(&ending.by))
-}
-
-/// Returns the end of the run once its last messages are known. A rule that ended the run in them wins, unless the user
-/// or a crash ended it.
-fn with_last_messages(ended_by: EndedBy, exit: Exit, output: &Output) -> (EndedBy, Exit) {
-    let is_left = matches!(ended_by, EndedBy::StdoutClosed | EndedBy::User);
-    let is_final = is_left || matches!(ended_by, EndedBy::Signal(_) | EndedBy::Crash);
-    match output.ending() {
-        Some(ending) if ending.is_by_rule() && !is_final => by_ending(ending),
-        Some(ending) if ending.by == EndingBy::FailOn && exit == Exit::Ok => by_ending(ending),
-        _ if exit == Exit::Ok && output.waits() && !is_left => (ended_by, Exit::Timeout),
-        _ => (ended_by, exit),
-    }
-}
-
-const fn by_signal(number: u8) -> (EndedBy, Exit) {
-    (EndedBy::Signal(number), Exit::Signal(number))
 }
 
 /// Warns once of each log that has ended before the run.

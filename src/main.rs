@@ -10,6 +10,7 @@ mod console;
 mod control;
 mod definitions;
 mod demo;
+mod ending;
 mod exit;
 mod faults;
 mod filters;

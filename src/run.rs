@@ -45,6 +45,8 @@ pub(crate) struct Summary {
     /// Datagrams that the kernel dropped before they were read.
     pub(crate) kernel_drops: u64,
     pub(crate) seed: u64,
+    /// The address that clients of this machine connect to.
+    pub(crate) connect: SocketAddr,
     /// The line for a shell that repeats the run.
     pub(crate) repeat: String,
     /// True if the rules changed during the run, which that line does not repeat.

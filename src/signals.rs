@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use teetap_inspect::course::STOPPED;
 use teetap_proxy::io::Commands;
 use tokio::{
     runtime,
@@ -17,12 +18,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{
-    child::tree,
-    control::Guard,
-    exit::Exit,
-    live::{REASON, Wake},
-};
+use crate::{child::tree, control::Guard, exit::Exit, live::Wake};
 
 /// The longest time from the first signal to the end; closing and flushing take half of it.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -108,7 +104,7 @@ async fn wait(mut signals: Three, wake: &mpsc::Sender<Wake>, proxy: &OnceLock<Co
     // First to the main thread, so that it knows why the proxy ends.
     let listened = wake.send(Wake::Signal(number)).is_ok();
     if let Some(proxy) = proxy.get() {
-        proxy.stop(REASON);
+        proxy.stop(STOPPED);
     }
     if listened {
         let first = Instant::now();

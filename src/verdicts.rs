@@ -1,4 +1,6 @@
 //! The tests that a run is for a JUnit report: what it waited for, what must not come, its command, its rules.
+//!
+//! Law: a run that succeeds has no failed test. One that does not has one for its cause; tests that it could not complete are skipped.
 
 use std::{
     collections::BTreeMap,
@@ -10,6 +12,7 @@ use teetap_proxy::session::{SessionId, Time};
 use teetap_rules::{End, RuleReport, Test};
 
 use crate::{
+    child,
     exit::Exit,
     junit::{Case, Outcome, Report, Suite},
     run::{EndedBy, Summary},
@@ -76,18 +79,15 @@ impl Verdicts {
         let mut cases = vec![case("run".to_owned(), whole, of_run(summary))];
         if let Some(until) = &self.until {
             let found = ending(EndingBy::Until);
-            let outcome = match found {
-                Some(_) => Outcome::Passed,
-                None => Outcome::Failed(format!(
-                    "no message matched; the run was ended by {}",
-                    summary.ended_by
-                )),
-            };
+            let outcome = found.map_or_else(|| of_until(summary), |_| Outcome::Passed);
             cases.push(case(format!("until {until}"), found.map_or(whole, time), outcome));
         }
         if let Some(fail_on) = &self.fail_on {
             let found = ending(EndingBy::FailOn);
-            let outcome = found.map_or(Outcome::Passed, |ending| Outcome::Failed(ending.to_string()));
+            let outcome = found.map_or_else(
+                || cut_short(summary).unwrap_or(Outcome::Passed),
+                |ending| Outcome::Failed(explained(summary, &ending.to_string())),
+            );
             cases.push(case(
                 format!("fail on {fail_on}"),
                 found.map_or(whole, time),
@@ -95,12 +95,7 @@ impl Verdicts {
             ));
         }
         if let Some(end) = summary.cmd {
-            let outcome = match end.code {
-                // The run was over first, and stopped it.
-                _ if end.is_stopped => Outcome::Passed,
-                0 => Outcome::Passed,
-                code => Outcome::Failed(format!("exit code {code}")),
-            };
+            let outcome = of_command(summary, end, self.until.is_some());
             cases.push(case("command".to_owned(), whole, outcome));
         }
         let mut names: BTreeMap<&str, u32> = BTreeMap::new();
@@ -117,7 +112,7 @@ impl Verdicts {
             let time = time.map_or(whole, Duration::from_micros);
             cases.push(Case {
                 class: "teetap.rules".to_owned(),
-                ..case(name, time, of_rule(rule, test))
+                ..case(name, time, of_rule(rule, test, summary))
             });
         }
         cases
@@ -125,7 +120,7 @@ impl Verdicts {
 }
 
 /// Returns the outcome of a rule with `fail` or `expect`.
-fn of_rule(rule: &RuleReport, test: &Test) -> Outcome {
+fn of_rule(rule: &RuleReport, test: &Test, summary: &Summary) -> Outcome {
     if let Some(failure) = &test.failure {
         let place = Ending {
             by: EndingBy::Rule(Box::default(), End::Fail(Box::default())),
@@ -136,7 +131,7 @@ fn of_rule(rule: &RuleReport, test: &Test) -> Outcome {
                 .as_ref()
                 .map(|(dir, message)| (*dir, message.to_string())),
         };
-        return Outcome::Failed(format!("{}: {place}", failure.why));
+        return Outcome::Failed(explained(summary, &format!("{}: {place}", failure.why)));
     }
     match rule.hits.count {
         0 if !rule.is_enabled => Outcome::Skipped("the rule was switched off".to_owned()),
@@ -145,16 +140,89 @@ fn of_rule(rule: &RuleReport, test: &Test) -> Outcome {
     }
 }
 
-/// Returns the outcome of the run itself: it came to an end of its own, and no rule failed it.
+/// Returns the outcome of the run itself: it came to an end of its own, and no rule without a test failed it.
 fn of_run(summary: &Summary) -> Outcome {
     match (&summary.ended_by, summary.exit) {
         (EndedBy::Crash, _) => Outcome::Broken("teetap crashed: this is a bug".to_owned()),
-        (EndedBy::Signal(_), Exit::Signal(_)) => {
-            Outcome::Broken(format!("interrupted by {}", summary.ended_by))
+        (EndedBy::Signal(_), _) => Outcome::Broken(format!("interrupted by {}", summary.ended_by)),
+        (EndedBy::Ending(ending), _)
+            if ending.is_by_rule() && summary.exit != Exit::Ok && !has_failed_rule(summary) =>
+        {
+            Outcome::Failed(explained(summary, &format!("{}: {ending}", ending.by)))
         }
-        (EndedBy::Ending(ending), exit) if ending.is_by_rule() && exit != Exit::Ok => {
-            Outcome::Failed(format!("{}: {ending}", ending.by))
-        }
+        (EndedBy::Demo, Exit::Failed | Exit::Network) => Outcome::Failed("the demo failed".to_owned()),
         _ => Outcome::Passed,
     }
 }
+
+/// Returns true if the report of the rules has one that failed the run: one that was replaced meanwhile is not in it.
+fn has_failed_rule(summary: &Summary) -> bool {
+    let tests = summary.report().into_iter().flat_map(|report| &report.rules);
+    tests
+        .filter_map(|rule| rule.test.as_ref())
+        .any(|test| test.failure.is_some())
+}
+
+/// Returns the outcome of a wait for a message that has not come.
+fn of_until(summary: &Summary) -> Outcome {
+    match (cut_short(summary), summary.exit) {
+        (Some(cut_short), _) => cut_short,
+        (None, Exit::Timeout) => {
+            let by = match (&summary.ended_by, summary.cmd) {
+                (EndedBy::Command, Some(end)) => format!("the end of the command ({end})"),
+                (by, _) => by.to_string(),
+            };
+            let why = format!("no message matched; the run was ended by {by}");
+            Outcome::Failed(explained(summary, &why))
+        }
+        (None, _) => Outcome::Skipped(format!("the run was ended by {}", summary.ended_by)),
+    }
+}
+
+/// Returns the outcome of the command.
+fn of_command(summary: &Summary, end: child::End, has_until: bool) -> Outcome {
+    let killed = if end.is_killed {
+        "; TERM did not end it, so it was killed"
+    } else {
+        ""
+    };
+    match (&summary.ended_by, end.code) {
+        (EndedBy::Command, 0) => Outcome::Passed,
+        (EndedBy::Command, _) => Outcome::Failed(explained(summary, &end.to_string())),
+        (EndedBy::Timeout, _) if !has_until => {
+            let why = format!("the command had not ended by --timeout{killed}");
+            Outcome::Failed(explained(summary, &why))
+        }
+        _ if summary.exit == Exit::Ok => Outcome::Passed,
+        (by, _) => cut_short(summary)
+            .unwrap_or_else(|| Outcome::Skipped(format!("stopped: the run was ended by {by}{killed}"))),
+    }
+}
+
+/// Returns the outcome of a test of a run that did not come to an end of its own; `None` if it did.
+fn cut_short(summary: &Summary) -> Option<Outcome> {
+    match summary.ended_by {
+        EndedBy::Crash => Some(Outcome::Skipped("teetap crashed".to_owned())),
+        EndedBy::Signal(_) | EndedBy::StdoutClosed | EndedBy::User => {
+            let text = format!("the run was ended by {}", summary.ended_by);
+            Some(Outcome::Skipped(text))
+        }
+        _ => None,
+    }
+}
+
+/// Returns a sentence with the likeliest reason behind it, and the other reasons on lines below.
+fn explained(summary: &Summary, why: &str) -> String {
+    let mut reasons = summary.reasons().into_iter();
+    let first = reasons.next().map_or(String::new(), |first| format!(": {first}"));
+    let mut text = format!("{why}{first}");
+    for reason in reasons {
+        text.push('\n');
+        text.push_str(&reason);
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "verdicts_tests.rs"]
+mod tests;

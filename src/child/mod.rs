@@ -7,6 +7,7 @@ pub(crate) mod tree;
 
 use std::{
     ffi::{OsStr, OsString},
+    fmt,
     fs::File,
     io,
     net::SocketAddr,
@@ -70,6 +71,16 @@ impl End {
         if self.code == 0 { Exit::Ok } else { Exit::Failed }
     }
 
+    /// Returns the sentence about processes that it left running.
+    pub(crate) fn left_text(self) -> Option<String> {
+        let processes = match self.left {
+            0 => return None,
+            1 => "1 process".to_owned(),
+            left => format!("{left} processes"),
+        };
+        Some(format!("ended {processes} that the command had left running"))
+    }
+
     fn of(status: ExitStatus) -> Self {
         let by_signal = || 128 + status.signal().unwrap_or_default();
         Self {
@@ -77,6 +88,42 @@ impl End {
             ..Self::default()
         }
     }
+}
+
+impl fmt::Display for End {
+    /// Formats the exit code, with the name of the signal that it stands for: "exit code 139 (SIGSEGV)".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "exit code {}", self.code)?;
+        let signal = self.code.checked_sub(128).and_then(Signal::from_named_raw);
+        match signal.and_then(name_of) {
+            Some(name) => write!(f, " ({name})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the name of a signal that ends programs.
+fn name_of(signal: Signal) -> Option<&'static str> {
+    let names = [
+        (Signal::HUP, "SIGHUP"),
+        (Signal::INT, "SIGINT"),
+        (Signal::QUIT, "SIGQUIT"),
+        (Signal::ILL, "SIGILL"),
+        (Signal::TRAP, "SIGTRAP"),
+        (Signal::ABORT, "SIGABRT"),
+        (Signal::BUS, "SIGBUS"),
+        (Signal::FPE, "SIGFPE"),
+        (Signal::KILL, "SIGKILL"),
+        (Signal::SEGV, "SIGSEGV"),
+        (Signal::PIPE, "SIGPIPE"),
+        (Signal::ALARM, "SIGALRM"),
+        (Signal::TERM, "SIGTERM"),
+        (Signal::XCPU, "SIGXCPU"),
+        (Signal::XFSZ, "SIGXFSZ"),
+        (Signal::SYS, "SIGSYS"),
+    ];
+    let name = names.iter().find(|(known, _)| *known == signal);
+    name.map(|(_, name)| *name)
 }
 
 /// Starts `command` with `{addr}`, `{host}` and `{port}` replaced by where to connect to.

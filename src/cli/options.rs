@@ -65,7 +65,7 @@ pub(crate) struct RunOptions {
 
     /// End the run after a time, such as 30s or 5min
     ///
-    /// The exit code is 4 when --until has not matched by then.
+    /// The exit code is 4 when --until has not matched by then, or the command of run has not ended.
     #[arg(long, value_name = "DUR", env = "TEETAP_TIMEOUT", value_parser = duration, hide_env_values = true)]
     pub(crate) timeout: Option<Duration>,
 

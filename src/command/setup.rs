@@ -19,7 +19,7 @@ use crate::{
     cli::{LineOptions, RunOptions, ScreenOptions, Show},
     console::Console,
     control::{Control, Parts, Socket},
-    exit::{Exit, Failure},
+    exit::Failure,
     faults::Repeated,
     filters,
     junit::Report,
@@ -60,8 +60,8 @@ pub(super) struct Setup {
     start_line: Vec<u8>,
     /// The run, as recordings name it, once it has started.
     run: Option<Run>,
-    /// When the run ends at the latest, and how.
-    timeout: Option<(Time, Exit)>,
+    /// The time at which the run ends at the latest.
+    timeout: Option<Time>,
     input_log: Option<LogFile>,
     journal: Option<LogFile>,
     /// The file to record to; taken when the run starts.
@@ -86,11 +86,6 @@ impl Setup {
         let filters = parsed(options, registry)?;
         let rules = Rules::read(&options.rules.texts(), &options.rules.files, registry)?;
         let (rules, program, repeated) = program(options, rules, registry)?;
-        let late = if filters.until.is_some() {
-            Exit::Timeout
-        } else {
-            Exit::Ok
-        };
         let seed = seed(options, repeated, program.as_deref())?;
         let [input_log, journal] = [&options.input_log, &options.journal].map(|path| {
             path.clone().map(|path| LogFile {
@@ -139,7 +134,7 @@ impl Setup {
             filters,
             program,
             rules: rules.map(SharedRules::new),
-            timeout: options.timeout.map(|after| (Time::ZERO + after, late)),
+            timeout: options.timeout.map(|after| Time::ZERO + after),
             judge: options
                 .decodes_all()
                 .then(|| judge::Live::new(options.show.contents.secrets())),
@@ -421,7 +416,7 @@ pub(super) fn style(show: &Show) -> Style {
 }
 
 /// Returns the address that a client of this machine connects to.
-pub(super) fn reachable(listen: SocketAddr) -> SocketAddr {
+pub(crate) fn reachable(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

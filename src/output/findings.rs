@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The most findings at the end of a run.
-const FEW: usize = 3;
+pub(super) const FEW: usize = 3;
 
 /// The most harmless oddities that are listed where nothing graver was found.
 const BRIEF: usize = 10;
@@ -110,14 +110,18 @@ pub(crate) fn totals(counts: Counts) -> String {
     parts.join(", ")
 }
 
+/// Returns the findings at the end of a run that are not harmless. Logins have lines of their own.
+pub(super) fn grave(findings: &Findings) -> impl Iterator<Item = &Finding> + Clone {
+    let grave = findings.list.iter().filter(|one| one.severity > Severity::Info);
+    grave.filter(|one| !matches!(one.topic, Topic::Matter(matter) if matter.is_about_login()))
+}
+
 /// Returns the lines at the end of a run: the first findings that are not harmless, and how to see the others.
 pub(super) fn lines(findings: &Findings, recording: Option<&Path>) -> Vec<String> {
-    let grave = findings.list.iter().filter(|one| one.severity > Severity::Info);
-    if grave.clone().next().is_none() {
+    if findings.list.iter().all(|one| one.severity <= Severity::Info) {
         return Vec::new();
     }
-    // Logins have lines of their own.
-    let grave = grave.filter(|one| !matches!(one.topic, Topic::Matter(matter) if matter.is_about_login()));
+    let grave = grave(findings);
     let number = grave.clone().count();
     let counts = Counts {
         infos: 0,

@@ -7,7 +7,7 @@ use teetap_inspect::{
     jsonl::JoinBody,
 };
 
-use super::counted;
+use super::{counted, findings::FEW};
 
 /// The maximum number of joins that are kept, of those that stopped and of the others each.
 const MAX_KEPT: usize = 100;
@@ -30,7 +30,7 @@ impl Joins {
     /// Adds a join.
     pub(super) fn add(&mut self, join: &Arc<Join>) {
         let joins = match join.outcome {
-            JoinOutcome::Entered => &mut self.entered,
+            JoinOutcome::Entered | JoinOutcome::Interrupted => &mut self.entered,
             JoinOutcome::NeverEntered | JoinOutcome::NeverOnline => &mut self.stopped,
         };
         if joins.len() < MAX_KEPT {
@@ -52,7 +52,12 @@ impl Joins {
         joins.into_iter().map(|join| JoinBody::new(join)).collect()
     }
 
-    /// Returns a line for each join that stopped. With `details` each join has one, and one for each of its steps.
+    /// Returns the sentences about joins that stopped.
+    pub(super) fn sentences(&self) -> Vec<String> {
+        self.stopped.iter().take(FEW).map(ToString::to_string).collect()
+    }
+
+    /// Returns a line for each join that stopped of itself. With `details` each join has one, and one for each of its steps.
     pub(super) fn lines(&self, details: bool) -> Vec<String> {
         let entered = self.entered.iter().filter(|_| details);
         let mut joins: Vec<&Arc<Join>> = self.stopped.iter().chain(entered).collect();

@@ -260,9 +260,10 @@ pub(super) fn summary(summary: &Summary) -> String {
         parts.extend(found(&extra));
     }
     parts.push(format!("ended by {ended_by}"));
-    parts.extend(cmd.map(|end| match end.is_stopped {
-        true => format!("cmd_exit {} (stopped by teetap)", end.code),
-        false => format!("cmd_exit {}", end.code),
+    parts.extend(cmd.map(|end| match (end.is_stopped, end.is_killed) {
+        (true, true) => format!("cmd_exit {} (killed by teetap)", end.code),
+        (true, false) => format!("cmd_exit {} (stopped by teetap)", end.code),
+        (false, _) => format!("cmd_exit {}", end.code),
     }));
     parts.push(format!("seed {seed}"));
     parts.push(format!("exit {}", exit.code()));

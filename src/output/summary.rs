@@ -21,6 +21,9 @@ impl Output {
             jsonl::summary(summary.at, summary.body(), &mut self.stdout.lines);
         }
         summary.found().iter().for_each(|line| self.say(line));
+        if let Some(silent) = summary.silent_command() {
+            self.say(&format!("teetap: {silent}"));
+        }
         effects::lines(summary).iter().for_each(|line| self.say(line));
         let joins = summary.joins.lines(self.has_details());
         joins.iter().for_each(|line| self.say(line));
@@ -124,6 +127,28 @@ impl Summary {
             }),
             findings: self.findings.as_ref().map(FindingsBody::from),
         }
+    }
+
+    /// Returns the sentences that explain why a test of the run failed, the likeliest first: joins that stopped, findings, and a client
+    /// that was silent.
+    pub(crate) fn reasons(&self) -> Vec<String> {
+        let mut reasons = self.joins.sentences();
+        let findings = self.findings.iter().flat_map(findings::grave).take(findings::FEW);
+        reasons.extend(findings.map(ToString::to_string));
+        reasons.extend(self.silent_command());
+        reasons
+    }
+
+    /// Returns the sentence about a command from which no datagram came.
+    fn silent_command(&self) -> Option<String> {
+        let stats = &self.ended.as_ref()?.stats;
+        let is_silent = stats.opened == 0 && stats.refused == 0 && stats.c2s.datagrams == 0;
+        (self.cmd.is_some() && is_silent).then(|| {
+            format!(
+                "no datagram came from the command: it has to connect to {} ({{addr}}, or {{host}} and {{port}})",
+                self.connect
+            )
+        })
     }
 
     /// Returns the lines about its findings.

@@ -16,12 +16,14 @@ fn a_report_has_a_test_for_each_expectation_and_the_line_that_repeats_the_run() 
     binary::run(command.args(["--", "sh", "-c", "exit 7"]), 1);
     let report = fs::read_to_string(&file).unwrap();
     let has = |text: &str| assert!(report.contains(text), "{text}\n{report}");
-    has("tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"0\"");
+    // One test fails for the cause; the other could not be completed.
+    has("tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"1\"");
     has("<property name=\"seed\" value=\"9\"/>");
     has("name=\"until sv_chat\"");
-    has("<failure message=\"no message matched; the run was ended by the end of the command\">");
+    has("<skipped message=\"the run was ended by the end of the command\"/>");
     has("name=\"fail on sv_motd\"");
-    has("<failure message=\"exit code 7\">exit code 7</failure>");
+    let silent = "no datagram came from the command: it has to connect to 127.0.0.1:";
+    has(&format!("<failure message=\"exit code 7: {silent}"));
 
     // The line repeats the run: the same report, but for its times.
     let line = report.split("name=\"repeat\" value=\"").nth(1).unwrap();
@@ -34,6 +36,11 @@ fn a_report_has_a_test_for_each_expectation_and_the_line_that_repeats_the_run() 
         parts
             .map(|part| part.unwrap_or_default().1.replace("Z\"", ""))
             .map(|part| part.split(" timestamp=").next().unwrap().to_owned())
+            .map(|part| {
+                part.split("127.0.0.1:")
+                    .map(|part| part.trim_start_matches(char::is_numeric))
+                    .collect()
+            })
             .collect()
     };
     assert_eq!(timeless(&again), timeless(&report));
@@ -61,8 +68,46 @@ fn a_message_that_ends_the_run_passes_one_test_and_fails_the_other() {
         1,
     );
     let report = fs::read_to_string(&file).unwrap();
-    let failure = "<failure message=\"rule &quot;stop&quot;: no: sv_chat s→c in session ";
+    let failure = "<failure message=\"no: sv_chat s→c in session ";
     assert!(report.contains(failure), "{report}");
+}
+
+#[test]
+fn a_command_that_does_not_end_in_time_fails_the_run() {
+    let (_folder, file) = place("junit.xml");
+    let path = file.to_string_lossy();
+    let limits = [
+        "run",
+        NO_SERVER,
+        "-l",
+        ":0",
+        "--timeout",
+        "700ms",
+        "--junit",
+        &path,
+    ];
+    for (script, end, killed) in [
+        ("exec sleep 1000", "143 (stopped by teetap)", ""),
+        (
+            "trap '' TERM; while :; do sleep 1; done",
+            "137 (killed by teetap)",
+            "; TERM did not end it, so it was killed",
+        ),
+    ] {
+        let (_, stderr) = run(&[&limits[..], &["--", "sh", "-c", script]].concat(), 4);
+        let summary = format!("ended by --timeout, cmd_exit {end}, ");
+        assert!(stderr.contains(&summary), "{stderr}");
+        let report = fs::read_to_string(&file).unwrap();
+        assert!(
+            report.contains("tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"0\""),
+            "{report}"
+        );
+        let why =
+            format!("<failure message=\"the command had not ended by --timeout{killed}: no datagram came");
+        assert!(report.contains(&why), "{report}");
+    }
+    // Without a command it is the time that a run takes.
+    run(&limits, 0);
 }
 
 #[test]
@@ -83,7 +128,7 @@ fn each_rule_that_tests_the_run_is_a_test() {
     run(&args, 1);
     let report = fs::read_to_string(&file).unwrap();
     assert!(
-        report.contains("tests=\"5\" failures=\"2\" errors=\"0\" skipped=\"1\""),
+        report.contains("tests=\"5\" failures=\"1\" errors=\"0\" skipped=\"1\""),
         "{report}"
     );
     let case = |name: &str| {

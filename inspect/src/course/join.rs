@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use super::STOPPED;
 use teetap_proxy::session::{SessionId, Time};
 use teetap_wire::{
     Side,
@@ -48,6 +49,8 @@ pub enum JoinOutcome {
     NeverEntered,
     /// The server has not accepted the client.
     NeverOnline,
+    /// The run ended before it stood still: it might have gone further.
+    Interrupted,
 }
 
 impl JoinOutcome {
@@ -58,6 +61,7 @@ impl JoinOutcome {
             Self::Entered => "entered",
             Self::NeverEntered => "never-entered",
             Self::NeverOnline => "never-online",
+            Self::Interrupted => "interrupted",
         }
     }
 }
@@ -76,6 +80,14 @@ pub enum Ended {
     },
     /// Nothing more came.
     Open,
+}
+
+impl Ended {
+    /// Returns true if the session was closed at the end of the run. In a capture of the client's leg the server seems to have done it.
+    #[must_use]
+    pub fn is_by_teetap(&self) -> bool {
+        matches!(self, Self::Closed { by: None | Some(Side::Server), reason: Some(reason) } if reason == STOPPED)
+    }
 }
 
 /// A message of a join, and the time for which it was waited for.
@@ -106,10 +118,11 @@ impl Join {
         }
     }
 
-    /// Returns the place where the join stopped and the likeliest reason; `None` for a join that came into the game.
+    /// Returns the place where the join stopped and the likeliest reason; `None` for a join that came into the game, or was
+    /// interrupted.
     #[must_use]
     pub fn stopped(&self) -> Option<String> {
-        if self.outcome == JoinOutcome::Entered {
+        if matches!(self.outcome, JoinOutcome::Entered | JoinOutcome::Interrupted) {
             return None;
         }
         let after = self.after.map_or(String::new(), |after| {
@@ -172,6 +185,17 @@ impl fmt::Display for Join {
         match (self.outcome, self.stopped()) {
             (JoinOutcome::NeverOnline, Some(stopped)) => write!(f, "never came online: {stopped}"),
             (_, Some(stopped)) => write!(f, "never entered the game: {stopped}"),
+            (JoinOutcome::Interrupted, None) => {
+                let ms = self.took().as_millis();
+                let waits = self.awaited.map_or(String::new(), |(name, side)| {
+                    format!(", before {name} from the {side}")
+                });
+                write!(
+                    f,
+                    "was joining when the run ended, after {ms} ms{waits} ({})",
+                    self.kind
+                )
+            }
             (_, None) => write!(
                 f,
                 "entered the game after {} ms ({})",

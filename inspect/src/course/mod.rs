@@ -34,6 +34,9 @@ use follow::Follow;
 #[cfg(doc)]
 use teetap_wire::receiver::JoinKind;
 
+/// The reason in the CLOSE that peers get at the end of a run.
+pub const STOPPED: &str = "teetap was stopped";
+
 /// The time without progress after which a login stands still.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 

@@ -123,7 +123,7 @@ impl Lines {
 }
 
 /// The result of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ended {
     /// The counters of the core.
     pub stats: Stats,

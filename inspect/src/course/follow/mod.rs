@@ -330,17 +330,24 @@ impl Follow {
         self.cause.clone().or(anew)
     }
 
+    /// Returns true if the join does not stand still at this time.
+    fn is_in_time(&self, at: Time) -> bool {
+        !self.is_reported && at.since(self.progress) < PATIENCE
+    }
+
     /// Returns the join, which is over.
     pub(super) fn end(self, at: Time, ended: Ended) -> Join {
-        let outcome = match (self.has_entered, self.is_online) {
-            (true, _) => JoinOutcome::Entered,
-            (false, true) => JoinOutcome::NeverEntered,
-            (false, false) => JoinOutcome::NeverOnline,
-        };
         let awaited = self.awaited();
         let (after, acked) = self.after();
         let misstep = awaited.and_then(|(name, _)| self.misstep_of(name));
         let cause = awaited.map_or_else(|| self.cause.clone(), |(name, _)| self.cause_of(name));
+        let has_reason = misstep.is_some() || cause.is_some();
+        let outcome = match (self.has_entered, self.is_online) {
+            (true, _) => JoinOutcome::Entered,
+            _ if ended.is_by_teetap() && !has_reason && self.is_in_time(at) => JoinOutcome::Interrupted,
+            (false, true) => JoinOutcome::NeverEntered,
+            (false, false) => JoinOutcome::NeverOnline,
+        };
         Join {
             session: self.session,
             kind: self.kind,

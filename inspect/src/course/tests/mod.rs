@@ -11,7 +11,7 @@ use teetap_wire::{
     receiver::{JoinKind, Rejection},
 };
 
-use super::{Ended, Finding, JoinOutcome};
+use super::{Ended, Finding, JoinOutcome, STOPPED};
 use play::Play;
 use script::{SCRIPTS, Script};
 

@@ -180,3 +180,30 @@ fn a_recorded_stall_is_not_made_again() {
     let replay = replay.wait(2000).closed_by(Side::Client, None);
     assert_eq!((replay.stalls().len(), replay.joins()[0].stalls), (0, 1));
 }
+
+/// As after `--until con_ready`.
+#[test]
+fn a_join_is_interrupted_by_the_end_of_the_run_only_while_it_does_not_stand_still() {
+    for script in SCRIPTS {
+        let play = || Play::of(script).until(script.index("enter_game"));
+        let in_time = play().wait(900).closed_by(Side::Server, Some(STOPPED));
+        let join = &in_time.joins()[0];
+        assert_eq!(join.outcome, JoinOutcome::Interrupted, "{}", script.name);
+        assert_eq!((join.stopped(), Finding::of_join(join)), (None, None));
+        let shown = join.to_string();
+        assert!(
+            shown.starts_with("session 1 was joining when the run ended, after "),
+            "{shown}"
+        );
+        // It stood still, or something else closed it.
+        for play in [
+            play().wait(1500).closed_by(Side::Server, Some(STOPPED)),
+            play().wait(900).closed_by(Side::Client, None),
+            play().wait(900).closed_by(Side::Server, Some("kicked")),
+        ] {
+            let join = &play.joins()[0];
+            assert_eq!(join.outcome, JoinOutcome::NeverEntered, "{}", script.name);
+            assert!(Finding::of_join(join).is_some());
+        }
+    }
+}

@@ -7,7 +7,7 @@ use teetap_proxy::words::Word;
 use teetap_wire::Side;
 
 use crate::{
-    course::{Join, PassedStep},
+    course::{Join, JoinOutcome, PassedStep},
     jsonl::time::{milliseconds, seconds},
 };
 
@@ -22,9 +22,9 @@ pub struct JoinBody<'a> {
     pub begin: f64,
     /// The same at its end.
     pub end: f64,
-    /// `entered`, `never-entered` or `never-online`.
+    /// `entered`, `never-entered`, `never-online` or `interrupted`.
     pub outcome: Cow<'a, str>,
-    /// The place where it stopped, and the likeliest reason; null if it came into the game.
+    /// The place where it stopped, and the likeliest reason; null if it came into the game or was interrupted.
     pub why: Option<Cow<'a, str>>,
     /// The number of times that it stood still.
     pub stalls: u32,
@@ -57,7 +57,7 @@ impl<'a> JoinBody<'a> {
     pub fn new(join: &'a Join) -> Self {
         let (awaited, from) = join
             .awaited
-            .filter(|_| join.stopped().is_some())
+            .filter(|_| join.outcome != JoinOutcome::Entered)
             .map(|(name, side)| (Cow::Borrowed(name), Word(side)))
             .unzip();
         Self {
