@@ -3,10 +3,10 @@
 use teetap_proxy::session::{Datagram, What};
 use teetap_wire::{
     Packet, Scratch,
-    def::{Decoded, Def, Records, Registry},
+    def::{Decoded, Def, Records, Registry, Secrets, Source},
 };
 
-use crate::DecodedEvent;
+use crate::{DecodedEvent, Message, gist};
 
 /// A message as it left.
 #[derive(Debug)]
@@ -38,6 +38,15 @@ impl After {
             data,
             def,
             decoded: fields,
+        })
+    }
+
+    /// Returns it in one line; empty if its id is not known. Names of players are those of the message as it came.
+    #[must_use]
+    pub fn gist(&self, before: &Message, secrets: Secrets) -> String {
+        let source = Source::Bytes(&self.data);
+        self.def.map_or_else(String::new, |def| {
+            gist::line(self.records(), def, source, secrets, before.players.as_deref())
         })
     }
 

@@ -64,6 +64,12 @@ impl History {
         self.limit = bytes;
     }
 
+    /// Returns the number of bytes that are kept.
+    #[must_use]
+    pub const fn capacity(&self) -> usize {
+        self.limit
+    }
+
     /// Forgets all rows.
     pub fn clear(&mut self) {
         self.rows.clear();

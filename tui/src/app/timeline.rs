@@ -96,6 +96,12 @@ impl Timeline {
         }
     }
 
+    /// Returns true unless the rows of the whole recording are listed.
+    #[must_use]
+    pub fn is_part(&self) -> bool {
+        self.listed.start > 0 || self.reading != Reading::Ended
+    }
+
     /// Returns the bytes before a row.
     #[must_use]
     pub fn offset_of(&self, row: u64) -> u64 {

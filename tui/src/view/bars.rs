@@ -9,13 +9,13 @@ use ratatui::{
 use teetap_proxy::session::Level;
 use teetap_wire::printable;
 
-use super::put;
+use super::{plural, put};
 use crate::{
     action::{Action, TABLE},
     app::{App, View},
 };
 
-/// Draws the target, the address for clients, the recording mark, the filter, and the views where they have room.
+/// Draws the target, the address for clients, the recording mark, the session that is picked, the filter, and the views where they have room.
 pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
     buffer.set_style(area, app.theme.bar());
     let title = &app.title;
@@ -34,6 +34,9 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
     if let Some(repeat) = &app.repeat {
         text.push_str(&format!("  SENDING every {:?}: {}", repeat.every, repeat.sent));
     }
+    if let Some(session) = picked(app) {
+        text.push_str(&format!("  only {session}"));
+    }
     if let Some(filter) = app.messages.filter() {
         let off = if filter.is_on() { "" } else { " (off)" };
         text.push_str(&format!("  filter{off} {}", printable(filter.text.as_bytes())));
@@ -50,6 +53,15 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
             area.width,
         );
     }
+}
+
+/// Returns the session of the only rows that are listed, with its player.
+fn picked(app: &App) -> Option<String> {
+    let session = app.messages.session()?;
+    let followed = app.follow.session(session);
+    let player = followed.and_then(|followed| followed.player.as_ref());
+    let player = player.map_or(String::new(), |player| format!(" \"{player}\""));
+    Some(format!("#{}{player}", session.0))
 }
 
 /// Returns the numbers and names of the views, the current one bold. Where they have no room only that one is named.
@@ -110,12 +122,6 @@ pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
         let start = area.x + u16::try_from(start).unwrap_or(0);
         buffer.set_line(start, area.y, &hints, area.width);
     }
-}
-
-/// Returns a word with an `s` unless there is one of it.
-fn plural(word: &str, count: u64) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{word}{s}")
 }
 
 /// Returns the state of the list: frozen, following, or the place of the selection.

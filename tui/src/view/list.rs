@@ -12,11 +12,14 @@ use ratatui::{
     style::Style,
     text::{Line, Span},
 };
-use teetap_inspect::{DecodedEvent, EventLines, Kind, Message, Reading, lines, reading::Done, row};
-use teetap_proxy::session::{Action, Origin, Time, What};
+use teetap_inspect::{DecodedEvent, EventLines, Kind, Message, Reading, lines, row};
+use teetap_proxy::session::{Time, What};
 use teetap_wire::Severity;
 
-use super::{empty, padded, put, ruled};
+use super::{
+    empty, padded, plural, put, ruled,
+    summary::{letter, summary},
+};
 use crate::{
     Action as Key, Theme,
     app::{
@@ -24,11 +27,15 @@ use crate::{
         clock::{TimeForm, seconds, wall},
         history::Row,
         messages::Fold,
+        timeline::Timeline,
     },
 };
 
 /// Columns at the end of a row for letters of actions and the lint mark.
 const MARKS: u16 = 3;
+
+/// Lines from which the list says that older rows are gone.
+const LEAST: u16 = 4;
 
 /// Lines of the counts of warnings, at most.
 const LINTS: u16 = 3;
@@ -56,8 +63,19 @@ fn lints(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
             None => lines.push(word),
         }
     }
+    let is_part = app.timeline.as_ref().is_some_and(Timeline::is_part);
     if counts.is_empty() {
-        lines = vec![" no warnings so far".to_owned()];
+        let others = app.messages.len();
+        lines = vec![match (others, is_part) {
+            (1.., _) => format!(
+                " no notes on messages; {others} other {}",
+                plural("warning", others as u64)
+            ),
+            (0, true) => " no warnings in the part of the recording that is listed".to_owned(),
+            (0, false) => " no warnings so far".to_owned(),
+        }];
+    } else if is_part && let Some(first) = lines.first_mut() {
+        *first = first.replacen("by code", "of this part by code", 1);
     }
     let mut used = 0;
     for (line, row) in lines.iter().zip(area.rows().take(LINTS.into())) {
@@ -75,6 +93,7 @@ fn lints(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let area = lints(buffer, area, app);
     let area = folds(buffer, area, app);
+    let area = older(buffer, area, app);
     app.messages.fit(area.height.into());
     let selected = app.messages.selected().filter(|_| !app.messages.follows());
     let mut rest = area.rows();
@@ -114,6 +133,38 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
         empty(buffer, below, &[&sentence]);
     }
     area
+}
+
+/// Draws a line above the oldest row if there were others before it. Returns the area below it.
+fn older(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
+    app.messages.fit(area.height.into());
+    if area.height < LEAST || !app.messages.is_at_top() {
+        return area;
+    }
+    let gone = app.messages.history.numbers().start;
+    let key = |action| app.keymap.hint(action);
+    let words = match &app.timeline {
+        Some(timeline) if timeline.listed.start > 0 => {
+            format!(
+                "earlier rows are read with {} or {}",
+                key(Key::Earlier),
+                key(Key::First)
+            )
+        }
+        None if gone > 0 => {
+            let kept = app.messages.history.capacity() >> 20;
+            format!(
+                "{gone} older {} gone: {kept} MiB are kept",
+                if gone == 1 { "row is" } else { "rows are" }
+            )
+        }
+        _ => return area,
+    };
+    let words = ruled(&words, area.width);
+    if let Some(row) = area.rows().next() {
+        put(buffer, row, &Line::styled(words, app.theme.quiet()));
+    }
+    super::below(area, 1)
 }
 
 /// Draws a listed row.
@@ -207,21 +258,12 @@ fn message(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) -
     let theme = app.theme;
     let mut spans = head(decoded, (reading, message), start, area.width, theme);
     let letter = letter(message);
-    // Where it passed unchanged, or has little room, the summary is of more interest.
-    let (before, after) = match letter == Some('*') || area.width < 80 {
-        true => (None, message.outcome()),
-        false => (message.outcome(), None),
-    };
-    if let Some(word) = before {
-        spans.push(Span::styled(format!("{word} "), theme.done()));
-    }
     for mark in &message.marks {
         spans.push(Span::styled(format!("#{mark} "), theme.done()));
     }
-    spans.push(Span::raw(reading.gist(message, app.style.secrets)));
-    if let Some(word) = after {
-        spans.push(Span::styled(format!("  {word}"), theme.done()));
-    }
+    let columns = usize::from(area.width.saturating_sub(MARKS));
+    let left = columns.saturating_sub(spans.iter().map(Span::width).sum());
+    spans.extend(summary(row, (reading, message), left, app));
     let notes = EventLines::of(decoded, app.style).marks(message, row.with_datagram(), app.style);
     for note in &notes {
         let is_lint = note.code.severity() >= Severity::Warning;
@@ -283,29 +325,6 @@ const fn name_width(width: u16) -> usize {
         70..100 => 18,
         _ => 23,
     }
-}
-
-/// Returns the letter of what was done with a message; `None` if it was passed on.
-fn letter(message: &Message) -> Option<char> {
-    if matches!(message.origin, Origin::Rule | Origin::User) {
-        return Some('I');
-    }
-    let letter = match message.done {
-        Done::Ended => None,
-        Done::Discarded | Done::Refused => Some('X'),
-        Done::Placed(action) => match action {
-            Action::Pass => None,
-            Action::Edit => Some('E'),
-            Action::Drop => Some('D'),
-            Action::Lose => Some('L'),
-            Action::Hold => Some('H'),
-            Action::Refuse => Some('F'),
-            Action::Gap => Some('G'),
-            Action::Repeat | Action::Known => Some('R'),
-        },
-    };
-    // A rule that only logs or marks leaves the message as it is.
-    letter.or_else(|| (!message.rules.is_empty()).then_some('*'))
 }
 
 /// Draws the line of a folded type: the columns of the newest message, with the number of messages and their rate.

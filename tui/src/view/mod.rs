@@ -20,6 +20,7 @@ mod rules;
 mod sessions;
 mod snapshot;
 mod stats;
+mod summary;
 mod timeline;
 mod tour;
 
@@ -122,6 +123,12 @@ fn cut(text: &str, width: usize) -> String {
         kept.push(char);
     }
     format!("{kept}…")
+}
+
+/// Returns a word with an `s` unless there is one of it.
+fn plural(word: &str, count: u64) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{word}{s}")
 }
 
 /// Returns a text in so many columns, cut with `…`, and the spaces that fill them.

@@ -1,12 +1,20 @@
 //! The message list over a recorded session.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use crate::feed::{SIZES, blank, draw, events, press, recorded};
-use teetap_proxy::session::{Level, SessionId, Time};
+use crate::{
+    feed::{SIZES, blank, draw, events, of, press, recorded},
+    proxied,
+};
+use teetap_inspect::reading::Done;
+use teetap_proxy::session::{Action, Level, SessionId, Time};
 use teetap_tui::{
     App,
-    app::{Overlay, cursor::Moves as _},
+    app::{
+        Overlay,
+        cursor::Moves as _,
+        timeline::{Reading, Timeline},
+    },
 };
 
 /// A screen on which no message is folded.
@@ -189,7 +197,8 @@ fn a_frozen_list_stays_while_traffic_goes_on() {
 
 #[test]
 fn only_rows_with_warnings_are_shown_with_their_counts() {
-    let mut app = recorded();
+    let mut app = of("npm-to-dd16");
+    assert!(app.meter.lint_count() > 0);
     app.gap(5);
     press(&mut app, "L");
     let screen = draw(&mut app, (80, 10));
@@ -237,4 +246,180 @@ fn the_history_is_bounded() {
     assert_eq!(app.messages.selected(), Some(0));
     app.log(Time(0), Level::Info, &text);
     assert_eq!(app.messages.selected(), Some(0));
+}
+
+/// The row of the first chat message of the server, with which this was done.
+fn chat_with(done: Done, rules: &[&str], columns: u16) -> String {
+    let mut app = blank();
+    for mut decoded in events("tw07-session") {
+        let reading = Arc::get_mut(&mut decoded).unwrap().reading.as_mut();
+        let messages = reading.map_or(&mut [][..], |reading| &mut reading.messages);
+        let Some(message) = messages
+            .iter_mut()
+            .find(|message| message.name == Some("sv_chat"))
+        else {
+            continue;
+        };
+        (message.done, message.resend) = (done, true);
+        message.rules = rules.iter().map(|rule| (*rule).into()).collect();
+        app.push(&decoded);
+        break;
+    }
+    let screen = draw(&mut app, (columns, 6));
+    let row = screen.lines().find(|line| line.contains("sv_chat")).unwrap();
+    row.trim_matches('"').to_owned()
+}
+
+#[test]
+fn the_letter_at_the_end_of_a_row_says_what_was_done() {
+    for (action, rules, letter) in [
+        (Action::Pass, &[][..], ' '),
+        (Action::Pass, &["seen"], '*'),
+        // The proxy sent the resend on: its flag is among the columns, and nothing was done with it.
+        (Action::Repeat, &[], ' '),
+        (Action::Known, &[], 'K'),
+        (Action::Gap, &[], 'G'),
+        (Action::Refuse, &[], 'F'),
+        (Action::Drop, &["quiet"], 'D'),
+        (Action::Lose, &["quiet"], 'L'),
+        (Action::Hold, &["quiet"], 'H'),
+        (Action::Edit, &["quiet"], 'E'),
+    ] {
+        let row = chat_with(Done::Placed(action), rules, 80);
+        assert_eq!(row.chars().rev().nth(1), Some(letter), "{action}: {row}");
+        assert!(row.contains(" R "), "{row}");
+    }
+    for done in [Done::Discarded, Done::Refused] {
+        let row = chat_with(done, &[], 80);
+        assert_eq!(row.chars().rev().nth(1), Some('X'), "{row}");
+    }
+}
+
+#[test]
+fn a_row_that_a_rule_touched_shows_the_message_and_then_the_rule() {
+    let plain = chat_with(Done::Placed(Action::Pass), &[], 200);
+    let (_, gist) = plain.split_once("sv_chat").unwrap();
+    let gist = gist.trim();
+    assert!(gist.len() > 10, "{gist}");
+    let rule = "set sv_chat.message = \"something that is rather long\" when sv_chat";
+    for columns in [60, 80, 120, 200] {
+        let row = chat_with(Done::Placed(Action::Edit), &[rule], columns);
+        let (_, summary) = row.split_once("sv_chat").unwrap();
+        let begins: String = gist.chars().take(10).collect();
+        assert!(summary.trim_start().starts_with(&begins), "{columns}: {row}");
+        // On a small screen the letter has to do.
+        assert_eq!(row.contains("  edit"), columns >= 80, "{columns}: {row}");
+    }
+    let row = chat_with(Done::Placed(Action::Edit), &[rule], 200);
+    assert!(
+        row.contains(&format!(
+            "{gist}  edit (set sv_chat.message = \"something that is…) "
+        )),
+        "{row}"
+    );
+}
+
+#[test]
+fn the_oldest_row_says_that_older_ones_are_gone() {
+    let mut app = blank();
+    app.messages.history.limit(1 << 20);
+    let text = "x".repeat(300 << 10);
+    let sign = |app: &mut App| {
+        press(app, "g");
+        let screen = draw(app, (80, 24));
+        let line = screen.lines().find(|line| line.contains("older"));
+        line.map(|line| line.trim_matches('"').trim_end_matches('─').trim().to_owned())
+    };
+    for _ in 0..3 {
+        app.log(Time(0), Level::Info, &text);
+        assert_eq!(sign(&mut app), None);
+    }
+    app.log(Time(0), Level::Info, &text);
+    assert_eq!(
+        sign(&mut app).as_deref(),
+        Some("── 1 older row is gone: 1 MiB are kept")
+    );
+    app.log(Time(0), Level::Info, &text);
+    assert_eq!(
+        sign(&mut app).as_deref(),
+        Some("── 2 older rows are gone: 1 MiB are kept")
+    );
+    // It is above the oldest row, and nowhere else.
+    let mut app = recorded();
+    app.messages.history.limit(app.messages.history.len() * 400);
+    app.log(Time(0), Level::Info, "one more");
+    assert!(app.messages.len() > 30);
+    assert!(sign(&mut app).is_some_and(|line| line.contains("older rows are gone")));
+    press(&mut app, "PgDn PgDn");
+    assert!(!draw(&mut app, (80, 24)).contains("older rows"));
+    // Of a recording they can be read again.
+    let mut app = recorded();
+    let mut timeline = Timeline::new(1000);
+    timeline.begin(100);
+    app.timeline = Some(timeline);
+    press(&mut app, "<");
+    app.messages.first();
+    let screen = draw(&mut app, (80, 24));
+    assert!(
+        screen.contains("── earlier rows are read with < or g ─"),
+        "{screen}"
+    );
+    app.timeline = Some(Timeline::new(1000));
+    let screen = draw(&mut app, (80, 24));
+    assert!(!screen.contains("earlier rows"), "{screen}");
+}
+
+#[test]
+fn the_counts_of_warnings_say_which_part_they_are_about() {
+    let mut app = blank();
+    press(&mut app, "L");
+    assert!(draw(&mut app, (80, 24)).contains(" no warnings so far "));
+    app.gap(1);
+    app.log(Time(0), Level::Warning, "the disk is full");
+    let screen = draw(&mut app, (80, 24));
+    assert!(
+        screen.contains(" no notes on messages; 2 other warnings "),
+        "{screen}"
+    );
+
+    // Before the part that is listed there may be others.
+    let mut app = blank();
+    let mut timeline = Timeline::new(1000);
+    timeline.begin(500);
+    timeline.reading = Reading::Ended;
+    app.timeline = Some(timeline);
+    press(&mut app, "L");
+    let screen = draw(&mut app, (80, 24));
+    assert!(
+        screen.contains(" no warnings in the part of the recording that is listed "),
+        "{screen}"
+    );
+    let mut app = of("npm-to-dd16");
+    press(&mut app, "L");
+    let whole = draw(&mut app, (80, 24));
+    assert!(whole.contains(" warnings by code:  "), "{whole}");
+    let mut timeline = Timeline::new(1000);
+    timeline.begin(500);
+    app.timeline = Some(timeline);
+    let part = draw(&mut app, (80, 24));
+    assert!(part.contains(" warnings of this part by code:  "), "{part}");
+}
+
+#[test]
+fn the_session_that_is_picked_is_on_the_first_line() {
+    let mut app = proxied::app();
+    let first = |app: &mut App| {
+        let screen = draw(app, (80, 24));
+        screen.lines().next().unwrap().to_owned()
+    };
+    assert!(!first(&mut app).contains("only"));
+    press(&mut app, "s");
+    choose(&mut app, "#1 ");
+    assert!(
+        first(&mut app).contains("  REC  only #1 \"ddnet\"  "),
+        "{}",
+        first(&mut app)
+    );
+    press(&mut app, "s 0");
+    assert!(!first(&mut app).contains("only"));
 }

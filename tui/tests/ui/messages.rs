@@ -266,6 +266,9 @@ fn a_changed_message_shows_its_fields_and_bytes_before_and_after() {
         .iter()
         .find(|line| line.weight == Weight::Changed);
     assert_eq!(changed.unwrap().value, "\"hello\" → \"goodbye\"");
+    let screen = draw(&mut app, (200, 24));
+    let row = screen.lines().find(|line| line.contains(" cl_say ")).unwrap();
+    assert!(row.contains(" all: hello → all: goodbye  edit"), "{row}");
 }
 
 #[test]

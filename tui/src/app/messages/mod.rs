@@ -405,6 +405,12 @@ impl Messages {
         self.top = self.top.clamp(lowest, selected).min(highest.max(lowest));
     }
 
+    /// Returns true if the first row is visible.
+    #[must_use]
+    pub const fn is_at_top(&self) -> bool {
+        self.top == 0
+    }
+
     /// Returns the numbers of the visible rows with their places.
     pub fn visible(&self) -> impl Iterator<Item = (usize, u64)> {
         let items = self.items.iter().copied().enumerate();

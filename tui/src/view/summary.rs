@@ -1,0 +1,69 @@
+//! The end of the row of a message: its summary, what was done with it, and a letter for that.
+
+use ratatui::text::{Line, Span};
+use teetap_inspect::{After, Message, Reading, reading::Done};
+use teetap_proxy::session::{Action, Origin};
+
+use super::cut;
+use crate::app::{App, history::Row};
+
+/// Columns of a summary below which there is no room for anything else.
+const SMALL: usize = 30;
+
+/// Returns the summary of a message in so many columns, and what was done with it. A rule is called by its text, which may be
+/// long: it gets what the summary leaves, and on all but small screens a third of them.
+pub(super) fn summary(
+    row: &Row,
+    (reading, message): (&Reading, &Message),
+    columns: usize,
+    app: &App,
+) -> [Span<'static>; 2] {
+    let mut gist = reading.gist(message, app.style.secrets);
+    if message.done == Done::Placed(Action::Edit)
+        && let (Some(decoded), Some(index)) = (row.event(), row.index())
+        && let Some(after) = After::of(decoded, index, app.registry)
+    {
+        let after = after.gist(message, app.style.secrets);
+        if !after.is_empty() && after != gist {
+            gist = format!("{gist} → {after}");
+        }
+    }
+    let Some(outcome) = message.outcome() else {
+        return [Span::raw(gist), Span::raw("")];
+    };
+    let gap = if gist.is_empty() { "" } else { "  " };
+    let wanted = gap.len() + Line::raw(outcome.as_str()).width();
+    let third = if columns < SMALL { 0 } else { columns / 3 };
+    let room = columns.saturating_sub(wanted.min(third));
+    let gist = cut(&gist, room);
+    let room = columns.saturating_sub(Line::raw(gist.as_str()).width() + gap.len());
+    let outcome = cut(&outcome, room.max(1));
+    [
+        Span::raw(gist),
+        Span::styled(format!("{gap}{outcome}"), app.theme.done()),
+    ]
+}
+
+/// Returns the letter of what was done with a message; `None` if it was passed on.
+pub(super) fn letter(message: &Message) -> Option<char> {
+    if matches!(message.origin, Origin::Rule | Origin::User) {
+        return Some('I');
+    }
+    let letter = match message.done {
+        Done::Ended => None,
+        Done::Discarded | Done::Refused => Some('X'),
+        Done::Placed(action) => match action {
+            // The flag of a resend is among the columns.
+            Action::Pass | Action::Repeat => None,
+            Action::Edit => Some('E'),
+            Action::Drop => Some('D'),
+            Action::Lose => Some('L'),
+            Action::Hold => Some('H'),
+            Action::Refuse => Some('F'),
+            Action::Gap => Some('G'),
+            Action::Known => Some('K'),
+        },
+    };
+    // A rule that only logs or marks leaves the message as it is.
+    letter.or_else(|| (!message.rules.is_empty()).then_some('*'))
+}
