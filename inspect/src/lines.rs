@@ -3,7 +3,7 @@
 //! Law: nothing is rendered here. A line says what it is about and how much it weighs; text, JSON and lists render the
 //! lines they show from the event and its [`Reading`].
 
-use teetap_proxy::session::{Datagram, Event, Level, What};
+use teetap_proxy::session::{Datagram, Event, Level, Notice, What};
 use teetap_wire::{Note, Severity};
 
 use crate::{DecodedEvent, Kind, Message, Reading, Style, Verbosity};
@@ -105,6 +105,11 @@ impl<'e> EventLines<'e> {
                 };
                 if !style.matches_only {
                     lines.push(style, kind, About::Notice);
+                    let has_bytes =
+                        matches!(notice, Notice::UnknownSender { bytes, .. } if !bytes.is_empty());
+                    if has_bytes && style.verbosity >= Verbosity::Bytes && !style.json {
+                        lines.push(style, kind, About::Bytes(Bytes::Received));
+                    }
                 }
             }
             What::Connless(_) => {

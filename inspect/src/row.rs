@@ -88,6 +88,9 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
             row(draft.notes(Marks(&reading.notes)));
         }
         (About::Bytes(bytes), What::Datagram(datagram), _) => row(bytes_text(start, *bytes, datagram)),
+        (About::Bytes(_), What::Notice(Notice::UnknownSender { bytes, .. }), _) => {
+            row(hex_text(start, "in", bytes));
+        }
         (About::Message { index, with_datagram }, What::Datagram(datagram), Some(reading)) => {
             if let Some(message) = lines.message(*index) {
                 let notes = lines.marks(message, *with_datagram, style);

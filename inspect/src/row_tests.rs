@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use teetap_proxy::session::{Action, Event, Placed, SessionId, State, Time, Transit};
+use teetap_proxy::session::{Action, Event, Placed, SessionId, State, Stranger, Time, Transit};
 use teetap_wire::{Dir, Proto, Seq, Side, control, def::Registry};
 
 use super::*;
@@ -397,6 +397,26 @@ fn a_browser_answer_cut_by_the_capture_has_no_other_notes() {
         text(0).contains("!unterminated-text !missing-field"),
         "{}",
         text(0)
+    );
+}
+
+/// The line has the first bytes, `-vv` all of them, and a CONNECT of no session has no message to show.
+#[test]
+fn a_datagram_that_opens_nothing_is_shown_with_its_bytes() {
+    let bytes = b"\x04\0\0\x01TKEN\xff\xff\xff\xff";
+    let what = Stranger::of(bytes);
+    let notice = Notice::unknown_sender("127.0.0.1:5000".parse().unwrap(), bytes, what);
+    let event = Event {
+        at: Time(1_000_000),
+        session: None,
+        what: What::Notice(notice),
+    };
+    let line = "00:00:01.000  -  note: 127.0.0.1:5000 sent 12 bytes that open no session: byte 0 is 04, the control flag of 0.7: in 0.6 \
+                and DDNet it is 10; they are 04 00 00 01 54 4b 45 4e ff ff ff ff";
+    assert_eq!(texts(&event, Verbosity::Datagrams), [line]);
+    assert_eq!(
+        texts(&event, Verbosity::Bytes),
+        [line, "00:00:01.000  -      in 0400 0001 544b 454e ffff ffff"]
     );
 }
 

@@ -155,7 +155,17 @@ impl Summary {
     fn found(&self) -> Vec<String> {
         let recording = self.recording.as_ref().map(|outcome| &*outcome.path);
         let findings = self.findings.as_ref();
-        findings.map_or_else(Vec::new, |findings| findings::lines(findings, recording))
+        let mut lines = findings.map_or_else(Vec::new, |findings| findings::lines(findings, recording));
+        let is_unused = self
+            .ended
+            .as_ref()
+            .is_some_and(|ended| ended.stats.c2s.datagrams == 0);
+        if is_unused {
+            lines.push(
+                "teetap: no client sent a datagram: clients connect to the address of the proxy".to_owned(),
+            );
+        }
+        lines
     }
 
     /// Returns the `summary` line of the JSON output.

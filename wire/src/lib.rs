@@ -14,6 +14,7 @@
 //! | [`control`] | handshake, keepalive and close packets |
 //! | [`connless`] | datagrams outside a connection: server browser, master server |
 //! | [`mod@detect`] | the kind of the first datagram from an unknown address |
+//! | [`stranger`] | the mistake of a first datagram that opens no session |
 //! | [`message`] | the id at the start of a chunk |
 //! | [`def`] | the messages themselves: definitions, decoding, encoding |
 //! | [`receiver`] | what each release of the game does with a datagram that it receives |
@@ -40,6 +41,7 @@ pub mod proto;
 pub mod receiver;
 pub mod seq;
 pub mod snap;
+pub mod stranger;
 #[cfg(test)]
 mod testing;
 pub mod token;
@@ -59,5 +61,6 @@ pub use packet::{
 pub use printable::{is_deceptive, is_invisible, printable, printable_path};
 pub use proto::{ConnectForm, Dir, Layout, ParseProtoError, Proto, Side, TokenPlace};
 pub use seq::Seq;
+pub use stranger::Stranger;
 pub use token::Token;
 pub use varint::Int;

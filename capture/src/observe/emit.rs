@@ -144,6 +144,9 @@ impl Observer {
     /// Emits a notice about another protocol, once for a flow.
     fn emit_foreign(&mut self, id: FlowId, seen: Seen<'_>) {
         self.tally.foreign += 1;
+        if self.emit_malformed(id, seen) {
+            return;
+        }
         let Some((pair, flow)) = self.flows.get_mut(id) else {
             return;
         };
@@ -154,26 +157,22 @@ impl Observer {
         }
     }
 
-    /// Emits a notice about a request for a token that is too short for an answer, once for a flow: no session shows it.
-    fn emit_short_request(&mut self, id: FlowId, seen: Seen<'_>) {
+    /// Emits a notice about a malformed handshake, once for a flow: no session shows it. Returns false if the datagram is none.
+    fn emit_malformed(&mut self, id: FlowId, seen: Seen<'_>) -> bool {
         let what = Stranger::of(seen.bytes);
         let is_whole = seen.len == seen.bytes.len();
-        if what != Stranger::ShortTokenRequest || !is_whole {
-            return;
+        if !what.is_malformed() || !is_whole {
+            return false;
         }
         let Some((pair, flow)) = self.flows.get_mut(id) else {
-            return;
+            return false;
         };
+        let (client, _) = pair.ends(seen.from_low);
         if !std::mem::replace(&mut flow.emitted.is_foreign, true) {
-            let (client, _) = pair.ends(seen.from_low);
-            let notice = Notice::UnknownSender {
-                client,
-                len: seen.len,
-                what,
-                bytes: seen.bytes.into(),
-            };
+            let notice = Notice::unknown_sender(client, seen.bytes, what);
             self.event(seen.at, None, What::Notice(notice));
         }
+        true
     }
 
     fn emit_connless(&mut self, id: FlowId, seen: Seen<'_>) {
@@ -238,8 +237,8 @@ impl Observer {
             event.notes.push(note);
         }
         let session = self.open(id, emission, &kind);
-        if kind.is_token && session.is_none() {
-            self.emit_short_request(id, seen);
+        if kind.is_token && session.is_none() || kind.requests.is_some() {
+            self.emit_malformed(id, seen);
         }
         let Some(emitted) = self.emitted(id) else { return };
         let is_checked = session.is_some() && kind.requests.is_none();

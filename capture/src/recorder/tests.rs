@@ -116,6 +116,7 @@ fn events() -> Vec<Event> {
                 client: "127.0.0.1:4445".parse().unwrap(),
                 len: 4,
                 what: Stranger::Close,
+                start: Box::default(),
                 bytes: b"lost"[..].into(),
             }),
         ),

@@ -40,8 +40,11 @@ impl Scrubber {
     /// The same kind with placeholders for its addresses and texts, and without a datagram of unknown meaning.
     fn notice(&mut self, mut notice: Notice) -> Notice {
         match &mut notice {
-            Notice::UnknownSender { client, bytes, .. } => {
+            Notice::UnknownSender {
+                client, start, bytes, ..
+            } => {
                 *client = self.socket(*client);
+                *start = Box::default();
                 *bytes = Box::default();
             }
             Notice::ProtocolRefused { client, .. } | Notice::OtherProtocol { client, .. } => {

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use teetap_proxy::session::{SessionChange, SessionId, State, Time};
+use teetap_proxy::session::{SessionChange, SessionId, State, Stranger, Time};
 use teetap_wire::Severity;
 
 use super::{
@@ -46,6 +46,8 @@ pub(super) struct Entry {
     first: Place,
     last: Time,
     count: u64,
+    /// The kind of stranger that it is about; `None` for all others.
+    pub(super) stranger: Option<Stranger>,
     /// The importance, where it is not that of its kind.
     pub(super) severity: Option<Severity>,
 }
@@ -65,6 +67,7 @@ impl Entry {
             last: first.at,
             first,
             count: 1,
+            stranger: None,
             severity: None,
         }
     }
@@ -104,9 +107,18 @@ impl Entries {
 
     /// Returns the entry of an oddity that was seen before.
     pub(super) fn known(&mut self, session: Option<SessionId>, topic: Topic, by: By) -> Option<&mut Entry> {
+        self.known_of(session, (topic, by, None))
+    }
+
+    /// Returns the entry of an oddity that was seen before, of this kind of stranger.
+    pub(super) fn known_of(
+        &mut self,
+        session: Option<SessionId>,
+        key: (Topic, By, Option<Stranger>),
+    ) -> Option<&mut Entry> {
         let session = self.sessions.get_mut(&session)?;
         let mut entries = session.entries.iter_mut();
-        entries.find(|entry| entry.topic == topic && entry.by == by)
+        entries.find(|entry| (entry.topic, entry.by, entry.stranger) == key)
     }
 
     /// Returns the session for one more finding; counts the oddity if there is no room.

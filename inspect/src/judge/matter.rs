@@ -49,6 +49,8 @@ macro_rules! matters {
 matters! {
     ShortTokenRequest   "short-token-request"  Error   Fault;
     ForeignToken        "foreign-token"        Warning Fault;
+    OpensNothing        "opens-nothing"        Error   Fault;
+    NoSession           "no-session"           Info    Network;
     OtherProtocol       "other-protocol"       Warning Fault;
     ProtocolRefused     "protocol-refused"     Warning Fault;
     EarlyClose          "early-close"          Warning Fault;
@@ -85,7 +87,9 @@ impl Matter {
             Notice::UnknownSender { what, .. } => match what {
                 Stranger::ShortTokenRequest => Self::ShortTokenRequest,
                 Stranger::ForeignToken => Self::ForeignToken,
-                Stranger::Other | Stranger::RefusedTokenRequest | Stranger::Close => return None,
+                Stranger::RefusedTokenRequest => Self::ProtocolRefused,
+                Stranger::Running | Stranger::Close => Self::NoSession,
+                _ => Self::OpensNothing,
             },
             Notice::OtherProtocol { .. } => Self::OtherProtocol,
             Notice::ProtocolRefused { .. } => Self::ProtocolRefused,

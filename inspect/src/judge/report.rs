@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use teetap_proxy::session::{Event, Notice, SessionId};
+use teetap_proxy::session::{Event, Notice, SessionId, Stranger};
 use teetap_wire::{Severity, Side, printable, receiver::Rejection};
 
 use super::{
@@ -36,8 +36,14 @@ pub struct Report {
 impl Judge {
     /// Takes an oddity that is not a note of a decoded event.
     pub fn report(&mut self, report: Report) {
+        self.add(report, None);
+    }
+
+    /// Adds an oddity to those of its kind, and of strangers to those with the same mistake.
+    fn add(&mut self, report: Report, stranger: Option<Stranger>) {
         let at = report.place.at;
-        if let Some(entry) = self.entries.known(report.session, report.topic, report.by) {
+        let key = (report.topic, report.by, stranger);
+        if let Some(entry) = self.entries.known_of(report.session, key) {
             entry.again(at);
             entry.severity = entry.severity.max(report.severity);
             return;
@@ -54,6 +60,7 @@ impl Judge {
         if let Some(session) = self.entries.room(session) {
             let mut entry = Entry::new(topic, by, (text, detail), place);
             entry.severity = severity;
+            entry.stranger = stranger;
             session.entries.push(entry);
         }
     }
@@ -98,13 +105,14 @@ impl Judge {
     }
 
     fn matter(&mut self, event: &Event, notice: &Notice, matter: Matter) {
-        let client = match notice {
-            Notice::UnknownSender { client, .. }
-            | Notice::OtherProtocol { client, .. }
-            | Notice::ProtocolRefused { client, .. } => Some(*client),
-            _ => None,
+        let (client, stranger) = match notice {
+            Notice::UnknownSender { client, what, .. } => (Some(*client), Some(*what)),
+            Notice::OtherProtocol { client, .. } | Notice::ProtocolRefused { client, .. } => {
+                (Some(*client), None)
+            }
+            _ => (None, None),
         };
-        self.report(Report {
+        let report = Report {
             topic: Topic::Matter(matter),
             session: event.session,
             by: match matter {
@@ -112,14 +120,18 @@ impl Judge {
                 Matter::Hole => By::Proxy,
                 _ => By::Client,
             },
-            severity: None,
+            // Bytes that are like nothing of the game need not be of a client.
+            severity: stranger
+                .is_some_and(|what| matter == Matter::OpensNothing && !what.is_mistake())
+                .then_some(Severity::Warning),
             text: Cow::Owned(printable(notice.to_string().as_bytes())),
             detail: None,
             place: Place {
                 client,
                 ..Place::at(event.at)
             },
-        });
+        };
+        self.add(report, stranger);
     }
 }
 

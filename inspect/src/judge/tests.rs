@@ -185,21 +185,65 @@ fn notices_about_peers_are_findings() {
         client: "127.0.0.1:5000".parse().unwrap(),
         len: 12,
         what,
+        start: "100000ff".into(),
         bytes: Box::default(),
     };
     for what in [
+        Stranger::ShortTokenRequest,
+        Stranger::FlagOfSix,
+        Stranger::ShortTokenRequest,
         Stranger::Other,
-        Stranger::ShortTokenRequest,
-        Stranger::ShortTokenRequest,
+        Stranger::FlagsOfSeven,
+        Stranger::FlagOfSix,
+        Stranger::Running,
+        Stranger::RefusedTokenRequest,
+        Stranger::ForeignToken,
     ] {
         run.event(5, None, What::Notice(stranger(what)));
     }
     let findings = run.judge.findings();
-    assert_eq!(findings.list.len(), 1);
+    let lines: Vec<String> = findings.list.iter().map(|finding| finding.to_string()).collect();
+    let line = |start: &str, middle: &str, end: &str| {
+        format!(
+            "{start}: 127.0.0.1:5000 sent 12 bytes that open no session{middle}; they begin with 10 00 00 ff; by the client, \
+             127.0.0.1:5000, at 0.005 s{end}"
+        )
+    };
     assert_eq!(
-        findings.list[0].to_string(),
-        "error short-token-request: 127.0.0.1:5000 sent 12 bytes that request a token of 0.7: servers answer only requests of 519 \
-         bytes or more; by the client, 127.0.0.1:5000, at 0.005 s, 2 times until 0.005 s"
+        lines,
+        [
+            line(
+                "error short-token-request",
+                ": a TOKEN request of 0.7, but servers answer only requests of 519 bytes or more",
+                ", 2 times until 0.005 s"
+            ),
+            line(
+                "error opens-nothing",
+                ": byte 0 is 10, the control flag of 0.6: in 0.7 it is 04",
+                ", 2 times until 0.005 s"
+            ),
+            line(
+                "error opens-nothing",
+                ": the rest is a handshake of 0.7, so byte 0 has to be 04, the control flag",
+                ""
+            ),
+            line("warning opens-nothing", "", ""),
+            line(
+                "warning protocol-refused",
+                ": a TOKEN request of 0.7, which --proto refuses",
+                ""
+            ),
+            line(
+                "warning foreign-token",
+                ": a handshake of 0.7 with a token that was not given to this address, or too long ago",
+                ""
+            ),
+            line(
+                "info no-session",
+                ": a datagram of a running session: this address has none (one from before the proxy started, or that is over?)",
+                ""
+            ),
+        ]
     );
 }
 

@@ -7,7 +7,12 @@ use std::{borrow::Cow, fmt, net::SocketAddr, num::NonZeroU32, time::Duration};
 
 use teetap_wire::{Dir, Proto, Side};
 
-use super::{event::Gone, family::Family, stranger::Stranger};
+use super::{
+    datagram::readable,
+    event::Gone,
+    family::Family,
+    stranger::{Sentence, Stranger, start},
+};
 use crate::words::{Word, Words};
 
 /// The level of a notice.
@@ -134,10 +139,13 @@ notices! {
         /// The kind of datagram.
         #[cfg_attr(feature = "io", serde(default, with = "crate::words"))]
         what: Stranger,
+        /// The first bytes in hex, at most 16; empty if a recording lacks them.
+        #[cfg_attr(feature = "io", serde(default))]
+        start: Box<str>,
         /// The bytes that receivers would read; empty where a recording lacks them.
         #[cfg_attr(feature = "io", serde(skip))]
         bytes: Box<[u8]>,
-    } => "{client} sent {len} bytes {sentence}", sentence = what.sentence();
+    } => "{client} sent {sentence}", sentence = Sentence { what: *what, len: *len, start };
 
     /// A client requested a protocol that `--proto` refuses.
     ProtocolRefused "protocol_refused" Warning {
@@ -383,6 +391,21 @@ notices! {
         /// Why the proxy has no listen socket for it.
         why: Box<str>,
     } => "redirect to port {port} passes unchanged, so the client may leave the proxy: {why}";
+}
+
+impl Notice {
+    /// Returns the notice about a datagram of this kind that opens no session.
+    #[must_use]
+    pub fn unknown_sender(client: SocketAddr, bytes: &[u8], what: Stranger) -> Self {
+        let (len, bytes) = (bytes.len(), readable(bytes));
+        Self::UnknownSender {
+            client,
+            len,
+            what,
+            start: start(what, bytes),
+            bytes: bytes.into(),
+        }
+    }
 }
 
 /// Returns the words for the place where a login stands still.

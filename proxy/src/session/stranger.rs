@@ -1,110 +1,106 @@
-//! The kinds of datagrams that belong to no session and open none.
+//! The names of [`Stranger`] in recordings, and the first bytes of its datagram in a notice.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
-use teetap_wire::{First, Token, detect};
+pub use teetap_wire::Stranger;
 
 use crate::words::Words;
 
-/// The kind of a datagram from an address without a session, as far as its bytes show it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stranger {
-    /// Any other packet.
-    #[default]
-    Other,
-    /// A TOKEN request of 0.7 that is shorter than those that servers answer.
-    ShortTokenRequest,
-    /// A TOKEN request of 0.7, where `--proto` refuses it.
-    RefusedTokenRequest,
-    /// A TOKEN request or a CONNECT of 0.7 with a token that was not given to its sender.
-    ForeignToken,
-    /// A CLOSE.
-    Close,
-}
-
-impl Stranger {
-    /// Returns the kind of a datagram that opened no session.
-    #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
-        match detect(bytes) {
-            First::TokenRequest { header_token, .. } if header_token != Token::NONE => Self::ForeignToken,
-            First::TokenRequest { padded: false, .. } => Self::ShortTokenRequest,
-            First::TokenRequest { .. } => Self::RefusedTokenRequest,
-            First::Connect7 { .. } => Self::ForeignToken,
-            First::Close => Self::Close,
-            First::Connect { .. } | First::MidSession | First::Noise | First::Connless(_) => Self::Other,
-        }
-    }
-
-    /// Returns the end of the sentence "127.0.0.1:5000 sent 13 bytes ...".
-    #[must_use]
-    pub const fn sentence(self) -> &'static str {
-        match self {
-            Self::Other => {
-                "that belong to no session and open none (a session from before the proxy started?)"
-            }
-            Self::ShortTokenRequest => {
-                "that request a token of 0.7: servers answer only requests of 519 bytes or more"
-            }
-            Self::RefusedTokenRequest => "that request a token of 0.7, which --proto refuses",
-            Self::ForeignToken => {
-                "that request a session of 0.7 with a token that was not given to this address, or too long ago"
-            }
-            Self::Close => "that close a session: there is none",
-        }
-    }
-}
-
-impl fmt::Display for Stranger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Other => "other",
-            Self::ShortTokenRequest => "short_token_request",
-            Self::RefusedTokenRequest => "refused_token_request",
-            Self::ForeignToken => "foreign_token",
-            Self::Close => "close",
-        })
-    }
-}
-
 impl Words for Stranger {
-    const ALL: &'static [Self] = &[
-        Self::Other,
-        Self::ShortTokenRequest,
-        Self::RefusedTokenRequest,
-        Self::ForeignToken,
-        Self::Close,
-    ];
+    const ALL: &'static [Self] = Self::ALL;
+}
+
+/// Returns the first bytes of a datagram that a notice shows, in hex.
+pub(super) fn start(what: Stranger, datagram: &[u8]) -> Box<str> {
+    let mut hex = String::new();
+    for byte in what.start(datagram) {
+        let _infallible = write!(hex, "{byte:02x}");
+    }
+    hex.into()
+}
+
+/// The end of the sentence "127.0.0.1:5000 sent 13 bytes ...".
+pub(super) struct Sentence<'a> {
+    pub(super) what: Stranger,
+    pub(super) len: usize,
+    /// The first bytes in hex; empty if they are not known.
+    pub(super) start: &'a str,
+}
+
+impl fmt::Display for Sentence<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.len {
+            1 => "1 byte that opens no session",
+            _ => "",
+        })?;
+        if self.len != 1 {
+            write!(f, "{} bytes that open no session", self.len)?;
+        }
+        if !self.what.text().is_empty() {
+            write!(f, ": {}", self.what.text())?;
+        }
+        let count = self.start.len() / 2;
+        if count == 0 {
+            return Ok(());
+        }
+        let verb = match (self.len, count == self.len) {
+            (1, _) => "it is",
+            (_, true) => "they are",
+            (_, false) => "they begin with",
+        };
+        write!(f, "; {verb}")?;
+        let mut digits = self.start.chars();
+        while let (Some(high), Some(low)) = (digits.next(), digits.next()) {
+            write!(f, " {high}{low}")?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn padded(start: &[u8], len: usize) -> Vec<u8> {
-        let mut datagram = start.to_vec();
-        datagram.resize(len, 0);
-        datagram
-    }
-
     #[test]
-    fn the_bytes_show_what_a_stranger_wants() {
-        let request = b"\x04\0\0\xff\xff\xff\xff\x05\x24\x05\xcd\xfd";
-        let with_token = b"\x04\0\0\x01\x02\x03\x04\x05\x24\x05\xcd\xfd";
-        let connect = b"\x04\0\0\x01\x02\x03\x04\x01\x24\x05\xcd\xfd";
+    fn a_sentence_has_the_reading_and_the_first_bytes() {
+        let mut request = b"\x10\0\0\xff\xff\xff\xff\x05\x24\x05\xcd\xfd".to_vec();
+        request.resize(520, 0);
         for (bytes, expected) in [
-            (padded(request, 518), Stranger::ShortTokenRequest),
-            (padded(request, 519), Stranger::RefusedTokenRequest),
-            (padded(with_token, 519), Stranger::ForeignToken),
-            (padded(connect, 519), Stranger::ForeignToken),
-            (b"\x10\0\0\x04bye\0".to_vec(), Stranger::Close),
-            (b"\x04\0\0\x01\x02\x03\x04\x04bye\0".to_vec(), Stranger::Close),
-            (b"\x00\x01\x01\x40\x01\x01\x03".to_vec(), Stranger::Other),
+            (
+                &request[..],
+                "520 bytes that open no session: byte 0 is 10, the control flag of 0.6: in 0.7 it is 04; they begin with \
+                 10 00 00 ff ff ff ff 05 24 05 cd fd 00 00 00 00",
+            ),
+            (
+                b"\x10\0\0\x09",
+                "4 bytes that open no session; they are 10 00 00 09",
+            ),
+            (
+                b"G",
+                "1 byte that opens no session: a header has 3 bytes, in 0.7 and with the token flag of 0.6.5 it has 7; it is 47",
+            ),
+            (
+                b"",
+                "0 bytes that open no session: a header has 3 bytes, in 0.7 and with the token flag of 0.6.5 it has 7",
+            ),
         ] {
-            assert_eq!(Stranger::of(&bytes), expected, "{bytes:02x?}");
+            let what = Stranger::of(bytes);
+            let sentence = Sentence {
+                what,
+                len: bytes.len(),
+                start: &start(what, bytes),
+            };
+            assert_eq!(sentence.to_string(), expected);
         }
-        // Only where nothing better is known, the sentence is a guess.
-        let guesses = Stranger::ALL.iter().filter(|kind| kind.sentence().contains('?'));
-        assert_eq!(guesses.collect::<Vec<_>>(), [&Stranger::Other]);
+        // A scrubbed recording has only the kind.
+        let sentence = Sentence {
+            what: Stranger::Close,
+            len: 4,
+            start: "",
+        };
+        assert_eq!(
+            sentence.to_string(),
+            "4 bytes that open no session: a CLOSE: there is no session to close"
+        );
     }
 }

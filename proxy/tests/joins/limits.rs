@@ -8,7 +8,7 @@ use teetap_kit::{
     rules::compiled,
     world::{Place, World},
 };
-use teetap_proxy::session::{Input, Notice};
+use teetap_proxy::session::{Input, Notice, Stranger, What};
 
 use crate::stage::{Pair, Stage};
 
@@ -208,6 +208,44 @@ fn a_short_token_request_gets_no_answer() {
     assert_eq!(stage.world.hub().unwrap().sessions(), 1);
     assert_eq!(stage.world.sockets.len(), 1);
     stage.assert_plays();
+}
+
+/// The kind of the last datagram that opened nothing.
+fn last_stranger(stage: &Stage) -> Option<Stranger> {
+    let kinds = stage.world.events.iter().rev();
+    kinds
+        .filter_map(|event| match &event.what {
+            What::Notice(Notice::UnknownSender { what, .. }) => Some(*what),
+            _ => None,
+        })
+        .next()
+}
+
+#[test]
+fn a_connect_of_0_7_with_the_token_in_reverse_says_so() {
+    let mut stage = Stage::joined(Pair::ALL[4], 1);
+    stage.world.network.sent = Some(Vec::new());
+    let (addr, own) = (address([10, 5, 0, 1], 1000), [1, 2, 3, 4]);
+    stage.world.stranger_sends(addr, &control::token_request(own));
+    let sent = stage.world.network.sent.take().unwrap_or_default();
+    let reply = sent.iter().find(|sent| sent.addr == addr).unwrap();
+    let given = *reply.bytes.last_chunk::<4>().unwrap();
+    let [a, b, c, d] = given;
+    for (token, expected) in [
+        ([d, c, b, a], Stranger::ReversedToken),
+        ([a, c, b, d], Stranger::ForeignToken),
+        (own, Stranger::OwnToken),
+        (NO_TOKEN, Stranger::ConnectBeforeToken),
+    ] {
+        let connect = control::connect(Variant::V7, own, token);
+        stage.world.stranger_sends(addr, &connect);
+        assert_eq!(last_stranger(&stage), Some(expected), "{token:02x?}");
+    }
+    assert_eq!(stage.world.hub().unwrap().sessions(), 1);
+    stage
+        .world
+        .stranger_sends(addr, &control::connect(Variant::V7, own, given));
+    assert_eq!(stage.world.hub().unwrap().sessions(), 2);
 }
 
 fn sent_to(stage: &Stage, addr: SocketAddr) -> Vec<usize> {

@@ -39,7 +39,7 @@ const NOTICES: &[(&str, &str)] = &[
     ("upstream_failed", r#"{"error":"too many open files"}"#),
     (
         "unknown_sender",
-        r#"{"client":"[::1]:5000","len":3,"what":"foreign_token"}"#,
+        r#"{"client":"[::1]:5000","len":3,"what":"too_short","start":"1000"}"#,
     ),
     (
         "protocol_refused",

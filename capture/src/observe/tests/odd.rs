@@ -1,5 +1,7 @@
 //! Recordings with something missing or in disorder: cut datagrams, one direction only, clocks that were set, sessions without an end.
 
+use teetap_proxy::session::Stranger;
+
 use super::*;
 
 /// Protocol and notes of each datagram, in order.
@@ -57,6 +59,58 @@ fn what_the_recording_cuts_off_is_not_odd_about_the_datagram() {
                 );
             }
         }
+    }
+}
+
+/// A malformed handshake is named once for each flow, whatever else is in the capture; other protocols are not.
+#[test]
+fn a_malformed_handshake_is_named_in_a_capture_without_a_session() {
+    let padded = |start: &[u8], len: usize| {
+        let mut bytes = start.to_vec();
+        bytes.resize(len, 0);
+        bytes
+    };
+    let magic = |start: &[u8]| [start, b"TKEN\xff\xff\xff\xff"].concat();
+    let dns = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03www\x02de\0\0\x01\0\x01".to_vec();
+    for (bytes, expected) in [
+        (
+            padded(b"\x10\0\0\xff\xff\xff\xff\x05\x24\x05\xcd\xfd", 520),
+            Some(Stranger::FlagOfSix),
+        ),
+        (
+            padded(b"\x01\0\0\xff\xff\xff\xff\x05\x24\x05\xcd\xfd", 520),
+            Some(Stranger::FlagNotShifted),
+        ),
+        (
+            padded(b"\x04\0\0\0\0\0\0\x05\x24\x05\xcd\xfd", 520),
+            Some(Stranger::ZeroToken),
+        ),
+        (
+            padded(b"\x04\0\0\x92\x3a\xf3\x6c\x01", 8),
+            Some(Stranger::NoResponseToken),
+        ),
+        (
+            padded(b"\x04\0\0\x05\x24\x05\xcd\xfd", 516),
+            Some(Stranger::NoTokenField),
+        ),
+        (magic(b"\x04\0\0\x01"), Some(Stranger::FlagOfSeven)),
+        (magic(b"\x90\0\0\x01"), Some(Stranger::NotCompressed)),
+        (b"\x10\0".to_vec(), None),
+        (dns, None),
+    ] {
+        let datagrams = vec![(true, bytes); 5];
+        let (events, tally) = observe(script(&datagrams, 0, 0));
+        let named: Vec<_> = events
+            .iter()
+            .filter_map(|event| match &event.what {
+                What::Notice(Notice::UnknownSender { what, client, .. }) => Some((*what, *client)),
+                _ => None,
+            })
+            .collect();
+        let client = script(&datagrams, 0, 0)[0].from;
+        let expected: Vec<_> = expected.into_iter().map(|what| (what, client)).collect();
+        assert_eq!(named, expected, "{events:?}");
+        assert!(tally.sessions <= 1);
     }
 }
 

@@ -18,7 +18,7 @@ mod stats;
 mod strangers;
 
 use teetap_rules::{Decision, Entry, Report};
-use teetap_wire::{Code, Scratch, Side, is_connless};
+use teetap_wire::{Code, First, Scratch, Side, Token, detect, is_connless};
 
 use self::{
     browser::Browser,
@@ -34,12 +34,11 @@ use self::{
 use super::{
     Answer, ClientAddr, Command, Config, Input, ListenerId, Notice, Output, Route, SessionId, Stranger, Time,
     UpstreamId, What,
-    datagram::readable,
     link::{Browsing, Env, Link, Taken, Work},
     outbox::{Destination, Outbox},
     redirect::Listeners,
     timers::{Alarm, Timer, Timers},
-    tokens::Tokens,
+    tokens::{Purpose, Tokens},
 };
 
 pub use self::list::Listed;
@@ -396,12 +395,22 @@ impl Hub {
 
     fn unknown_sender(&mut self, addr: ClientAddr, bytes: &[u8]) {
         self.stats.refused += 1;
-        self.notice_stranger(Kind::UnknownSender, None, || Notice::UnknownSender {
-            client: addr.addr,
-            len: bytes.len(),
-            what: Stranger::of(bytes),
-            bytes: readable(bytes).into(),
+        let what = match Stranger::of(bytes) {
+            Stranger::ForeignToken if self.is_token_reversed(addr, bytes) => Stranger::ReversedToken,
+            what => what,
+        };
+        self.notice_stranger(Kind::UnknownSender, None, || {
+            Notice::unknown_sender(addr.addr, bytes, what)
         });
+    }
+
+    /// Returns true for a CONNECT of 0.7 that has the token that was given to its sender in reverse.
+    fn is_token_reversed(&self, addr: ClientAddr, bytes: &[u8]) -> bool {
+        let First::Connect7 { header_token, token } = detect(bytes) else {
+            return false;
+        };
+        let Token([a, b, c, d]) = self.tokens.token(addr.addr, Purpose::Named(token));
+        header_token == Token([d, c, b, a])
     }
 }
 

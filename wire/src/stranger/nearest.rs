@@ -1,0 +1,194 @@
+//! Malformed handshakes: the one mistake apart from which a datagram opens a session.
+
+use super::Stranger;
+use crate::{First, Token, detect, huffman};
+
+/// The control flags of 0.6 and of 0.7, and the compression flag of each.
+const SIX: u8 = 0x10;
+const SEVEN: u8 = 0x04;
+const COMPRESSED_SIX: u8 = 0x80;
+const COMPRESSED_SEVEN: u8 = 0x10;
+/// The token flag of 0.6.5.
+const TOKEN: u8 = 0x08;
+
+const MAGIC: &[u8] = b"TKEN";
+/// The start of a TOKEN request of 0.7 behind flags, ack and number of chunks.
+const REQUEST: [u8; 5] = [0xff, 0xff, 0xff, 0xff, 5];
+/// The first bytes of a datagram among which parts of a handshake are looked for.
+const NEAR: usize = 16;
+/// The least length of a datagram that was padded as a CONNECT of 0.6.5 or a request of 0.7.
+const PADDED: usize = 500;
+/// Room for a handshake that is inflated.
+const ROOM: usize = 600;
+
+/// The protocol of a handshake.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Six,
+    Seven,
+}
+
+/// Returns the mistake of a malformed handshake; `None` if the datagram is none.
+pub(super) fn handshake(datagram: &[u8]) -> Option<Stranger> {
+    let &[flags, ack, count, id, ..] = datagram else {
+        return None;
+    };
+    compression(datagram)
+        .or_else(|| moved(datagram))
+        .or_else(|| with_magic(datagram))
+        .or_else(|| other_flags(datagram))
+        .or_else(|| other_id(datagram))
+        .or_else(|| match (flags, datagram.len()) {
+            (SIX, _) if [ack, count] == [0, 0] => six(id, datagram),
+            (SEVEN, _) if [ack, count] == [0, 0] => seven(datagram),
+            _ => None,
+        })
+}
+
+/// Returns the family of a plain handshake behind the first byte, whatever that is.
+fn body(datagram: &[u8]) -> Option<Family> {
+    let rest = datagram.get(1..)?;
+    let with = |flags: u8| [&[flags], rest].concat();
+    let is_seven = |bytes: &[u8]| match detect(bytes) {
+        First::TokenRequest {
+            header_token, token, ..
+        } => header_token == Token::NONE && token != Token::NONE,
+        First::Connect7 { token, .. } => token != Token::NONE && is_padded(bytes, 12),
+        _ => false,
+    };
+    let is_six = |bytes: &[u8]| match *bytes {
+        [_, 0, 0, 1] => true,
+        [_, 0, 0, 1, b't' | b'T', b'k' | b'K', b'e' | b'E', b'n' | b'N', ..] => true,
+        [_, 0, 0, 1, 0, 0, 0, 0, ..] => is_padded(bytes, 12),
+        _ => false,
+    };
+    if is_seven(&with(SEVEN)) {
+        Some(Family::Seven)
+    } else {
+        is_six(datagram).then_some(Family::Six)
+    }
+}
+
+/// Returns true if only zeros follow from `at` on, as many as a padded handshake has.
+fn is_padded(datagram: &[u8], at: usize) -> bool {
+    let padding = datagram.get(at..).unwrap_or_default();
+    datagram.len() >= PADDED && padding.iter().all(|byte| *byte == 0)
+}
+
+/// Looks for a handshake with the compression flag, or compressed without it.
+fn compression(datagram: &[u8]) -> Option<Stranger> {
+    let (&flags, rest) = datagram.split_first()?;
+    let (family, plain, header) = match flags {
+        _ if flags == SIX | COMPRESSED_SIX => (Family::Six, SIX, 3),
+        _ if flags == SEVEN | COMPRESSED_SEVEN => (Family::Seven, SEVEN, 7),
+        SIX => {
+            return inflated(datagram, 3)
+                .is_some_and(|clear| body(&clear) == Some(Family::Six))
+                .then_some(Stranger::CompressionUnmarked);
+        }
+        SEVEN => {
+            return inflated(datagram, 7)
+                .is_some_and(|clear| body(&clear) == Some(Family::Seven))
+                .then_some(Stranger::CompressionUnmarked);
+        }
+        _ => return None,
+    };
+    let opens = |bytes: &[u8]| body(bytes) == Some(family);
+    if inflated(datagram, header).is_some_and(|clear| opens(&clear)) {
+        return Some(Stranger::Compressed);
+    }
+    opens(&[&[plain], rest].concat()).then_some(Stranger::NotCompressed)
+}
+
+/// Returns the datagram with the payload after a header inflated.
+fn inflated(datagram: &[u8], header: usize) -> Option<Vec<u8>> {
+    let (header, payload) = datagram.split_at_checked(header)?;
+    let mut clear = [0; ROOM];
+    let len = huffman::decompress(payload, &mut clear).ok()?.len;
+    Some([header, clear.get(..len)?].concat())
+}
+
+/// Looks for the marks of a handshake at another place.
+fn moved(datagram: &[u8]) -> Option<Stranger> {
+    let near = datagram.get(..NEAR).unwrap_or(datagram);
+    let at = |mark: &[u8]| near.windows(mark.len()).position(|bytes| bytes == mark);
+    if !is_control(datagram) {
+        return None;
+    }
+    match (at(&REQUEST), at(MAGIC)) {
+        (Some(at), _) if at != 3 && at <= 6 => Some(Stranger::FieldMoved),
+        (_, Some(at)) if at != 4 && at <= 7 => Some(Stranger::MagicMoved),
+        _ => None,
+    }
+}
+
+/// Returns true if byte 0 is a control flag, in its place or not.
+fn is_control(datagram: &[u8]) -> bool {
+    matches!(datagram.first(), Some(&(SIX | SEVEN | 1)))
+}
+
+/// Looks at a handshake of DDNet with the magic in its place.
+fn with_magic(datagram: &[u8]) -> Option<Stranger> {
+    let &[SIX, 0, 0, id, ref rest @ ..] = datagram else {
+        return None;
+    };
+    let magic = rest.get(..MAGIC.len())?;
+    match id {
+        _ if !magic.eq_ignore_ascii_case(MAGIC) => None,
+        1 | 4 => None,
+        2 => Some(Stranger::OfServer),
+        3 if rest.len() > 4 => Some(Stranger::PackedId),
+        3 => Some(Stranger::AcceptFirst),
+        _ => Some(Stranger::WrongId),
+    }
+}
+
+/// Looks for a handshake with other flags.
+fn other_flags(datagram: &[u8]) -> Option<Stranger> {
+    let flags = *datagram.first()?;
+    Some(match (flags, body(datagram)?) {
+        (SIX, Family::Seven) => Stranger::FlagOfSix,
+        (SEVEN, Family::Six) => Stranger::FlagOfSeven,
+        (SIX, Family::Six) | (SEVEN, Family::Seven) => return None,
+        (1, _) => Stranger::FlagNotShifted,
+        (_, Family::Six) if flags == SIX | TOKEN => Stranger::TokenFlag,
+        (_, Family::Six) => Stranger::FlagsOfSix,
+        (_, Family::Seven) => Stranger::FlagsOfSeven,
+    })
+}
+
+/// Looks for a request of 0.7 with another id.
+fn other_id(datagram: &[u8]) -> Option<Stranger> {
+    match *datagram {
+        [SEVEN, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 5 | 1, ..] => Some(Stranger::WideId),
+        [SEVEN, 0, 0, 0xff, 0xff, 0xff, 0xff, id, ..] => match id {
+            // The id of a message is 2 * id, and 1 more for those of the system.
+            10 | 11 | 3 => Some(Stranger::PackedId),
+            // CONNECT, CLOSE and TOKEN have readings of their own.
+            1 | 4 | 5 => None,
+            _ => Some(Stranger::WrongId),
+        },
+        _ => None,
+    }
+}
+
+/// Looks at a control message in a header of 0.6.
+fn six(id: u8, datagram: &[u8]) -> Option<Stranger> {
+    match (id, datagram.len()) {
+        (5, _) => Some(Stranger::HeaderOfSix),
+        (2, 4 | 8) => Some(Stranger::OfServer),
+        (3, 4 | 8) => Some(Stranger::AcceptFirst),
+        (0, 7) if datagram.ends_with(&[0, 0, 0, 1]) => Some(Stranger::WideId),
+        _ => None,
+    }
+}
+
+/// Looks at a control message in a header of 0.7.
+fn seven(datagram: &[u8]) -> Option<Stranger> {
+    match *datagram {
+        [_, _, _, 5] | [_, _, _, 1 | 5, _, _, _, _] => Some(Stranger::NoTokenField),
+        [_, _, _, 1 | 5, _, _, _, _, ..] if is_padded(datagram, 8) => Some(Stranger::NoTokenField),
+        [_, _, _, _, _, _, _, 2] | [_, _, _, _, _, _, _, 2, _, _, _, _] => Some(Stranger::OfServer),
+        _ => None,
+    }
+}
