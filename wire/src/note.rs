@@ -109,6 +109,8 @@ codes! {
     ResendChanged     "resend-changed"       Error   Payload  "another message with a number that came before: the receiver drops it as a repeat"
     ResendStorm       "resend-storm"         Warning Payload  "sent again more often than the game's timer and requests explain: the receiver drops each copy"
     ResendNeedless    "resend-needless"      Warning Datagram "asks for resends that nothing missing explains: the receiver answers each with all unacked chunks"
+    ResendMissing     "resend-missing"       Warning Datagram "does not send a vital chunk again that is not acked: its receiver waits for it, and drops all after it"
+    ResendAcked       "resend-acked"         Warning Payload  "sends a chunk again that was acked: the receiver drops each copy"
     Amplified         "amplified"            Warning Datagram "an answer much larger than its request: with a false address in requests it floods that address"
     OtherSession      "other-session"        Error   Datagram "a part of another session: the receiver drops it"
     MapAgain          "map-again"            Warning Payload  "the same map change under a new number while the client loads the map: it begins anew"
@@ -204,6 +206,8 @@ impl Code {
                 | Self::ResendChanged
                 | Self::ResendStorm
                 | Self::ResendNeedless
+                | Self::ResendMissing
+                | Self::ResendAcked
                 | Self::Amplified
                 | Self::OtherSession
                 | Self::MapAgain

@@ -76,6 +76,7 @@ impl Decoder {
             details: &mut details,
         };
         self.streams.begin(&seen, &mut found);
+        self.streams.heard((at, session), datagram, (0, packet));
         for chunk in packet.chunks() {
             let piece = Piece {
                 chunk: &chunk,

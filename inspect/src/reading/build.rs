@@ -82,7 +82,7 @@ impl<'a> Build<'a> {
         }
         for (index, sent) in datagram.sent().enumerate() {
             match Packet::parse(datagram.proto, sent, scratch) {
-                Ok(packet) => self.take_sent(&packet, index == 0),
+                Ok(packet) => self.take_sent(&packet, index),
                 Err(error) => self.fail(error),
             }
         }
@@ -117,6 +117,9 @@ impl<'a> Build<'a> {
         self.add_notes(&packet.notes);
         let seen = self.seen(packet);
         self.begin_stream(seen.as_ref());
+        if datagram.is_unchanged() {
+            self.heard(0, packet);
+        }
         // Messages refer to their place in the payload.
         self.reading.bytes.extend_from_slice(packet.payload);
         self.reading.payload = packet.payload.len();
@@ -172,9 +175,10 @@ impl<'a> Build<'a> {
     }
 
     /// Takes over what only left: the ack, and messages that were not received.
-    fn take_sent(&mut self, packet: &Packet<'_>, first: bool) {
-        let datagram = self.datagram;
+    fn take_sent(&mut self, packet: &Packet<'_>, index: usize) {
+        let (datagram, first) = (self.datagram, index == 0);
         let received = self.reading.size.is_some();
+        self.heard(index, packet);
         if first {
             self.reading.ack_out = Some(packet.header.ack);
         }
@@ -202,7 +206,7 @@ impl<'a> Build<'a> {
                     seq_out,
                 };
                 if let (Some(session), Some(seq)) = (self.session, seq_out) {
-                    self.decoder.streams().sent(session, (self.at, datagram.dir), seq);
+                    self.decoder.streams().made(session, datagram.dir, seq);
                 }
                 let mut message = self.chunk(&piece, false, None, packet);
                 message.seq = None;
@@ -246,6 +250,14 @@ impl<'a> Build<'a> {
             details: &mut self.reading.details,
         };
         self.reading.expected = self.decoder.streams().begin(seen, &mut found);
+    }
+
+    /// Records a datagram that was sent on.
+    fn heard(&mut self, index: usize, packet: &Packet<'_>) {
+        if let Some(session) = self.session {
+            let streams = self.decoder.streams();
+            streams.heard((self.at, session), self.datagram, (index, packet));
+        }
     }
 
     /// Counts a chunk, and adds the notes about its number.

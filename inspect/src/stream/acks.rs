@@ -81,11 +81,16 @@ pub(super) struct Stuck {
 }
 
 impl Acks {
-    /// Takes the number with which a vital message was sent on. `counts`: its receiver takes datagrams like this one.
-    pub(super) fn sent(&mut self, seq: Seq, at: Time, counts: bool) {
+    /// Records the number with which a vital message was sent on, whatever became of its datagram.
+    pub(super) fn gave(&mut self, seq: Seq) {
         if self.top.is_none_or(|top| !seq.is_behind(top)) {
             self.top = Some(seq);
         }
+    }
+
+    /// Records a vital message that was sent to the receiver. `counts`: it takes datagrams like this one.
+    pub(super) fn sent(&mut self, seq: Seq, at: Time, counts: bool) {
+        self.gave(seq);
         self.needless.caused(at);
         if self.last.is_some_and(|last| seq.is_behind(last)) {
             return;

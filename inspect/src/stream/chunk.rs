@@ -39,10 +39,10 @@ pub(crate) struct Counted {
 
 impl Streams {
     /// Takes the number with which a message that no peer sent was sent on.
-    pub(crate) fn sent(&mut self, session: SessionId, (at, dir): (Time, Dir), seq: Seq) {
+    pub(crate) fn made(&mut self, session: SessionId, dir: Dir, seq: Seq) {
         let (own, _) = self.of(session).both(dir);
         own.acks.is_shifted = true;
-        own.acks.sent(seq, at, true);
+        own.acks.gave(seq);
     }
 
     /// Takes a chunk of the current datagram.
@@ -74,13 +74,12 @@ impl Streams {
                 expected: None,
             };
         }
-        let counts = !stream.is_doubtful;
         let (own, _) = stream.both(seen.datagram.dir);
         let base = own.numbers.base();
         let Placing { order, is_first } = own.numbers.take(seq, piece.chunk.header.resend, seen.at);
         if let Some(out) = piece.seq_out {
             own.acks.is_shifted |= out != seq;
-            own.acks.sent(out, seen.at, counts);
+            own.acks.gave(out);
         }
         let expected = match order {
             Order::Ahead(expected) => Some(expected),
@@ -126,6 +125,17 @@ impl Stream {
         let (own, _) = self.both(seen.datagram.dir);
         let Chunk { header, data, .. } = piece.chunk;
         let likeness = own.copies.take(seq, data, header.resend, seen.at);
+        let known = seen
+            .registry
+            .known_message(seen.datagram.proto, seen.datagram.dir, data);
+        let name = known.map(|known| &*known.def.name);
+        let repeated = match likeness {
+            Likeness::Other { .. } => None,
+            Likeness::New | Likeness::Copy { .. } => own.own.sent(seq, name, seen.at),
+        };
+        if let Some(repeated) = repeated {
+            found.add(of_chunk(piece, Code::ResendAcked), Fact::Repeated(repeated));
+        }
         match likeness {
             Likeness::Copy { was_plain, storm } => {
                 if was_plain && !header.resend && !is_doubled {

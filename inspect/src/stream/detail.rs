@@ -7,7 +7,10 @@ use teetap_wire::{
     receiver::{Identified, Verdict},
 };
 
-use super::surplus::Amplified;
+use super::{
+    own::{Repeated, Unrepeated},
+    surplus::Amplified,
+};
 
 /// The values behind a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +132,10 @@ pub enum Fact {
         /// The time.
         within: Duration,
     },
+    /// A message that its sender does not send again.
+    Unrepeated(Unrepeated),
+    /// A message that its sender sends again although it has the ack.
+    Repeated(Repeated),
     /// A resend request.
     Request {
         /// The number that the receiver lacks; `None` if it has all.
@@ -227,6 +234,18 @@ impl Fact {
             } => write!(
                 f,
                 "got number {got} {copies} times within 1 s, expected no more than the requests, {requests}"
+            ),
+            Self::Unrepeated(Unrepeated { seq, name, for_ }) => write!(
+                f,
+                "got nothing of {} for {}, and it is not acked, expected it again after 1.0 s",
+                Numbered(*seq, *name),
+                Seconds(*for_)
+            ),
+            Self::Repeated(Repeated { seq, name, after }) => write!(
+                f,
+                "got {} again {} after its sender had the ack, expected it no more",
+                Numbered(*seq, *name),
+                Seconds(*after)
             ),
             Self::Late { question, after } => {
                 write!(
@@ -339,6 +358,19 @@ impl fmt::Display for Detail {
         match &self.consequence {
             Some(consequence) => write!(f, "{}; {consequence}", self.fact),
             None => self.fact.fmt(f),
+        }
+    }
+}
+
+/// A message with its number.
+struct Numbered(Seq, Option<&'static str>);
+
+impl fmt::Display for Numbered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(seq, name) = self;
+        match name {
+            Some(name) => write!(f, "{name} (number {seq})"),
+            None => write!(f, "number {seq}"),
         }
     }
 }

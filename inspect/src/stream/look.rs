@@ -22,6 +22,7 @@ impl Streams {
         let Some(stream) = sessions.get_mut(seen.session.0) else {
             return Expected::default();
         };
+        stream.catch_up(seen.at);
         if notes {
             stream.note_overtaken(seen, found);
         }
@@ -41,6 +42,7 @@ impl Streams {
         let (own, other) = stream.both(dir);
         if found.has(Code::CutByCapture) {
             own.numbers.miss();
+            own.heard.numbers.miss();
         }
         other.pace.other_sent(seen.at);
         let silence = own.pace.sent(seen.at);
@@ -50,6 +52,7 @@ impl Streams {
         if !stream.is_void {
             stream.take_ack(seen, notes, found);
             stream.look_for_missing(seen, notes, found);
+            stream.look_for_repeat(seen, notes, found);
         }
         expected
     }
@@ -193,8 +196,9 @@ impl Stream {
     /// Takes a valid ack, and the request in the same header.
     fn take_ack(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
         let (at, header) = (seen.at, &seen.packet.header);
-        let (_, other) = self.both(seen.datagram.dir);
+        let (own, other) = self.both(seen.datagram.dir);
         let ack = header.ack;
+        own.own.proved(ack, at);
         let requests = header.flags.contains(Flags::RESEND);
         let needless = requests.then(|| {
             let bytes = seen.datagram.received().map_or(0, <[u8]>::len);
@@ -203,14 +207,15 @@ impl Stream {
         let stuck = other.acks.acked(ack, at);
         // An ack of what was never sent has a note of its own.
         let is_sent = other.acks.top.is_some_and(|top| ack.is_behind(top));
-        let is_whole = is_sent && other.numbers.is_whole();
-        let beyond = (!other.acks.is_shifted)
-            .then(|| other.numbers.acked(ack))
-            .flatten();
+        let is_whole = is_sent && other.heard.numbers.is_whole();
+        let beyond = other.heard.numbers.acked(ack).filter(|_| is_whole);
+        if !other.acks.is_shifted {
+            other.numbers.acked(ack);
+        }
         if !notes {
             return;
         }
-        if let Some(missing) = beyond.filter(|_| is_whole) {
+        if let Some(missing) = beyond {
             found.add(of_ack(Code::AckGap), Fact::Beyond { got: ack, missing });
         }
         if let Some(needless) = needless.flatten() {
@@ -273,6 +278,17 @@ impl Stream {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Adds a note once a message should have been sent again.
+    fn look_for_repeat(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
+        let (own, _) = self.both(seen.datagram.dir);
+        let chunks = seen.packet.control().is_none().then(|| seen.packet.chunks());
+        let numbers = chunks.into_iter().flatten();
+        let numbers = numbers.filter_map(|chunk| Some((chunk.header.vital?, chunk.header.resend)));
+        if let Some(unrepeated) = own.own.said(seen.at, numbers).filter(|_| notes) {
+            found.add(whole(seen, Code::ResendMissing), Fact::Unrepeated(unrepeated));
         }
     }
 

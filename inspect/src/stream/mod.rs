@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Law: a pure function of the events, so that a run and its recording have the same notes. A datagram is looked at as its sender
-//! sent it, and a chunk counts for the receiver of that leg as the table in [`teetap_wire::receiver`] says. What the network does
+//! sent it, beside what was sent to that peer, and a chunk counts for the receiver of that leg as the table in
+//! [`teetap_wire::receiver`] says. What the network does
 //! (losses, copies, reordering) is information; a warning or an error is something that no correct peer does, however bad the
 //! network. Bounded: 128 messages and 16 datagrams in each direction of a session, [`SESSIONS`] sessions, the last 32 that are
 //! over, and 256 addresses outside of sessions.
@@ -15,7 +16,9 @@
 //! |---|---|
 //! | `numbers.rs` | the order of vital messages: next, again, ahead, never |
 //! | `copies.rs` | copies of messages and of datagrams |
+//! | `leg.rs` | the datagrams as they were sent to each peer |
 //! | `acks.rs` | acks, resend requests and what they bring |
+//! | `own.rs` | the messages of a peer until they are acked |
 //! | `needless.rs` | resend requests without a cause |
 //! | `shown.rs` | messages that a peer has answered without an ack |
 //! | `surplus.rs` | answers that are much larger than what they answer |
@@ -29,9 +32,11 @@ mod acks;
 mod chunk;
 mod copies;
 mod detail;
+mod leg;
 mod look;
 mod needless;
 mod numbers;
+mod own;
 mod pace;
 mod past;
 mod shown;
@@ -47,10 +52,13 @@ use teetap_wire::{Code, Dir, Note, Packet, Seq, Token, def::Registry};
 
 pub(crate) use chunk::{Counted, Piece};
 pub use detail::{Consequence, Detail, Fact, Part};
+pub use own::{Repeated, Unrepeated};
 
 use acks::Acks;
 use copies::Copies;
+use leg::Heard;
 use numbers::Numbers;
+use own::Own;
 use pace::Pace;
 use past::Past;
 use shown::Shown;
@@ -97,8 +105,12 @@ struct Way {
     token: Option<Token>,
     numbers: Numbers,
     copies: Copies,
+    /// The datagrams as they were sent to its receiver.
+    heard: Heard,
     /// The acks of its receiver.
     acks: Acks,
+    /// The vital messages of its sender until they are acked.
+    own: Own,
     /// The pace of its sender.
     pace: Pace,
     /// The messages that its sender has to answer.
@@ -163,6 +175,7 @@ impl Streams {
                 self.forget(session);
                 let way = || Way {
                     numbers: Numbers::from_the_start(),
+                    heard: Heard::from_the_start(),
                     ..Way::default()
                 };
                 *self.of(session) = Stream {

@@ -3,6 +3,7 @@
 mod captures;
 mod foreign;
 mod handshake;
+mod leg;
 mod order;
 mod pace;
 mod script;
@@ -28,6 +29,8 @@ const OF_STREAMS: &[Code] = &[
     Code::ResendChanged,
     Code::ResendStorm,
     Code::ResendNeedless,
+    Code::ResendMissing,
+    Code::ResendAcked,
     Code::Amplified,
     Code::OtherSession,
     Code::MapAgain,

@@ -6,18 +6,21 @@
 mod faults;
 mod game;
 mod server;
+mod through;
 
 use std::net::SocketAddr;
 
 pub use crate::link::SECOND;
 pub use faults::{Act, FAULTS, Fault, Sent};
 pub use game::Step;
+pub use through::{Through, through};
 
 use crate::{
     capture::Packet,
-    codec::{Datagram, Variant, control, parse},
+    codec::{Datagram, Packing, Variant, control, parse},
+    huffman::Ending,
     link::{Conditions, Hop, MS},
-    peer::{Options, Peer, Policy, Server},
+    peer::{Flaw, Options, Peer, Policy, Server},
 };
 
 /// The time from one end to the place where the datagrams are recorded, microseconds.
@@ -51,6 +54,12 @@ pub struct Setting {
     pub length: u64,
     /// True if both ends send vital messages all the time.
     pub talks: bool,
+    /// A mistake in the numbers of the client.
+    pub flaw: Option<Flaw>,
+    /// The time after which the client does nothing more, microseconds.
+    pub hangs: Option<u64>,
+    /// True if the server compresses whatever it sends.
+    pub packs: bool,
 }
 
 impl Setting {
@@ -67,6 +76,9 @@ impl Setting {
             halves: [half; 2],
             length: LENGTH,
             talks: false,
+            flaw: None,
+            hangs: None,
+            packs: false,
         }
     }
 }
@@ -89,10 +101,9 @@ pub struct Session {
 /// Plays a session; without a fault the client joins and plays.
 #[must_use]
 pub fn play(setting: &Setting, fault: Option<&Fault>) -> Session {
-    let Setting { variant, seed, .. } = *setting;
+    let seed = setting.seed;
     let mut client = Client::new(setting, fault.map(|fault| &fault.act));
-    let server = Server::new(variant, Policy::default(), 2 * seed + 2);
-    let mut server = server::Scripted::new(variant, server, setting.talks);
+    let mut server = server(setting);
     let (from, to) = addresses();
     let [near, far] = setting.halves;
     let mut ways = [Way::new([near, far], seed), Way::new([far, near], !seed)];
@@ -132,6 +143,16 @@ pub fn play(setting: &Setting, fault: Option<&Fault>) -> Session {
         packets,
         reached: server.reached(),
     }
+}
+
+/// Returns the server of a session.
+fn server(setting: &Setting) -> server::Scripted {
+    let Setting { variant, seed, .. } = *setting;
+    let mut policy = Policy::default();
+    if setting.packs {
+        policy.options.packing = Packing::Always(Ending::Padded);
+    }
+    server::Scripted::new(variant, Server::new(variant, policy, 2 * seed + 2), setting.talks)
 }
 
 /// One direction: the hop up to the place where the datagrams are recorded, and the one after it.
@@ -174,13 +195,18 @@ struct Client<'a> {
     tick: i32,
     next_input: u64,
     next_addition: u64,
+    hangs: Option<u64>,
     outgoing: Vec<Vec<u8>>,
 }
 
 impl<'a> Client<'a> {
     fn new(setting: &Setting, act: Option<&'a Act>) -> Self {
         let Setting { variant, seed, .. } = *setting;
-        let mut peer = Peer::client(variant, Options::default(), 2 * seed + 1);
+        let options = Options {
+            flaw: setting.flaw,
+            ..Options::default()
+        };
+        let mut peer = Peer::client(variant, options, 2 * seed + 1);
         peer.connect(0);
         Self {
             peer,
@@ -194,11 +220,15 @@ impl<'a> Client<'a> {
             tick: 0,
             next_input: 0,
             next_addition: 0,
+            hangs: setting.hangs,
             outgoing: Vec::new(),
         }
     }
 
     fn receive(&mut self, bytes: &[u8], now: u64) {
+        if self.hangs.is_some_and(|time| now >= time) {
+            return;
+        }
         self.peer.receive(bytes, now);
         let new: Vec<_> = self.peer.delivered.iter().skip(self.seen).cloned().collect();
         self.seen += new.len();
@@ -212,6 +242,9 @@ impl<'a> Client<'a> {
     }
 
     fn update(&mut self, now: u64) {
+        if self.hangs.is_some_and(|time| now >= time) {
+            return;
+        }
         self.peer.update(now);
         if self.peer.is_online() && !self.has_begun {
             self.has_begun = true;

@@ -83,6 +83,21 @@ pub struct Options {
     /// A client of 0.6 answers the messages of a join and sends inputs, which lets it in where a server without tokens
     /// asks for a proof of its address.
     pub joins: bool,
+    /// A mistake of its author; `None` = it has none.
+    pub flaw: Option<Flaw>,
+}
+
+/// A mistake in the numbers of a peer, which shows only on a bad network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// Acks the highest number seen in place of the last one in order, and requests nothing.
+    AcksSeen,
+    /// Sends no vital message again.
+    SendsOnce,
+    /// Ignores acks: sends each vital message again for ever.
+    IgnoresAcks,
+    /// Drops compressed datagrams.
+    NoInflate,
 }
 
 impl Default for Options {
@@ -95,6 +110,7 @@ impl Default for Options {
             resends_per_second: None,
             hello: None,
             joins: false,
+            flaw: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Receiving: the checks of a datagram in the reference's order, then its control message or its chunks.
 
-use super::{Delivered, Drop, Events, Peer, SEQUENCES, State, in_backroom, in_window};
+use super::{Delivered, Drop, Events, Flaw, Peer, SEQUENCES, State, in_backroom, in_window};
 use crate::codec::{Head, NO_TOKEN, Opened, Token, Variant, control, open};
 
 impl Peer {
@@ -34,6 +34,9 @@ impl Peer {
         let head = opened.head;
         if head.flags.connless {
             return Err(Drop::Connless);
+        }
+        if head.flags.compressed && self.options.flaw == Some(Flaw::NoInflate) {
+            return Err(Drop::Malformed);
         }
         if self.variant.is_ddnet() && self.options.strict && !is_sound(&opened) {
             return Err(Drop::Malformed);
@@ -130,6 +133,7 @@ impl Peer {
                     self.counters.duplicates += 1;
                     continue;
                 }
+                Some(seq) if self.options.flaw == Some(Flaw::AcksSeen) => self.ack = seq,
                 Some(_) => {
                     self.counters.gaps += 1;
                     self.construct.resend = true;

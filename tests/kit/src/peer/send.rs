@@ -1,6 +1,6 @@
 //! Sending: the packet under construction, the buffer of unacked chunks, control messages.
 
-use super::{Peer, SEQUENCES, State, Unacked};
+use super::{Flaw, Peer, SEQUENCES, State, Unacked};
 use crate::codec::{Flags, Head, Token, Variant, control, put_chunk, seal};
 use crate::link::SECOND;
 
@@ -89,6 +89,9 @@ impl Peer {
 
     /// A RESEND request: everything unacked again, as often as the options allow.
     pub(super) fn answer_resend(&mut self, now: u64) {
+        if self.options.flaw == Some(Flaw::SendsOnce) {
+            return;
+        }
         if let Some(most) = self.options.resends_per_second {
             let second = now / SECOND;
             if self.resend_second.0 != second {
@@ -109,6 +112,9 @@ impl Peer {
 
     /// The oldest unacked chunk again.
     pub(super) fn resend_oldest(&mut self, now: u64) {
+        if self.options.flaw == Some(Flaw::SendsOnce) {
+            return;
+        }
         if let Some(mut oldest) = self.unacked.pop_front() {
             self.resend(&mut oldest, now);
             self.unacked.push_front(oldest);
@@ -123,6 +129,9 @@ impl Peer {
 
     /// Forgets the chunks that an ack covers.
     pub(super) fn take_ack(&mut self, ack: u16) {
+        if self.options.flaw == Some(Flaw::IgnoresAcks) {
+            return;
+        }
         while self
             .unacked
             .front()

@@ -1,0 +1,185 @@
+//! Each leg is judged by what its peer could see: a run with rules and link lines, its recording, and a capture of the client's leg alone
+//! have the same findings about the client.
+
+use std::{error::Error, io::Cursor, sync::Arc};
+
+use teetap_capture::{Encode as _, Encoder, Playback, Run};
+use teetap_inspect::{
+    Decoder,
+    judge::{By, Finding, Judge, Role},
+};
+use teetap_kit::{
+    codec::Variant,
+    faulty::{self, SECOND, Setting, Through},
+    peer::Flaw,
+    world::route,
+};
+use teetap_proxy::{io::Seen, session::Time};
+use teetap_wire::{
+    Severity,
+    def::{Registry, Secrets},
+};
+
+/// The findings about the client in the three views.
+struct Views {
+    live: Vec<Finding>,
+    recording: Vec<Finding>,
+    leg: Vec<Finding>,
+}
+
+impl Views {
+    fn of(setting: &Setting, rules: &str) -> Result<Self, Box<dyn Error>> {
+        let through = faulty::through(setting, None, rules)?;
+        Ok(Self {
+            live: live(&through),
+            recording: judged(&recorded(&through))?,
+            leg: judged(&faulty::pcap(&through.packets))?,
+        })
+    }
+
+    /// Returns the codes of the errors and warnings about the client, with their values, in each view.
+    fn codes(&self) -> [Vec<(String, Option<String>)>; 3] {
+        [&self.live, &self.recording, &self.leg].map(|list| {
+            let wrong = list.iter().filter(|one| {
+                one.by == By::Client && one.role == Role::Fault && one.severity >= Severity::Warning
+            });
+            let mut codes: Vec<_> = wrong
+                .map(|one| (one.topic.to_string(), one.detail.clone()))
+                .collect();
+            codes.sort();
+            codes
+        })
+    }
+}
+
+fn live(through: &Through) -> Vec<Finding> {
+    let mut decoder = Decoder::new(Registry::builtin());
+    let mut judge = Judge::new(Secrets::Hide);
+    for event in through.events.iter().cloned() {
+        judge.take(teetap_inspect::recording::Item::Event(event), &mut decoder);
+    }
+    judge.finish(&mut decoder);
+    judge.findings().list
+}
+
+fn recorded(through: &Through) -> Vec<u8> {
+    let run = Run {
+        version: "0".to_owned(),
+        wall: 1_700_000_000_000_000_000,
+        seed: 8,
+        target: "server:8303".to_owned(),
+        server: route().server,
+        listen: route().listen,
+    };
+    let mut encoder = Encoder::new(run, |_| String::new());
+    let mut decoder = Decoder::new(Registry::builtin());
+    let mut out = Vec::new();
+    encoder.start(&mut out);
+    for event in through.events.iter().cloned() {
+        let decoded = decoder.decode(event);
+        encoder.seen(&Seen::Event(Arc::new(decoded)), Time::ZERO, &mut out);
+    }
+    out
+}
+
+fn judged(file: &[u8]) -> Result<Vec<Finding>, Box<dyn Error>> {
+    let mut playback = match file.first_chunk() {
+        Some([0x0a, 0x0d, 0x0d, 0x0a]) => Playback::pcapng(Cursor::new(file.to_vec())),
+        _ => Playback::pcap(Cursor::new(file.to_vec()))?,
+    };
+    let mut decoder = Decoder::new(Registry::builtin());
+    let mut judge = Judge::new(Secrets::Hide);
+    while let Some(item) = playback.read()? {
+        judge.take(item, &mut decoder);
+    }
+    judge.finish(&mut decoder);
+    Ok(judge.findings().list)
+}
+
+fn setting(variant: Variant, flaw: Option<Flaw>) -> Setting {
+    Setting {
+        flaw,
+        length: 9 * SECOND,
+        talks: true,
+        ..Setting::new(variant, 3)
+    }
+}
+
+/// A rule loses messages of the server, and a client acks the highest number that it saw.
+#[test]
+fn an_ack_of_a_message_that_was_lost_on_its_leg_is_a_gap() {
+    for (variant, rules) in [
+        (Variant::V7, "lose 1 times when sv_chat every 5"),
+        (Variant::V65, "lose 1 times when sv_chat every 5"),
+        (Variant::Ddnet, "link s2c loss 20%"),
+        (Variant::V6, "link s2c loss 20%"),
+    ] {
+        let views = Views::of(&setting(variant, Some(Flaw::AcksSeen)), rules).unwrap();
+        let [live, recording, leg] = views.codes();
+        assert!(
+            live.iter().any(|(code, _)| code == "ack-gap"),
+            "{variant:?}: {live:#?}"
+        );
+        assert_eq!(recording, live, "{variant:?}");
+        assert_eq!(leg, live, "{variant:?}");
+    }
+}
+
+/// The link loses messages of a client that sends none again.
+#[test]
+fn a_client_that_sends_nothing_again_is_named() {
+    for variant in Variant::ALL {
+        let views = Views::of(
+            &setting(variant, Some(Flaw::SendsOnce)),
+            "lose 1 times when cl_say every 3",
+        )
+        .unwrap();
+        let [live, recording, leg] = views.codes();
+        let missing: Vec<_> = live.iter().filter(|(code, _)| code == "resend-missing").collect();
+        let [(_, Some(detail))] = &*missing else {
+            panic!("{variant:?}: {live:#?}");
+        };
+        assert!(detail.starts_with("got nothing of cl_say (number "), "{detail}");
+        assert_eq!(recording, live, "{variant:?}");
+        assert_eq!(leg, live, "{variant:?}");
+    }
+}
+
+/// A client that sends all again for ever, although its server and the proxy ack it.
+#[test]
+fn a_client_that_ignores_acks_is_named() {
+    for variant in Variant::ALL {
+        let views = Views::of(&setting(variant, Some(Flaw::IgnoresAcks)), "link both delay 30ms").unwrap();
+        let [live, recording, leg] = views.codes();
+        assert!(
+            live.iter().any(|(code, _)| code == "resend-acked"),
+            "{variant:?}: {live:#?}"
+        );
+        assert_eq!(recording, live, "{variant:?}");
+        assert_eq!(leg, live, "{variant:?}");
+    }
+}
+
+/// A client without a fault is not accused, whatever rules and link lines do.
+#[test]
+fn a_client_without_a_fault_is_not_accused_of_losses_and_delays() {
+    for variant in Variant::ALL {
+        for rules in [
+            "lose 1 times when sv_chat every 3\nlose 1 times when cl_say every 4",
+            "lose 2 times when vital every 5",
+            "link both loss 15%",
+            "link both delay 400ms jitter 100ms",
+            "link both loss 10% delay 60ms jitter 60ms",
+            "delay 1500ms when cl_say every 3",
+            "drop when sv_chat every 2",
+        ] {
+            let views = Views::of(&setting(variant, None), rules).unwrap();
+            let none: Vec<(String, Option<String>)> = Vec::new();
+            assert_eq!(
+                views.codes(),
+                [none.clone(), none.clone(), none],
+                "{variant:?}: {rules}"
+            );
+        }
+    }
+}
