@@ -265,9 +265,9 @@ impl Filter {
     ///
     /// `count`, `seen` and `since` include this message; `last` refers to the one before it.
     pub fn matches(&self, facts: &impl Facts, memory: &mut Memory) -> Option<bool> {
-        let result = self.decide(facts, memory);
-        self.settle(facts, memory, result == Some(true));
-        result
+        let matched = self.decide(facts, memory);
+        self.settle(facts, memory, matched);
+        matched.result
     }
 
     /// Returns a number of a message that matches.
@@ -314,19 +314,26 @@ impl Filter {
         self.program.value(value, facts, key, memory)
     }
 
-    /// Returns true if a message matches, as [`Self::matches`]. Afterwards the caller calls [`Self::settle`].
-    pub(crate) fn decide(&self, facts: &impl Facts, memory: &mut Memory) -> Option<bool> {
+    /// Decides about a message, as [`Self::matches`]. Afterwards the caller calls [`Self::settle`].
+    pub(crate) fn decide(&self, facts: &impl Facts, memory: &mut Memory) -> Matched {
+        const NO: Matched = Matched {
+            result: Some(false),
+            is_counted: false,
+        };
         let (proto, subject) = (facts.proto(), facts.subject());
         let key = subject.def.map(|def| Key::new(proto.into(), def));
         let reached = self.reach.holds(proto, facts.dir(), subject.class, key.as_ref());
         if self.program.forgets() && !reached {
-            return Some(false);
+            return NO;
         }
         self.program.count(facts, key.as_ref(), memory);
-        if reached {
-            self.program.decide(facts, key.as_ref(), memory)
-        } else {
-            Some(false)
+        if !reached {
+            return NO;
+        }
+        let result = self.program.decide(facts, key.as_ref(), memory);
+        Matched {
+            result,
+            is_counted: self.program.is_counted(result, facts, key.as_ref(), memory),
         }
     }
 
@@ -339,13 +346,37 @@ impl Filter {
     }
 
     /// Remembers a decided message for later ones.
-    pub(crate) fn settle(&self, facts: &impl Facts, memory: &mut Memory, is_match: bool) {
-        if is_match && !facts.repeated() {
-            memory.hit();
+    pub(crate) fn settle(&self, facts: &impl Facts, memory: &mut Memory, matched: Matched) {
+        if matched.is_counted && !facts.repeated() {
+            memory.hit(facts.dir());
         }
         if self.remembers() {
             let key = facts.subject().def.map(|def| Key::new(facts.proto().into(), def));
             self.program.keep(facts, key.as_ref(), memory);
+        }
+    }
+}
+
+/// The decision of a filter about a message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Matched {
+    /// `None` is unknown, and counts as no match.
+    result: Option<bool>,
+    /// True if `n` counts the message.
+    is_counted: bool,
+}
+
+impl Matched {
+    /// Returns true if the message matches.
+    pub(crate) const fn is_match(self) -> bool {
+        matches!(self.result, Some(true))
+    }
+
+    /// Returns the decision about a message that `n` counts only if it is in the window of a rule.
+    pub(crate) const fn in_window(self, is_open: bool) -> Self {
+        Self {
+            is_counted: self.is_counted && is_open,
+            ..self
         }
     }
 }

@@ -320,6 +320,28 @@ impl Verdict {
         marks: Vec::new(),
     };
 
+    /// Lets copies share the fate of the message: there are none of one that is dropped, or lost and never sent again, and
+    /// those of a delayed one are sent after it.
+    pub(crate) fn settle(&mut self, message: &Message<'_>) {
+        match self.fate {
+            Fate::Drop => self.copies.clear(),
+            Fate::Lose { .. } if !message.vital => self.copies.clear(),
+            Fate::Delay { for_, order } => {
+                // Behind a vital message that keeps its place in the order, its copies wait by themselves.
+                let waits = |copy: &Duration| message.vital && order == Order::Kept && copy.is_zero();
+                self.copies
+                    .iter_mut()
+                    .filter(|copy| !waits(copy))
+                    .for_each(|copy| *copy += for_);
+            }
+            Fate::Pass
+            | Fate::Lose { .. }
+            | Fate::Hold { .. }
+            | Fate::Pause { .. }
+            | Fate::Reorder { .. } => {}
+        }
+    }
+
     /// Creates a verdict that consists of a fate only.
     #[must_use]
     pub fn of(fate: Fate) -> Self {
@@ -372,6 +394,45 @@ pub enum Fate {
         /// The number of messages that overtake it; 1 swaps two neighbours.
         after: u32,
     },
+}
+
+impl Fate {
+    /// Returns the rank of a fate among those that several actions ask for: the highest one counts.
+    const fn rank(self) -> u8 {
+        match self {
+            Self::Pass => 0,
+            Self::Delay { .. } => 1,
+            Self::Reorder { .. } => 2,
+            Self::Hold { .. } => 3,
+            Self::Pause { .. } => 4,
+            Self::Lose { .. } => 5,
+            Self::Drop => 6,
+        }
+    }
+
+    /// Adds the fate that another action asks for, in whatever order they come. Delays add up, and of two losses the
+    /// longer one counts; otherwise the first one of the highest rank. Returns true if this changes the fate.
+    pub(crate) fn add(&mut self, other: Self) -> bool {
+        let before = *self;
+        *self = match (before, other) {
+            (
+                Self::Delay { for_, order },
+                Self::Delay {
+                    for_: more,
+                    order: asked,
+                },
+            ) => Self::Delay {
+                for_: for_ + more,
+                order: if order == Order::Free { order } else { asked },
+            },
+            (Self::Lose { times }, Self::Lose { times: more }) => Self::Lose {
+                times: times.max(more),
+            },
+            _ if other.rank() > before.rank() => other,
+            _ => before,
+        };
+        *self != before
+    }
 }
 
 /// A part of a snapshot.

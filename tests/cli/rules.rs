@@ -129,7 +129,7 @@ fn statements_are_explained_in_english() {
     assert_eq!(
         stdout,
         "drop when c2s\n    When a message goes to the server: drop it, as if it had never been sent (its sender sees \
-         it acked).\n\nlink s2c loss 5%\n    From the server to the client: lose 5 %.\n"
+         it acked); then try no later rule.\n\nlink s2c loss 5%\n    From the server to the client: lose 5 %.\n"
     );
     assert_eq!(stderr, "");
 }
@@ -284,7 +284,8 @@ fn rules_are_tried_on_a_recording() {
         assert!(lines.iter().any(|line| has(line, &words)), "{words:?}: {stdout}");
     }
     assert_eq!(table[0].trim(), "hits rule (seed 0)");
-    for (row, wanted) in table[1..].iter().zip([Some(3), Some(7), Some(26), Some(2), None]) {
+    // Three of the seven `sv_motd` have this text before.
+    for (row, wanted) in table[1..].iter().zip([Some(3), Some(4), Some(26), Some(2), None]) {
         let hits: u32 = row.split_whitespace().next().unwrap().parse().unwrap();
         assert!(wanted.map_or(hits > 1, |wanted| hits == wanted), "{row}");
     }

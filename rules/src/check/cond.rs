@@ -35,6 +35,7 @@ impl Checker<'_> {
             connless: expr.mentions(&|path| path.begins("connless", |_| true)),
         };
         self.program.root = self.cond(expr);
+        self.count_matches(expr);
     }
 
     pub(super) fn cond(&mut self, expr: &Expr) -> Cond {

@@ -52,6 +52,14 @@ impl Deed {
         }
     }
 
+    /// Returns true if it ends the search for rules, see [`Action::ends`](syntax::Action::ends).
+    pub(crate) const fn ends(&self) -> bool {
+        match self {
+            Self::Plain(action) => action.ends(),
+            _ => false,
+        }
+    }
+
     /// Returns true if it changes items of a snapshot.
     pub(crate) fn sets_items(&self) -> bool {
         let is_item = |assign: &Assign| assign.target != Target::Message;

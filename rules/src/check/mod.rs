@@ -16,6 +16,7 @@ mod item;
 mod literal;
 mod made;
 mod name;
+mod ordinal;
 mod scope;
 mod set;
 mod value;

@@ -3,6 +3,8 @@
 //! Law: its size depends on the expression alone: one slot for each counted message and each kept field, however long
 //! the session is.
 
+use teetap_wire::Dir;
+
 /// The maximum length in bytes of a text that `last(..)` keeps; the rest is cut off.
 pub const MAX_KEPT: usize = 1024;
 
@@ -11,7 +13,8 @@ pub const MAX_KEPT: usize = 1024;
 pub struct Memory {
     pub(super) seen: Box<[Seen]>,
     pub(super) kept: Box<[Kept]>,
-    pub(super) matched: u64,
+    /// The messages that matched, by direction.
+    matched: [u64; 2],
 }
 
 /// The counters of a message.
@@ -44,17 +47,27 @@ impl Memory {
         Self {
             seen: vec![Seen::default(); seen].into(),
             kept: vec![Kept::default(); kept].into(),
-            matched: 0,
+            matched: [0; 2],
         }
     }
 
-    pub(crate) const fn hit(&mut self) {
-        self.matched = self.matched.saturating_add(1);
+    /// Counts a message that matched in this direction.
+    pub(crate) const fn hit(&mut self, dir: Dir) {
+        let [c2s, s2c] = &mut self.matched;
+        let matched = match dir {
+            Dir::C2s => c2s,
+            Dir::S2c => s2c,
+        };
+        *matched = matched.saturating_add(1);
     }
 
-    /// Returns the number of messages that matched.
+    /// Returns the number of messages that matched in this direction.
     #[must_use]
-    pub const fn matched(&self) -> u64 {
-        self.matched
+    pub const fn matched(&self, dir: Dir) -> u64 {
+        let [c2s, s2c] = self.matched;
+        match dir {
+            Dir::C2s => c2s,
+            Dir::S2c => s2c,
+        }
     }
 }

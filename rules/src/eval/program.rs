@@ -12,6 +12,8 @@ use crate::syntax::{Arith, Compare};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Program {
     pub(crate) root: Cond,
+    /// The condition for the messages that `n` counts; `None` if they are those that match.
+    pub(crate) matches: Option<Cond>,
     pub(crate) fields: Vec<Field>,
     /// The messages that conditions name.
     pub(crate) targets: Vec<Target>,

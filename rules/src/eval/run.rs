@@ -46,6 +46,21 @@ impl Program {
         self.run(facts, key, memory).holds(&self.root)
     }
 
+    /// Returns true if `n` counts this message. `result` is the value of the expression for it.
+    pub(crate) fn is_counted(
+        &self,
+        result: Option<bool>,
+        facts: &impl Facts,
+        key: Option<&Key>,
+        memory: &Memory,
+    ) -> bool {
+        let result = match &self.matches {
+            Some(cond) => self.run(facts, key, memory).holds(cond),
+            None => result,
+        };
+        result == Some(true)
+    }
+
     /// Evaluates a condition of the program for one message.
     pub(crate) fn truth(
         &self,
@@ -325,7 +340,7 @@ impl<'a, F: Facts> Run<'a, F> {
             Number::Time => signed(self.facts.time()),
             // A copy is the same message.
             Number::Ordinal if self.facts.repeated() => None,
-            Number::Ordinal => signed(self.memory.matched.checked_add(1)?),
+            Number::Ordinal => signed(self.memory.matched(self.facts.dir()).checked_add(1)?),
             Number::Count(slot) => signed(self.memory.seen.get(usize::from(*slot))?.count),
             Number::Since(slot) => {
                 let seen = self

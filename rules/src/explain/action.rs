@@ -10,7 +10,7 @@ use super::{counted, shown};
 /// Returns an action as a clause; `has_message` is false for rules that act at times.
 pub(super) fn sentence(action: &Action, has_message: bool) -> String {
     match action {
-        Action::Pass => "let it pass, and try no later rule".to_owned(),
+        Action::Pass => "let it pass".to_owned(),
         Action::Drop => "drop it, as if it had never been sent (its sender sees it acked)".to_owned(),
         Action::Lose { times } => format!(
             "suppress its first {}, so that its receiver requests a resend if it is vital",

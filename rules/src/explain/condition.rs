@@ -39,6 +39,15 @@ pub(super) fn value(expr: &Expr) -> String {
     }
 }
 
+/// Returns true if an expression is about one direction only: `c2s` or `s2c` is joined to the rest by `and`.
+pub(super) fn names_direction(expr: &Expr) -> bool {
+    match &expr.kind {
+        Kind::All(parts) => parts.iter().any(names_direction),
+        Kind::Path(path) => matches!(&*path.to_string(), "c2s" | "s2c"),
+        _ => false,
+    }
+}
+
 /// Turns an expression into clauses.
 struct Writer {
     /// True if the message was named in this clause before.

@@ -74,7 +74,12 @@ pub(super) fn line(line: &Line) -> String {
 }
 
 fn of(share: Share) -> String {
-    format!("{} %", percent(share.millionths()))
+    format!("{} %", number(share))
+}
+
+/// Returns a share as a number of percent.
+pub(super) fn number(share: Share) -> String {
+    percent(share.millionths())
 }
 
 fn spread(Jitter { spread, shape }: Jitter) -> String {

@@ -15,8 +15,7 @@ mod link;
 
 use std::time::Duration;
 
-use crate::impair::percent;
-use crate::syntax::{Every, Max, Modifiers, Rule, Scope, Statement};
+use crate::syntax::{Action, Every, Max, Modifiers, Rule, Scope, Statement, Step};
 
 /// Returns a statement as an English sentence.
 #[must_use]
@@ -38,49 +37,84 @@ pub fn explain(statement: &Statement) -> String {
 }
 
 fn explain_rule(rule: &Rule) -> String {
-    let actions: Vec<String> = rule
-        .actions
-        .iter()
-        .map(|action| action::sentence(action, rule.when.is_some()))
-        .collect();
-    let actions = actions.join("; ");
-    let modifiers = &rule.modifiers;
-    let mut parts = match (&rule.when, modifiers.every) {
-        (Some(when), _) => vec![format!("when {}: {actions}", condition::clause(when))],
-        (None, Some(Every::Time(time))) => vec![format!(
-            "every {}, from the moment the client has entered the game: {actions}",
-            shown(time)
-        )],
-        // The parser accepts no other rule.
-        (None, _) => vec![actions],
-    };
-    parts.extend(limits(modifiers, rule.when.is_some()));
-    parts.join("; ")
+    let mut parts = Vec::new();
+    let mut done = String::new();
+    for step in Step::ALL {
+        match step {
+            Step::Actions => {
+                let actions = rule.actions.iter();
+                let actions = actions.map(|action| action::sentence(action, rule.when.is_some()));
+                done = actions.collect::<Vec<_>>().join("; ");
+            }
+            Step::End if rule.actions.iter().any(Action::ends) => done.push_str("; then try no later rule"),
+            Step::End => {}
+            step => parts.extend(limit(rule, step)),
+        }
+    }
+    parts.extend(scope(rule));
+    format!("{}: {done}", parts.join(", "))
 }
 
-/// Returns the clauses of modifiers.
-fn limits(modifiers: &Modifiers, has_condition: bool) -> Vec<String> {
+/// Returns the clause of a step before the actions.
+fn limit(rule: &Rule, step: Step) -> Option<String> {
+    let modifiers = &rule.modifiers;
+    match step {
+        Step::Window => window(modifiers),
+        Step::Condition => match (&rule.when, modifiers.every) {
+            (Some(when), _) => Some(format!("when {}", condition::clause(when))),
+            (None, Some(Every::Time(time))) => Some(format!(
+                "every {}, from the moment the client has entered the game",
+                shown(time)
+            )),
+            // The parser accepts no other rule.
+            (None, _) => None,
+        },
+        Step::Skip => {
+            let times = if rule.when.is_some() {
+                ("match", "matches")
+            } else {
+                ("time", "times")
+            };
+            let skipped = |skip| format!("not for the first {}", counted(skip, times.0, times.1));
+            modifiers.skip.map(skipped)
+        }
+        Step::Every => match modifiers.every {
+            Some(Every::Matches(count)) => Some(turns(count, modifiers.skip.unwrap_or_default())),
+            Some(Every::Time(time)) if rule.when.is_some() => {
+                Some(format!("at most once in {}", shown(time)))
+            }
+            _ => None,
+        },
+        Step::Chance => modifiers
+            .chance
+            .map(|chance| format!("with a chance of {} %", link::number(chance))),
+        Step::First => modifiers.first.map(|first| match first {
+            1 => "only once".to_owned(),
+            first => format!("only the first {first} times"),
+        }),
+        Step::Max => modifiers.max.map(|Max { count, per }| {
+            format!("at most {} in {}", counted(count, "once", "times"), shown(per))
+        }),
+        Step::Actions | Step::End => None,
+    }
+}
+
+/// Returns the turns of `every`, with the first three if they are not the multiples that its number suggests.
+fn turns(count: u32, skip: u32) -> String {
+    if skip == 0 {
+        return format!("for every {} match", ordinal(count));
+    }
+    let turn = |number: u64| u64::from(skip) + u64::from(count) * number;
+    let [first, second, third] = [1, 2, 3].map(turn);
+    format!(
+        "for every {} of the others (matches {first}, {second}, {third} and so on)",
+        ordinal(count)
+    )
+}
+
+/// Returns the time in which a rule acts.
+fn window(modifiers: &Modifiers) -> Option<String> {
     let mut parts = Vec::new();
-    if let Some(chance) = modifiers.chance {
-        parts.push(format!("with a chance of {} %", percent(chance)));
-    }
-    match modifiers.every {
-        Some(Every::Matches(count)) => parts.push(format!("only for every {} match", ordinal(count))),
-        Some(Every::Time(time)) if has_condition => parts.push(format!("at most once in {}", shown(time))),
-        _ => {}
-    }
-    if let Some(skip) = modifiers.skip {
-        parts.push(format!("not for the first {}", counted(skip, "match", "matches")));
-    }
-    match modifiers.first {
-        Some(1) => parts.push("only once".to_owned()),
-        Some(first) => parts.push(format!("only the first {first} times")),
-        None => {}
-    }
-    if let Some(Max { count, per }) = modifiers.max {
-        let times = counted(count, "once", "times");
-        parts.push(format!("at most {times} in {}", shown(per)));
-    }
     match (modifiers.from, modifiers.to) {
         (Some(from), Some(to)) => parts.push(format!("from {} to {} of the session", shown(from), shown(to))),
         (Some(from), None) => parts.push(format!("after the first {} of the session", shown(from))),
@@ -88,17 +122,46 @@ fn limits(modifiers: &Modifiers, has_condition: bool) -> Vec<String> {
         (None, None) => {}
     }
     if let Some(after) = &modifiers.after {
-        parts.push(format!("not before {}", condition::clause(after)));
+        parts.push(format!(
+            "after the first message for which {}",
+            condition::clause(after)
+        ));
     }
     if let Some(until) = &modifiers.until {
-        parts.push(format!("no more once {}", condition::clause(until)));
+        parts.push(format!(
+            "until the first message for which {}",
+            condition::clause(until)
+        ));
     }
-    match modifiers.scope {
-        Some(Scope::Session) => parts.push("each session counts for itself".to_owned()),
-        Some(Scope::Global) => parts.push("all sessions count together".to_owned()),
-        None => {}
-    }
-    parts
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// Returns the traffic that shares the counts of a rule, if it counts.
+fn scope(rule: &Rule) -> Option<String> {
+    let Modifiers {
+        skip,
+        every,
+        first,
+        max,
+        scope,
+        ..
+    } = &rule.modifiers;
+    let has_counts = skip.is_some() || every.is_some() || first.is_some() || max.is_some();
+    let sessions = match scope {
+        Some(Scope::Global) => "all sessions together",
+        Some(Scope::Session) => "each session",
+        None if has_counts && rule.when.is_some() => "each session",
+        None => return None,
+    };
+    let has_directions = rule
+        .when
+        .as_ref()
+        .is_some_and(|when| !condition::names_direction(when));
+    Some(if has_directions {
+        format!("counted in each direction of {sessions}")
+    } else {
+        format!("counted in {sessions}")
+    })
 }
 
 /// Returns a duration as people write it.

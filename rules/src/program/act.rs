@@ -47,9 +47,12 @@ pub(super) struct Act<'a, F> {
 }
 
 /// The result of the actions of a rule.
+#[derive(Default)]
 pub(super) struct Done {
     /// True if no later rule is tried.
     pub(super) ends: bool,
+    /// True if an action had an effect.
+    pub(super) is_hit: bool,
     /// The reason why an action changed nothing.
     pub(super) failed: Option<String>,
     /// The expectations that begin, by their index in the rule.
@@ -77,35 +80,32 @@ impl Done {
 }
 
 impl<F: Facts> Act<'_, F> {
-    /// Adds the actions.
+    /// Carries out all actions, in their order. An action that ends the search ends it after the last one.
     pub(super) fn carry_out(&mut self, deeds: &[Deed]) -> Done {
-        self.verdict.rules.push(self.id);
-        let mut done = Done {
-            ends: false,
-            failed: None,
-            expects: Vec::new(),
-        };
+        let mut done = Done::default();
         for deed in deeds {
-            let result = self.deed(deed, &mut done);
-            done.failed = done.failed.or(result.err());
-            if done.ends {
-                break;
+            match self.deed(deed, &mut done) {
+                Ok(has_effect) => done.is_hit |= has_effect,
+                Err(why) => done.failed = done.failed.or(Some(why)),
             }
+            done.ends |= deed.ends();
+        }
+        if done.is_hit {
+            self.verdict.rules.push(self.id);
         }
         done
     }
 
-    fn deed(&mut self, deed: &Deed, done: &mut Done) -> Result<(), String> {
+    /// Carries out an action. Returns true if it had an effect.
+    fn deed(&mut self, deed: &Deed, done: &mut Done) -> Result<bool, String> {
         match deed {
-            Deed::Plain(action) => {
-                self.add(action);
-                done.ends = action.ends();
-            }
+            Deed::Plain(action) => return Ok(self.add(action)),
             Deed::Set(assigns) => {
-                self.set(assigns)?;
+                let mut has_effect = self.set(assigns)?;
                 if deed.sets_items() {
-                    return self.set_items(assigns);
+                    has_effect |= self.set_items(assigns)?;
                 }
+                return Ok(has_effect);
             }
             Deed::Replace(replace) => return self.replace(replace),
             Deed::Make(template) => return self.make(template),
@@ -124,50 +124,53 @@ impl<F: Facts> Act<'_, F> {
                 };
                 self.verdict.marks.push(id.clone().unwrap_or_else(name));
             }
-            Deed::Var(at, name, value) => return self.var(*at, name, value),
+            Deed::Var(at, name, value) => self.var(*at, name, value)?,
             Deed::Fail(why) => self.end(End::Fail(why.clone())),
             Deed::Exit(code) => self.end(End::Exit(*code)),
             Deed::Expect(index) => done.expects.push(*index),
         }
-        Ok(())
+        Ok(true)
     }
 
-    fn add(&mut self, action: &Action) {
-        match *action {
-            Action::Pass => {}
-            Action::Drop => self.verdict.fate = Fate::Drop,
-            Action::Lose { times } => self.verdict.fate = Fate::Lose { times },
-            Action::Delay { from, to, unordered } => {
-                let for_ = self.between(from, to);
-                delay(&mut self.verdict.fate, for_, unordered);
+    /// Carries out an action without names. Returns true if it had an effect.
+    fn add(&mut self, action: &Action) -> bool {
+        let order = |unordered| if unordered { Order::Free } else { Order::Kept };
+        let fate = match *action {
+            Action::Pass => return true,
+            Action::Drop => Fate::Drop,
+            Action::Lose { times } => Fate::Lose { times },
+            Action::Delay { from, to, unordered } => Fate::Delay {
+                for_: self.between(from, to),
+                order: order(unordered),
+            },
+            Action::Reorder { after } => Fate::Reorder {
+                group: group(self.id),
+                after,
+            },
+            Action::Hold { .. } if self.releases => return false,
+            Action::Hold { max, unordered, .. } => Fate::Hold {
+                key: self.rule.hash,
+                max,
+                order: order(unordered),
+            },
+            Action::Pause { max, unordered } => Fate::Pause {
+                max,
+                order: order(unordered),
+            },
+            Action::Dup { copies, gap } => {
+                self.verdict.copies.extend((1..=copies).map(|copy| gap * copy));
+                return true;
             }
-            Action::Dup { copies, gap } => self.verdict.copies.extend((1..=copies).map(|copy| gap * copy)),
-            Action::Reorder { after } => {
-                if self.verdict.fate == Fate::Pass {
-                    let group = group(self.id);
-                    self.verdict.fate = Fate::Reorder { group, after };
-                    self.verdict.part = self.part;
-                }
-            }
-            Action::Corrupt { count, bytes } => self.corrupt(count, bytes),
-            Action::Hold { max, unordered, .. } => {
-                if self.verdict.fate == Fate::Pass && !self.releases {
-                    let order = if unordered { Order::Free } else { Order::Kept };
-                    let key = self.rule.hash;
-                    self.verdict.fate = Fate::Hold { key, max, order };
-                }
-            }
-            Action::Pause { max, unordered } => {
-                let order = if unordered { Order::Free } else { Order::Kept };
-                self.verdict.fate = Fate::Pause { max, order };
-            }
+            Action::Corrupt { count, bytes } => return self.corrupt(count, bytes),
             Action::Stall(for_) => {
                 let dir = Some(self.message.dir);
                 self.effects.push(Effect::Stall { dir, for_ });
+                return true;
             }
             Action::Close { side, ref reason } => {
                 let reason = reason.as_str().into();
                 self.effects.push(Effect::Close { side, reason });
+                return true;
             }
             // They have deeds of their own.
             Action::Set(_)
@@ -178,8 +181,13 @@ impl<F: Facts> Act<'_, F> {
             | Action::Var { .. }
             | Action::Fail(_)
             | Action::Expect { .. }
-            | Action::Exit(_) => {}
+            | Action::Exit(_) => return false,
+        };
+        let has_effect = self.verdict.fate.add(fate);
+        if has_effect && matches!(fate, Fate::Reorder { .. }) {
+            self.verdict.part = self.part;
         }
+        has_effect
     }
 
     fn end(&mut self, end: End) {
@@ -208,8 +216,9 @@ impl<F: Facts> Act<'_, F> {
         time
     }
 
-    /// Flips bits, or changes bytes, of the message. Framing is added later, so that the datagram stays valid.
-    fn corrupt(&mut self, count: u32, bytes: bool) {
+    /// Flips bits, or changes bytes, of the message. Framing is added later, so that the datagram stays valid. Returns
+    /// true if there was a byte to change.
+    fn corrupt(&mut self, count: u32, bytes: bool) -> bool {
         let given = self
             .given
             .map(|given| given.corrupted.get(self.drawn.corrupted.len()));
@@ -217,7 +226,7 @@ impl<F: Facts> Act<'_, F> {
         let places = match (given, &mut self.dice) {
             (Some(given), _) => given.cloned().unwrap_or_default(),
             (None, Some(dice)) => drawn_places(dice, current.len(), count, bytes),
-            (None, None) => return,
+            (None, None) => return false,
         };
         let edit = self
             .verdict
@@ -229,7 +238,9 @@ impl<F: Facts> Act<'_, F> {
                 *byte ^= flipped;
             }
         }
+        let has_effect = !places.is_empty();
         self.drawn.corrupted.push(places);
+        has_effect
     }
 }
 
@@ -278,20 +289,4 @@ pub(super) fn overtake(id: RuleId, actions: &[Action], verdict: &mut Verdict) {
 /// Returns the group of the messages that a rule reorders.
 fn group(id: RuleId) -> u32 {
     id.0.into()
-}
-
-/// Delays add up. A message that is to be overtaken is not delayed as well.
-fn delay(fate: &mut Fate, more: Duration, unordered: bool) {
-    let asked = if unordered { Order::Free } else { Order::Kept };
-    *fate = match *fate {
-        Fate::Pass => Fate::Delay {
-            for_: more,
-            order: asked,
-        },
-        Fate::Delay { for_, order } => Fate::Delay {
-            for_: for_ + more,
-            order: if order == Order::Free { order } else { asked },
-        },
-        other => other,
-    };
 }

@@ -106,15 +106,17 @@ impl Checker {
             (control, connless) = (Vec::new(), Vec::new());
         }
         let chosen = |wanted: fn(&Deed) -> bool| deeds.iter().filter(|deed| wanted(deed)).cloned().collect();
+        let is_passive = rule.actions.iter().all(Action::is_passive);
         Some(Rule {
             hash: hash(&identity),
             identity,
             text,
             name: rule.name.map(|name| name.text.into()),
-            is_passive: rule.actions.iter().all(Action::is_passive),
+            is_passive,
             is_fault: rule.actions.iter().any(Action::is_fault),
             actions: rule.actions,
             span: rule.span,
+            repeats_act: !is_passive && deeds.iter().any(|deed| deed.runs_on_copies() || deed.ends()),
             on_copies: chosen(Deed::runs_on_copies),
             on_parts: chosen(Deed::covers_parts),
             sets_items,

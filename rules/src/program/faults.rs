@@ -11,6 +11,7 @@ use teetap_wire::Dir;
 use super::Program;
 use crate::dice::hash;
 use crate::impair::{Impact, LineFaults, Passed};
+use crate::syntax::{Statement, parse_statements};
 use crate::verdict::RuleId;
 
 /// The message of a decision that a timer makes.
@@ -121,6 +122,10 @@ impl Faults {
                     ..
                 } => {
                     let at = rules.iter().position(|known| known == rule);
+                    let at = at.or_else(|| {
+                        let rule = reprinted(rule)?;
+                        rules.iter().position(|known| **known == *rule)
+                    });
                     let faults = at.and_then(|at| of_rules.get_mut(at));
                     let faults = faults.ok_or_else(|| format!("no rule is called `{rule}`"))?;
                     let place = (decision.session, dir, hash(message), *ordinal);
@@ -151,6 +156,24 @@ impl Faults {
             list: decisions.into(),
         })
     }
+}
+
+/// Returns the text of a rule as it is printed today: an older program printed modifiers in another order. Keeps the
+/// mark of its occurrence.
+fn reprinted(identity: &str) -> Option<String> {
+    let is_mark = |mark: &str| mark.bytes().all(|byte| byte.is_ascii_digit());
+    let (text, mark) = match identity.rsplit_once(" #") {
+        Some((text, mark)) if is_mark(mark) => (text, Some(mark)),
+        _ => (identity, None),
+    };
+    let statements = parse_statements(text).ok()?;
+    let [Statement::Rule(rule)] = &*statements else {
+        return None;
+    };
+    Some(match mark {
+        Some(mark) => format!("{rule} #{mark}"),
+        None => rule.to_string(),
+    })
 }
 
 /// The name of a rule, or its text.

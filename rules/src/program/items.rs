@@ -14,10 +14,10 @@ use crate::check::{Assign, Target};
 use crate::eval::{Facts, Fields, Flag, Key, PacketFact, SessionFact, SessionState, SnapFact, Subject};
 
 impl<F: Facts> Act<'_, F> {
-    /// Changes items of the snapshot that the message completes, all or none.
-    pub(super) fn set_items(&mut self, assigns: &[Assign]) -> Result<(), String> {
+    /// Changes items of the snapshot that the message completes, all or none. Returns true if one has other values now.
+    pub(super) fn set_items(&mut self, assigns: &[Assign]) -> Result<bool, String> {
         let Some(snapshot) = self.snapshot else {
-            return Ok(());
+            return Ok(false);
         };
         match snapshot.fate {
             Fate::NoBase => {
@@ -26,7 +26,7 @@ impl<F: Facts> Act<'_, F> {
                 );
             }
             // Clients discard it.
-            Fate::Broken | Fate::BadCrc => return Ok(()),
+            Fate::Broken | Fate::BadCrc => return Ok(false),
             Fate::Kept | Fate::Late | Fate::Again => {}
         }
         let mut edits = self.verdict.items.clone();
@@ -37,8 +37,9 @@ impl<F: Facts> Act<'_, F> {
             }
         }
         edits.retain(|edit| snapshot.snapshot().get(edit.key) != Some(&*edit.ints));
+        let is_new = edits != self.verdict.items;
         self.verdict.items = edits;
-        Ok(())
+        Ok(is_new)
     }
 
     /// Changes a field of an item, if it is meant.

@@ -12,6 +12,7 @@
 //! | `expect` | messages that have to come in time |
 //! | `dispatch` | the rules and windows that a message visits |
 //! | `faults` | decisions as values, and programs that make those of another run |
+//! | `gate` | the modifiers between condition and actions |
 //! | `items` | items of snapshots that rules change |
 //! | `lets` | named expressions |
 //! | `logic` | a program as the session core sees it |
@@ -19,8 +20,9 @@
 //! | `profile` | the profiles of link lines: those of a text, and the built-in ones |
 //! | `progress` | the memory of one rule: counts and windows |
 //! | `shared` | the state that all sessions share: counts, hits, effects of link lines |
-//! | `repeat` | decisions about further copies of a message |
+//! | `repeat` | decisions about retransmissions |
 //! | `rule` | a checked rule: its actions, conditions and limits |
+//! | `touched` | the messages on which a rule acted |
 //! | `warnings` | warnings about rules that hide others or hold too much |
 //! | `visit` | a message that visits a rule |
 //! | `window` | the time between two messages in which a rule or link line acts |
@@ -33,6 +35,7 @@ mod compile;
 mod dispatch;
 mod expect;
 mod faults;
+mod gate;
 mod items;
 mod lets;
 mod logic;
@@ -44,6 +47,7 @@ mod rule;
 mod shared;
 mod state;
 mod survey;
+mod touched;
 mod visit;
 mod warnings;
 mod window;

@@ -3,7 +3,6 @@
 //! Law: every message is counted once, in the order of arrival, also when an earlier rule ended the evaluation. So a
 //! rule that ends it shifts neither the draws nor the turns of those below.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use teetap_wire::{Dir, def::Class};
@@ -11,17 +10,17 @@ use teetap_wire::{Dir, def::Class};
 use crate::dice::{Dice, Key, hash};
 use crate::eval::{Facts, Memory};
 use crate::filter::Filter;
-use crate::syntax::{Every, Max};
-
 use crate::verdict::{Form, Message};
 
 use super::expect::{Expecting, Unmet};
+use super::gate::{Counts, Gate};
 use super::parts::Covered;
-use super::rule::{Limits, Rule};
+use super::rule::Rule;
+use super::touched::Touched;
 use super::window::Latches;
 
-/// 100 %, in millionths.
-pub(super) const MILLION: u64 = 1_000_000;
+/// The direction in which rules that act at times count and draw.
+const TIMER_DIR: Dir = Dir::C2s;
 
 /// The time between two notices about the failures of a rule, in microseconds.
 const REMARK: u64 = 1_000_000;
@@ -39,10 +38,10 @@ pub(super) struct Progress {
     /// The decision about the last snapshot of several messages.
     pub(super) covered: Option<Covered>,
     pub(super) counts: Counts,
-    /// The counts of a rule that also acts on first copies, for further copies.
-    pub(super) copies: Counts,
-    /// The number of further copies by name and direction.
+    /// The number of retransmissions by name and direction.
     copied: Ordinals,
+    /// The messages on which it acted.
+    pub(super) touched: Touched,
     /// The time of the last notice about a failure.
     failed: Option<u64>,
     /// The memory of the condition that releases what the rule holds.
@@ -65,8 +64,8 @@ impl Progress {
             ordinals: Ordinals::default(),
             covered: None,
             counts: Counts::default(),
-            copies: Counts::default(),
             copied: Ordinals::default(),
+            touched: Touched::default(),
             failed: None,
             release: rule.release.as_ref().map(Filter::memory).unwrap_or_default(),
             lost: Vec::new(),
@@ -94,8 +93,8 @@ impl Progress {
             ordinals: self.ordinals,
             covered: self.covered,
             counts: self.counts,
-            copies: self.copies,
             copied: self.copied,
+            touched: self.touched,
             failed: self.failed,
             release: if same(from.release.as_ref(), to.release.as_ref()) {
                 self.release
@@ -181,19 +180,33 @@ impl Progress {
         release.matches(facts, &mut self.release) == Some(true)
     }
 
-    /// Counts a copy of a control message. Returns true if it is one of the first `times`.
-    pub(super) fn may_lose(&mut self, message: &Message<'_>, times: u32) -> bool {
-        let kind = (message.dir, message.form, message.data.first().copied());
-        let lost = match self.lost.iter_mut().position(|(known, _)| *known == kind) {
-            Some(at) => self.lost.get_mut(at),
-            None => {
-                self.lost.push((kind, 0));
-                self.lost.last_mut()
-            }
+    /// Returns true if the rule has suppressed as many copies of this control message as it is to.
+    pub(super) fn has_lost_enough(&self, rule: &Rule, message: &Message<'_>) -> bool {
+        let Some(times) = rule.lost_copies(message.form) else {
+            return false;
         };
-        let Some((_, count)) = lost else { return false };
-        *count = count.saturating_add(1);
-        *count <= times
+        let kind = control_kind(message);
+        let mut lost = self.lost.iter();
+        lost.any(|(known, count)| *known == kind && *count >= times)
+    }
+
+    /// Counts a copy of a control message that the rule suppresses.
+    pub(super) fn count_lost(&mut self, rule: &Rule, message: &Message<'_>) {
+        if rule.lost_copies(message.form).is_none() {
+            return;
+        }
+        let kind = control_kind(message);
+        match self.lost.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, count)) => *count = count.saturating_add(1),
+            None => self.lost.push((kind, 1)),
+        }
+    }
+
+    /// Remembers if the rule acted on the first copy of a message, if its retransmissions depend on it.
+    pub(super) fn remember_act(&mut self, rule: &Rule, message: &Message<'_>, acts: bool) {
+        if rule.repeats_act && message.form == Form::Chunk {
+            self.touched.record(message, acts);
+        }
     }
 
     /// Returns true if a failure at this time is worth a notice: one in a second.
@@ -205,7 +218,7 @@ impl Progress {
         is_due
     }
 
-    /// Counts a further copy of a message. Returns the number of those with its name and direction.
+    /// Counts a retransmission. Returns the number of those with its name and direction.
     pub(super) fn count_copy(&mut self, facts: &impl Facts) -> u64 {
         self.copied.count(name_hash(facts), facts.dir())
     }
@@ -241,21 +254,22 @@ impl Progress {
         if !self.is_open_at(rule, at.saturating_sub(since)) {
             return false;
         }
-        let counts = shared.unwrap_or(&mut self.counts);
-        if !counts.is_turn(&rule.limits, at) {
-            return false;
-        }
-        let mut dice = Dice::new(Key {
+        let count = shared.unwrap_or(&mut self.counts).of(TIMER_DIR);
+        let mut dice = Some(Dice::new(Key {
             seed,
             rule: rule.hash,
             session,
-            dir: Dir::C2s,
+            dir: TIMER_DIR,
             name: 0,
-            ordinal: counts.matches,
-        });
-        let chance = rule.limits.chance;
-        let is_drawn = chance.is_none_or(|chance| dice.below(MILLION) < chance.into());
-        is_drawn && counts.may_act(&rule.limits, at)
+            ordinal: count.matches.saturating_add(1),
+        }));
+        let gate = Gate {
+            limits: &rule.limits,
+            at,
+            has_ended: false,
+            is_spent: false,
+        };
+        gate.opens(count, &mut dice)
     }
 }
 
@@ -272,6 +286,11 @@ fn is_same_expected(one: &Rule, other: &Rule) -> bool {
 fn is_in_time(rule: &Rule, time: u64) -> bool {
     let time = Duration::from_micros(time);
     rule.limits.from.is_none_or(|from| from <= time) && rule.limits.to.is_none_or(|to| time < to)
+}
+
+/// Returns the kind of a control message.
+fn control_kind(message: &Message<'_>) -> ControlKind {
+    (message.dir, message.form, message.data.first().copied())
 }
 
 /// Returns the name of a message; that of its class if it has no definition, because its sender chooses its id. Empty for a
@@ -307,68 +326,4 @@ impl Ordinals {
             }
         }
     }
-}
-
-/// The counts of a rule, of one session or of all.
-#[derive(Debug, Default)]
-pub(super) struct Counts {
-    matches: u64,
-    acted: u64,
-    /// The time of the last turn.
-    last: Option<u64>,
-    /// The times of the last actions that `max` counts.
-    recent: VecDeque<u64>,
-}
-
-impl Counts {
-    /// Counts a match at this time. Returns true if it is the turn of the rule: `skip` and `every`.
-    pub(super) fn is_turn(&mut self, limits: &Limits, at: u64) -> bool {
-        self.matches = self.matches.saturating_add(1);
-        let Some(number) = self
-            .matches
-            .checked_sub(limits.skip.into())
-            .filter(|number| *number > 0)
-        else {
-            return false;
-        };
-        match limits.every {
-            None => true,
-            Some(Every::Matches(count)) => number.is_multiple_of(count.into()),
-            Some(Every::Time(time)) => {
-                let time = micros(time);
-                let is_due = self.last.is_none_or(|last| at.saturating_sub(last) >= time);
-                if is_due {
-                    self.last = Some(at);
-                }
-                is_due
-            }
-        }
-    }
-
-    /// Counts an action at this time, if there is room for it: `first` and `max`.
-    pub(super) fn may_act(&mut self, limits: &Limits, at: u64) -> bool {
-        if limits.first.is_some_and(|first| self.acted >= first.into()) {
-            return false;
-        }
-        if let Some(Max { count, per }) = limits.max {
-            let per = micros(per);
-            while self
-                .recent
-                .front()
-                .is_some_and(|first| at.saturating_sub(*first) >= per)
-            {
-                self.recent.pop_front();
-            }
-            if self.recent.len() >= usize::try_from(count).unwrap_or(usize::MAX) {
-                return false;
-            }
-            self.recent.push_back(at);
-        }
-        self.acted = self.acted.saturating_add(1);
-        true
-    }
-}
-
-pub(super) fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

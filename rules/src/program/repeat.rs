@@ -1,13 +1,15 @@
-//! Rules on further copies of a message, which its sender sends again.
+//! Rules on retransmissions of a message.
 //!
-//! Law: only what changes no message runs. Copies count neither in conditions nor for the turns of a rule that also acts
-//! on first copies; they move no windows and release nothing.
+//! Law: only actions that change no message run. A rule that also changes messages decides once: its other actions run on
+//! the retransmissions of the messages on which it acted, and on no others. A rule that changes nothing decides about each
+//! copy. Copies count neither in conditions nor as `n`; they move no windows and release nothing.
 
 use std::sync::Arc;
 
 use super::act::Act;
 use super::faults::Drawn;
-use super::progress::{Counts, MILLION, Progress, name_hash};
+use super::gate::Gate;
+use super::progress::{Progress, name_hash};
 use super::rule::Rule;
 use super::shared::{Hit, Shared};
 use super::state::{State, view};
@@ -40,43 +42,43 @@ impl State {
             if !shared.is_enabled(id) {
                 continue;
             }
-            if !is_match(rule, progress, message, &facts) {
+            let is_concerned = rule.reaches(message.proto, message.dir)
+                && rule
+                    .when
+                    .reach()
+                    .message(message.proto, message.dir, &facts.subject());
+            let acts = is_concerned
+                && if rule.is_passive {
+                    decides(rule, progress, (id, shared), (self.seed, message), &facts)
+                } else {
+                    progress.touched.has(message)
+                };
+            if !acts {
                 continue;
             }
-            let dice = rule.draws().then(|| {
-                Dice::new(Key {
-                    seed: self.seed,
-                    rule: rule.hash,
-                    session: message.session,
-                    dir: message.dir,
-                    name: name_hash(&facts),
-                    ordinal: COPIES | progress.count_copy(&facts),
-                })
-            });
-            let counts = shared.counts(id).filter(|_| rule.is_global);
-            if let Some(dice) = may_act(rule, progress, counts, dice, message.at) {
-                let mut act = Act {
-                    id,
-                    rule,
-                    message,
-                    facts: &facts,
-                    body: view.body,
-                    memory: &progress.when,
-                    dice,
-                    given: None,
-                    drawn: Drawn::default(),
-                    verdict: &mut verdict,
-                    effects: &mut self.effects,
-                    variables: &self.variables,
-                    releases: false,
-                    snapshot: None,
-                    part: None,
-                };
-                let done = act.carry_out(&rule.on_copies);
+            let mut act = Act {
+                id,
+                rule,
+                message,
+                facts: &facts,
+                body: view.body,
+                memory: &progress.when,
+                dice: None,
+                given: None,
+                drawn: Drawn::default(),
+                verdict: &mut verdict,
+                effects: &mut self.effects,
+                variables: &self.variables,
+                releases: false,
+                snapshot: None,
+                part: None,
+            };
+            let done = act.carry_out(&rule.on_copies);
+            if done.is_hit {
                 shared.hit(id, Hit::on(message));
-                done.follow_up((id, rule, progress), message.at, &facts, &mut self.effects);
             }
-            if rule.limits.is_unlimited() && rule.actions.iter().any(Action::ends) {
+            done.follow_up((id, rule, progress), message.at, &facts, &mut self.effects);
+            if rule.actions.iter().any(Action::ends) {
                 break;
             }
         }
@@ -85,33 +87,37 @@ impl State {
     }
 }
 
-/// Returns true if the condition and the window of a rule hold for a copy.
-fn is_match(rule: &Rule, progress: &Progress, message: &Message<'_>, facts: &impl Facts) -> bool {
-    rule.reaches(message.proto, message.dir)
-        && progress.is_open_at(rule, facts.time())
-        && rule.when.holds(facts, &progress.when)
-}
-
-/// Returns the dice if the rule acts on a copy now. A rule that also acts on first copies counts copies by themselves.
-fn may_act(
+/// Returns true if a rule that changes nothing acts on a copy.
+fn decides(
     rule: &Rule,
     progress: &mut Progress,
-    shared: Option<&mut Counts>,
-    mut dice: Option<Dice>,
-    at: u64,
-) -> Option<Option<Dice>> {
-    if rule.on_copies.is_empty() {
-        return None;
+    (id, shared): (RuleId, &mut Shared),
+    (seed, message): (u64, &Message<'_>),
+    facts: &impl Facts,
+) -> bool {
+    let is_match = !rule.on_copies.is_empty()
+        && progress.is_open_at(rule, facts.time())
+        && rule.when.holds(facts, &progress.when);
+    if !is_match {
+        return false;
     }
-    let counts = if rule.is_passive {
-        shared.unwrap_or(&mut progress.counts)
-    } else {
-        &mut progress.copies
+    let mut dice = rule.draws().then(|| {
+        Dice::new(Key {
+            seed,
+            rule: rule.hash,
+            session: message.session,
+            dir: message.dir,
+            name: name_hash(facts),
+            ordinal: COPIES | progress.count_copy(facts),
+        })
+    });
+    let gate = Gate {
+        limits: &rule.limits,
+        at: message.at,
+        has_ended: false,
+        is_spent: false,
     };
-    let is_turn = counts.is_turn(&rule.limits, at);
-    let is_drawn = match (rule.limits.chance, &mut dice) {
-        (Some(chance), Some(dice)) => dice.below(MILLION) < chance.into(),
-        _ => true,
-    };
-    (is_turn && is_drawn && counts.may_act(&rule.limits, at)).then_some(dice)
+    let counts = shared.counts(id).filter(|_| rule.is_global);
+    let counts = counts.unwrap_or(&mut progress.counts);
+    gate.opens(counts.of(message.dir), &mut dice)
 }

@@ -11,6 +11,7 @@ use super::shared::Hit;
 use super::window::Window;
 use crate::check::Deed;
 use crate::filter::Filter;
+use crate::impair::Share;
 use crate::span::Span;
 use crate::syntax::{Action, Every, Max};
 use crate::verdict::Form;
@@ -30,8 +31,10 @@ pub(super) struct Rule {
     /// The actions as written.
     pub(super) actions: Vec<Action>,
     pub(super) deeds: Vec<Deed>,
-    /// The deeds that also run on further copies of a message.
+    /// The deeds that also run on retransmissions.
     pub(super) on_copies: Vec<Deed>,
+    /// True if a retransmission of a message on which it acted is treated in another way than one of other messages.
+    pub(super) repeats_act: bool,
     /// The deeds that also run on later parts of a snapshot about which the rule has decided.
     pub(super) on_parts: Vec<Deed>,
     /// True if it changes items of snapshots: it acts on messages that complete one.
@@ -66,7 +69,7 @@ pub(super) struct Rule {
 /// The modifiers that count, draw and look at the time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    pub(super) chance: Option<u32>,
+    pub(super) chance: Option<Share>,
     pub(super) every: Option<Every>,
     pub(super) skip: u32,
     pub(super) first: Option<u32>,
@@ -142,6 +145,17 @@ impl Rule {
     /// Returns true if it makes random decisions.
     pub(super) fn draws(&self) -> bool {
         self.limits.chance.is_some() || self.actions.iter().any(Action::draws)
+    }
+
+    /// Returns the number of copies of a control message that it suppresses; `None` if it suppresses none.
+    pub(super) fn lost_copies(&self, form: Form) -> Option<u32> {
+        if !matches!(form, Form::Control(_)) {
+            return None;
+        }
+        self.actions.iter().find_map(|action| match action {
+            Action::Lose { times } => Some(*times),
+            _ => None,
+        })
     }
 
     /// Returns true if its decision about a part of a snapshot is that about the parts that follow.

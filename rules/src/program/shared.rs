@@ -10,7 +10,7 @@ use teetap_wire::Dir;
 use super::Program;
 use super::dispatch::Dispatch;
 use super::faults::{By, Decision, Entry, Faults};
-use super::progress::Counts;
+use super::gate::Counts;
 use crate::impair::{Impact, LineSet, Passed, Tally};
 use crate::span::Span;
 use crate::verdict::{Message, RuleId};

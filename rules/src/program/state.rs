@@ -9,8 +9,9 @@ use teetap_wire::{Dir, MessageId, Proto, Seq, Side};
 use super::Opening;
 use super::compile::Rules;
 use super::faults::{Drawn, Entry, TIMER};
+use super::gate::micros;
 use super::parts::tick_of_part;
-use super::progress::{Progress, micros};
+use super::progress::Progress;
 use super::rule::Rule;
 use super::shared::{Hit, Shared};
 use super::visit::Visit;
@@ -196,7 +197,8 @@ impl State {
                 visit.rule(RuleId(id), rule, progress, shared);
             }
         }
-        let verdict = visit.verdict;
+        let mut verdict = visit.verdict;
+        verdict.settle(message);
         for &at in visited.iter().flat_map(|visited| &visited.windows) {
             let at = usize::from(at);
             if let (Some(window), Some(latches)) = (rules.windows.get(at), self.windows.get_mut(at)) {

@@ -7,12 +7,14 @@ use teetap_wire::snap::Completed;
 
 use super::act::{Act, overtake};
 use super::faults::{Drawn, Faults};
-use super::progress::{Counts, MILLION, Progress, name, name_hash};
+use super::gate::Gate;
+use super::progress::{Progress, name, name_hash};
 use super::rule::Rule;
 use super::shared::{Hit, Shared};
 use crate::dice::{Dice, Key};
 use crate::eval::{Facts, Variables};
-use crate::verdict::{Effect, Fate, Form, Message, Part, RuleId, Verdict};
+use crate::filter::Matched;
+use crate::verdict::{Effect, Form, Message, Part, RuleId, Verdict};
 
 /// A message that visits one rule after the other.
 pub(super) struct Visit<'a, F> {
@@ -55,6 +57,7 @@ impl<F: Facts> Visit<'_, F> {
         let ordinal = progress.ordinal(rule, message, facts, shared.needs_ordinals());
         if !shared.is_enabled(id) {
             // Its draws afterwards are those of a rule that was never disabled.
+            progress.remember_act(rule, message, false);
             return;
         }
         let releases = progress.releases(rule, facts);
@@ -72,10 +75,8 @@ impl<F: Facts> Visit<'_, F> {
         let covered = progress.covered(self.tick);
         let covered = covered.filter(|acts| decides && (acts.is_some() || given.is_none()));
         let is_subject = covered.is_none() && (!rule.sets_items || self.snapshot.is_some());
-        let counts = shared.counts(id).filter(|_| rule.is_global);
-        let found = turn(rule, progress, (message, decides && is_subject), facts, counts);
-        let is_match = !matches!(found, Match::None);
-        let is_decided = covered.is_none() && (is_match || given.is_some());
+        let matched = is_match(rule, progress, (message, decides && is_subject), facts);
+        let is_decided = covered.is_none() && (matched.is_some() || given.is_some());
         let cause = match (covered, given) {
             (Some(acts), _) => acts.filter(|_| !self.has_ended).map(Cause::EarlierPart),
             (None, Some(given)) => Some(Cause::Given(given)),
@@ -83,18 +84,28 @@ impl<F: Facts> Visit<'_, F> {
             (None, None) => {
                 let subject = (name_hash(facts), ordinal);
                 let mut dice = rule.draws().then(|| dice(self.seed, rule, message, subject));
-                let acts = found.acts(rule, &mut dice, self.has_ended, message.at);
+                let gate = Gate {
+                    limits: &rule.limits,
+                    at: message.at,
+                    has_ended: self.has_ended,
+                    is_spent: progress.has_lost_enough(rule, message),
+                };
+                let counts = shared.counts(id).filter(|_| rule.is_global);
+                let counts = counts.unwrap_or(&mut progress.counts).of(message.dir);
+                let acts = matched.is_some() && gate.opens(counts, &mut dice);
                 acts.then_some(Cause::Own(dice))
             }
         };
         let mut drawn = None;
+        let acts = cause.is_some();
         if let Some(cause) = cause {
             drawn = Some(self.act((id, rule, progress), cause, (ordinal, releases), shared));
-        } else if is_match && !self.has_ended {
+        } else if matched.is_some() && !self.has_ended {
             overtake(id, &rule.actions, &mut self.verdict);
         }
-        if is_match {
-            rule.when.settle(facts, &mut progress.when, true);
+        progress.remember_act(rule, message, acts);
+        if let Some(matched) = matched {
+            rule.when.settle(facts, &mut progress.when, matched);
         }
         if let Some(tick) = self.tick.filter(|_| is_decided && rule.covers_parts()) {
             progress.cover(tick, drawn);
@@ -120,8 +131,7 @@ impl<F: Facts> Visit<'_, F> {
             }
             Cause::Own(dice) => (None, *dice),
         };
-        let may_pass = matches!(message.form, Form::Control(_));
-        let before = may_pass.then(|| self.verdict.clone());
+        progress.count_lost(rule, message);
         let mut act = Act {
             id,
             rule,
@@ -143,50 +153,16 @@ impl<F: Facts> Visit<'_, F> {
         let done = act.carry_out(deeds);
         let drawn = act.drawn;
         let hit = Hit::on(message);
-        shared.hit(id, hit);
-        let passes = done.ends && passes_again(message, progress, self.verdict.fate);
-        if let (true, Some(before)) = (passes, before) {
-            // Nothing of what the rule does to the copies that it lost.
-            self.verdict = before;
+        if done.is_hit {
+            shared.hit(id, hit);
         }
-        if rule.is_fault && !passes && !follows {
+        if rule.is_fault && !follows {
             let dir = Some(message.dir);
             shared.decided(|| rule.decision(hit, dir, (name(facts), ordinal), drawn.clone()));
         }
-        self.has_ended |= done.ends && !passes;
+        self.has_ended |= done.ends;
         done.follow_up((id, rule, progress), message.at, facts, self.effects);
         drawn
-    }
-}
-
-/// The relation of a message to a rule.
-enum Match<'a> {
-    /// The rule may act on it. The caller settles the condition afterwards.
-    Turn(&'a mut Counts),
-    /// The condition holds, but `skip` or `every` let it pass. The caller settles the condition afterwards.
-    NoTurn,
-    None,
-}
-
-impl Match<'_> {
-    /// Returns true if the rule acts. Counts it then.
-    fn acts(self, rule: &Rule, dice: &mut Option<Dice>, has_ended: bool, at: u64) -> bool {
-        let Self::Turn(counts) = self else {
-            return false;
-        };
-        let is_drawn = match (rule.limits.chance, dice) {
-            (Some(chance), Some(dice)) => dice.below(MILLION) < chance.into(),
-            _ => true,
-        };
-        !has_ended && is_drawn && counts.may_act(&rule.limits, at)
-    }
-}
-
-/// Returns true if enough copies of a control message were lost, so that this one passes.
-fn passes_again(message: &Message<'_>, progress: &mut Progress, fate: Fate) -> bool {
-    match (fate, message.form) {
-        (Fate::Lose { times }, Form::Control(_)) => !progress.may_lose(message, times),
-        _ => false,
     }
 }
 
@@ -202,33 +178,29 @@ fn dice(seed: u64, rule: &Rule, message: &Message<'_>, (name, ordinal): (u64, u6
     })
 }
 
-/// Observes a message for a rule. Without `decides` nothing matches.
-fn turn<'a>(
+/// Observes a message for the window and the condition of a rule. Without `decides` nothing matches. The caller settles
+/// the condition of a match.
+fn is_match(
     rule: &Rule,
-    progress: &'a mut Progress,
+    progress: &mut Progress,
     (message, decides): (&Message<'_>, bool),
     facts: &impl Facts,
-    shared: Option<&'a mut Counts>,
-) -> Match<'a> {
+) -> Option<Matched> {
     let reaches = rule.takes(message.proto, message.dir, message.form);
     if message.form == Form::Control(Side::Server) && !reaches {
         // The other leg has the same message, and the rule sees it there.
-        return Match::None;
+        return None;
     }
     let is_open = progress.is_open(rule, facts);
     if !reaches || !decides {
         rule.when.remember(facts, &mut progress.when);
-        return Match::None;
+        return None;
     }
-    let is_match = rule.when.decide(facts, &mut progress.when) == Some(true);
-    if !(is_match && is_open) {
-        rule.when.settle(facts, &mut progress.when, is_match);
-        return Match::None;
+    let matched = rule.when.decide(facts, &mut progress.when);
+    if matched.is_match() && is_open {
+        return Some(matched);
     }
-    let counts = shared.unwrap_or(&mut progress.counts);
-    if counts.is_turn(&rule.limits, message.at) {
-        Match::Turn(counts)
-    } else {
-        Match::NoTurn
-    }
+    rule.when
+        .settle(facts, &mut progress.when, matched.in_window(is_open));
+    None
 }

@@ -22,10 +22,10 @@ const MAX_LOG: usize = 1000;
 type Why = String;
 
 impl<F: Facts> Act<'_, F> {
-    /// Changes fields, all or none.
-    pub(super) fn set(&mut self, assigns: &[Assign]) -> Result<(), Why> {
+    /// Changes fields, all or none. Returns true if the message has other bytes now.
+    pub(super) fn set(&mut self, assigns: &[Assign]) -> Result<bool, Why> {
         let Some(key) = self.key() else {
-            return Ok(());
+            return Ok(false);
         };
         let mut edit = self.current();
         let mut decoded = Decoded::new();
@@ -38,26 +38,25 @@ impl<F: Facts> Act<'_, F> {
             let value = value.ok_or_else(|| format!("the value for `{}` is missing", assign.what))?;
             self.write(place, &value, &mut decoded, &mut edit)?;
         }
-        self.put(edit);
-        Ok(())
+        Ok(self.put(edit))
     }
 
-    /// Replaces what matches in a text.
-    pub(super) fn replace(&mut self, replace: &Replace) -> Result<(), Why> {
+    /// Replaces what matches in a text. Returns true if the message has other bytes now.
+    pub(super) fn replace(&mut self, replace: &Replace) -> Result<bool, Why> {
         let Some(key) = self.key() else {
-            return Ok(());
+            return Ok(false);
         };
         let Some((_, place)) = replace.places.iter().find(|(of, _)| *of == key) else {
-            return Ok(());
+            return Ok(false);
         };
         let mut edit = self.current();
         let mut decoded = Decoded::new();
         let Some(def) = self.facts.subject().def else {
-            return Ok(());
+            return Ok(false);
         };
         decoded.read(def, &edit, self.body);
         let Some(record) = decoded.find(place) else {
-            return Ok(());
+            return Ok(false);
         };
         let old = def
             .bytes(record, teetap_wire::def::Source::Bytes(&edit))
@@ -77,11 +76,11 @@ impl<F: Facts> Act<'_, F> {
             }
         }
         new.extend_from_slice(old.get(end..).unwrap_or_default());
-        if new != old {
-            self.write(place, &Datum::Bytes(new), &mut decoded, &mut edit)?;
-            self.put(edit);
+        if new == old {
+            return Ok(false);
         }
-        Ok(())
+        self.write(place, &Datum::Bytes(new), &mut decoded, &mut edit)?;
+        Ok(self.put(edit))
     }
 
     /// Writes a field of the message in `edit`.
@@ -104,22 +103,22 @@ impl<F: Facts> Act<'_, F> {
         Ok(())
     }
 
-    /// Makes a message.
-    pub(super) fn make(&mut self, template: &Template) -> Result<(), Why> {
+    /// Makes a message. Returns false if the protocol of the session does not have it.
+    pub(super) fn make(&mut self, template: &Template) -> Result<bool, Why> {
         let dialect = Dialect::from(self.message.proto);
         let dir = template.dir.unwrap_or_else(|| self.message.dir.reverse());
         let form = template
             .forms
             .iter()
             .find(|form| form.dialect == dialect && form.def.way.allows(dir));
-        let Some(form) = form else { return Ok(()) };
+        let Some(form) = form else { return Ok(false) };
         let made = self.form(form, dir, &template.what)?;
         if template.before {
             self.verdict.before.push(made);
         } else {
             self.verdict.after.push(made);
         }
-        Ok(())
+        Ok(true)
     }
 
     fn form(&self, form: &Form, dir: Dir, what: &str) -> Result<Made, Why> {
@@ -222,10 +221,12 @@ impl<F: Facts> Act<'_, F> {
         edit.unwrap_or(self.message.data).to_vec()
     }
 
-    /// Sets the bytes of the message.
-    fn put(&mut self, edit: Vec<u8>) {
+    /// Sets the bytes of the message. Returns true if they differ from the bytes before.
+    fn put(&mut self, edit: Vec<u8>) -> bool {
+        let is_new = edit != self.verdict.edit.as_deref().unwrap_or(self.message.data);
         let is_same = edit == self.message.data;
         self.verdict.edit = (!is_same).then_some(edit);
+        is_new
     }
 }
 

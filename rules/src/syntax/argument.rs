@@ -9,6 +9,7 @@ use winnow::prelude::*;
 use super::lex::{Input, Parsed, blank, cut, number};
 use super::number::{Number, Quantity};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::impair::Share;
 use crate::span::Span;
 
 /// The maximum number of copies that `lose` suppresses, that `dup` makes, and that overtake with `reorder`, and
@@ -56,6 +57,22 @@ pub(super) fn measured(number: Number, span: Span, quantity: Quantity) -> Parsed
                 diagnostic
             })
         }
+    }
+}
+
+/// Reads a percentage, if there is one.
+pub(super) fn opt_share(i: &mut Input<'_>) -> Parsed<Option<Share>> {
+    let Some((value, span)) = opt_number(i)? else {
+        return Ok(None);
+    };
+    let millionths = measured(value, span, Quantity::Percent)?;
+    match u32::try_from(millionths).ok().and_then(Share::new) {
+        Some(share) => Ok(Some(share)),
+        None => cut(Diagnostic::new(
+            Code::Impossible,
+            span,
+            "expected a percentage from 0% to 100%",
+        )),
     }
 }
 

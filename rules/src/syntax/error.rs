@@ -9,9 +9,9 @@ use crate::span::Span;
 /// The words that are operators. They cannot be names where an operand is expected.
 pub(crate) const OPERATORS: [&str; 6] = ["and", "or", "not", "contains", "matches", "in"];
 
-/// The words that follow the condition of a rule.
+/// The words that follow the condition of a rule, in the order of [`Step`](super::Step).
 pub(crate) const MODIFIERS: [&str; 11] = [
-    "chance", "every", "skip", "first", "once", "max", "from", "to", "after", "until", "per",
+    "from", "to", "after", "until", "skip", "every", "chance", "first", "once", "max", "per",
 ];
 
 /// Returns the error for missing text at this place.

@@ -11,7 +11,7 @@ use winnow::error::ErrMode;
 use winnow::prelude::*;
 use winnow::token::take_while;
 
-use super::argument::{duration, measured, opt_number};
+use super::argument::{duration, measured, opt_number, opt_share};
 use super::ast::{Expr, Kind};
 use super::error::{leftover, wanted};
 use super::lex::{Failure, Input, Parsed, backtrack, blank, cut, here, keyword, next_thing, rest, word};
@@ -322,21 +322,6 @@ fn share(i: &mut Input<'_>, example: &str) -> Parsed<Share> {
     match opt_share(i)? {
         Some(share) => Ok(share),
         None => cut(wanted(i, Quantity::Percent.name()).help(format!("as in `{example}`"))),
-    }
-}
-
-fn opt_share(i: &mut Input<'_>) -> Parsed<Option<Share>> {
-    let Some((value, span)) = opt_number(i)? else {
-        return Ok(None);
-    };
-    let millionths = measured(value, span, Quantity::Percent)?;
-    match u32::try_from(millionths).ok().and_then(Share::new) {
-        Some(share) => Ok(Some(share)),
-        None => cut(Diagnostic::new(
-            Code::Impossible,
-            span,
-            "a share is from 0% to 100%",
-        )),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Modifiers: which matches of a rule it acts on.
 //!
-//! Law: each modifier stands once, in any order. Printed, they have a fixed order.
+//! Law: each modifier stands once, in any order. Printed, they have the order of [`Step`].
 
 use std::fmt;
 use std::time::Duration;
@@ -8,26 +8,25 @@ use std::time::Duration;
 use winnow::combinator::opt;
 use winnow::prelude::*;
 
-use super::argument::{Shown, duration, measured, opt_number};
+use super::argument::{Shown, duration, measured, opt_number, opt_share};
 use super::ast::{Expr, Kind};
 use super::error::{MODIFIERS, wanted};
 use super::lex::{Input, Parsed, blank, cut, here, keyword, word};
 use super::number::{Number, Quantity};
 use super::parse::expression;
+use super::pipeline::Step;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::impair::percent;
+use crate::impair::Share;
 use crate::span::Span;
 
 /// The maximum number of actions that `max` counts in its time.
 const MAX_PER: u32 = 1000;
-/// 100 %, in millionths.
-const WHOLE: i64 = 1_000_000;
 
 /// The modifiers of a rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Modifiers {
-    /// `chance 5%`: in millionths, from 1.
-    pub chance: Option<u32>,
+    /// `chance 5%`
+    pub chance: Option<Share>,
     /// `every 3`, `every 5s`
     pub every: Option<Every>,
     /// `skip 2`
@@ -108,7 +107,7 @@ impl Modifiers {
     /// Reads the arguments of a modifier. Returns false if it has a value already.
     fn read(&mut self, name: &str, i: &mut Input<'_>) -> Parsed<bool> {
         Ok(match name {
-            "chance" => set(&mut self.chance, chance(i)?),
+            "chance" => set(&mut self.chance, share(i, "a percentage, as in `chance 5%`")?),
             "every" => set(&mut self.every, every(i)?),
             "skip" => set(&mut self.skip, count(i, u32::MAX)?),
             "first" => set(&mut self.first, count(i, u32::MAX)?),
@@ -140,6 +139,14 @@ fn set<T>(place: &mut Option<T>, value: T) -> bool {
 fn some_number(i: &mut Input<'_>, what: &str) -> Parsed<(Number, Span)> {
     match opt_number(i)? {
         Some(number) => Ok(number),
+        None => cut(wanted(i, what)),
+    }
+}
+
+/// Reads a percentage.
+fn share(i: &mut Input<'_>, what: &str) -> Parsed<Share> {
+    match opt_share(i)? {
+        Some(share) => Ok(share),
         None => cut(wanted(i, what)),
     }
 }
@@ -177,18 +184,6 @@ fn counted(number: Number, span: Span, max: u32) -> Parsed<u32> {
     }
 }
 
-fn chance(i: &mut Input<'_>) -> Parsed<u32> {
-    let (number, span) = some_number(i, "a percentage, as in `5%`")?;
-    let value = measured(number, span, Quantity::Percent)?;
-    match u32::try_from(value) {
-        Ok(value @ 1..) if i64::from(value) <= WHOLE => Ok(value),
-        _ => {
-            let what = "expected a percentage from 0.0001% to 100%";
-            cut(Diagnostic::new(Code::Impossible, span, what))
-        }
-    }
-}
-
 fn every(i: &mut Input<'_>) -> Parsed<Every> {
     let (number, span) = some_number(i, "a number or a duration, as in `every 3` or `every 5s`")?;
     if number.quantity() == Quantity::Plain {
@@ -219,44 +214,65 @@ fn scope(i: &mut Input<'_>) -> Parsed<Scope> {
     }
 }
 
-/// Prints each modifier after a blank.
+/// Prints each modifier after a blank, in the order in which they are applied.
 impl fmt::Display for Modifiers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(chance) = self.chance {
-            write!(f, " chance {}%", percent(chance))?;
-        }
-        match self.every {
-            Some(Every::Matches(count)) => write!(f, " every {count}")?,
-            Some(Every::Time(time)) => write!(f, " every {}", Shown(time))?,
-            None => {}
-        }
-        if let Some(skip) = self.skip {
-            write!(f, " skip {skip}")?;
-        }
-        match self.first {
-            Some(1) => f.write_str(" once")?,
-            Some(first) => write!(f, " first {first}")?,
-            None => {}
-        }
-        if let Some(Max { count, per }) = self.max {
-            write!(f, " max {count} per {}", Shown(per))?;
-        }
-        if let Some(from) = self.from {
-            write!(f, " from {}", Shown(from))?;
-        }
-        if let Some(to) = self.to {
-            write!(f, " to {}", Shown(to))?;
-        }
-        if let Some(after) = &self.after {
-            write!(f, " after {after}")?;
-        }
-        if let Some(until) = &self.until {
-            write!(f, " until {until}")?;
+        for step in Step::ALL {
+            self.print(step, f)?;
         }
         match self.scope {
             Some(Scope::Session) => f.write_str(" per session"),
             Some(Scope::Global) => f.write_str(" per global"),
             None => Ok(()),
         }
+    }
+}
+
+impl Modifiers {
+    /// Prints the modifiers of one step.
+    fn print(&self, step: Step, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match step {
+            Step::Window => {
+                if let Some(from) = self.from {
+                    write!(f, " from {}", Shown(from))?;
+                }
+                if let Some(to) = self.to {
+                    write!(f, " to {}", Shown(to))?;
+                }
+                if let Some(after) = &self.after {
+                    write!(f, " after {after}")?;
+                }
+                if let Some(until) = &self.until {
+                    write!(f, " until {until}")?;
+                }
+            }
+            Step::Skip => {
+                if let Some(skip) = self.skip {
+                    write!(f, " skip {skip}")?;
+                }
+            }
+            Step::Every => match self.every {
+                Some(Every::Matches(count)) => write!(f, " every {count}")?,
+                Some(Every::Time(time)) => write!(f, " every {}", Shown(time))?,
+                None => {}
+            },
+            Step::Chance => {
+                if let Some(chance) = self.chance {
+                    write!(f, " chance {chance}")?;
+                }
+            }
+            Step::First => match self.first {
+                Some(1) => f.write_str(" once")?,
+                Some(first) => write!(f, " first {first}")?,
+                None => {}
+            },
+            Step::Max => {
+                if let Some(Max { count, per }) = self.max {
+                    write!(f, " max {count} per {}", Shown(per))?;
+                }
+            }
+            Step::Condition | Step::Actions | Step::End => {}
+        }
+        Ok(())
     }
 }

@@ -168,6 +168,24 @@ fn decisions_of_other_programs_are_refused() {
     assert!(program("a: dup when c2s").repeating(&decisions).is_ok());
 }
 
+/// A journal of a program that printed modifiers in another order is of the same rules.
+#[test]
+fn rules_are_known_by_an_older_order_of_their_modifiers() {
+    let program = program("drop when cl_say chance 50% to 5s\ndrop when cl_say chance 50% to 5s");
+    let (verdicts, _, decisions) = run(&program, OPENING);
+    let older = decisions.iter().cloned().map(|mut decision| {
+        if let By::Rule { rule, .. } = &mut decision.by {
+            *rule = rule.replace("to 5s chance 50%", "chance 50% to 5s").into();
+        }
+        decision
+    });
+    let older: Vec<_> = older.collect();
+    assert!(older != decisions && decisions.len() > 5);
+    let repeating = program.repeating(&older).unwrap();
+    let (again, _, made) = run(&repeating, OTHER);
+    assert_eq!((again, made), (verdicts, decisions));
+}
+
 #[test]
 fn a_link_has_the_effects_of_another_run() {
     let source = "link both delay 20ms jitter 15ms loss 20% dup 20%\n\

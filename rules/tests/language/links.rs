@@ -143,7 +143,10 @@ const WRONG: &[(&str, &[&str])] = &[
         "link both delay 2min",
         &["1:17 E204 a link delays by at most 60 s"],
     ),
-    ("link both loss 101%", &["1:16 E204 a share is from 0% to 100%"]),
+    (
+        "link both loss 101%",
+        &["1:16 E204 expected a percentage from 0% to 100%"],
+    ),
     (
         "link both loss gmodel 1%",
         &["1:16 E001 expected a percentage or `gemodel`, found `gmodel`"],

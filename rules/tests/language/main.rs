@@ -17,6 +17,7 @@ mod journal;
 mod links;
 mod modifiers;
 mod names;
+mod pipeline;
 mod program;
 mod properties;
 mod random;

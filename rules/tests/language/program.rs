@@ -31,18 +31,21 @@ fn each_action_has_its_verdict() {
             0,
         ),
         (
-            "delay 80ms, pause unordered, drop",
+            "delay 80ms, pause unordered",
             Fate::Pause {
                 max: Duration::from_secs(30),
                 order: Order::Free,
             },
             0,
         ),
+        ("delay 80ms, pause unordered, drop", Fate::Drop, 0),
+        ("drop, delay 80ms", Fate::Drop, 0),
+        ("lose, lose 3 times, pause", Fate::Lose { times: 3 }, 0),
         ("dup", Fate::Pass, 1),
         ("delay 1s..1s", delay(ms(1000), Order::Kept), 0),
-        ("dup 2, drop", Fate::Drop, 2),
+        ("dup 2, lose", Fate::Lose { times: 1 }, 2),
+        ("dup 2, drop", Fate::Drop, 0),
         ("drop, dup 2", Fate::Drop, 0),
-        ("pass, drop", Fate::Pass, 0),
     ];
     for (action, fate, copies) in cases {
         let expected = Verdict {
@@ -151,7 +154,8 @@ dup when c2s
     let names = ["dup when c2s", "first", "dup when c2s #2"].map(str::to_owned);
     assert_eq!(of("hi"), (delay, 2, names.to_vec()));
     let names = ["dup when c2s", "first", "drop when cl_say.message contains \"x\""].map(str::to_owned);
-    assert_eq!(of("x"), (Fate::Drop, 1, names.to_vec()));
+    // A message that was dropped has no copies.
+    assert_eq!(of("x"), (Fate::Drop, 0, names.to_vec()));
     assert_eq!(program.source(), source);
     assert_eq!(program.rule(RuleId(4)), None);
 }

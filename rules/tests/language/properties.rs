@@ -40,7 +40,6 @@ const ATOMS: &[&str] = &[
     "seen(sv_chat)",
     "count(sys) > 0",
     "since(sys) < 5s",
-    "n == 1",
 ];
 
 fn cases() -> Vec<Case> {

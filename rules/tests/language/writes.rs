@@ -245,7 +245,7 @@ fn rules_make_messages() {
     }
     assert_eq!(
         made("pass, inject s2c sv_motd when cl_say", &say("a")),
-        [none.clone(), none]
+        [none, vec!["s2c +sv_motd message=".to_owned()]]
     );
     let other = Opening { seed: 9, ..OPENING };
     let mut state = program("inject s2c sv_motd when cl_say").open(other, None);

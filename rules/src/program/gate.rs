@@ -1,0 +1,119 @@
+//! The steps between the condition of a rule and its actions: `skip`, `every`, `chance`, `first`, `max`.
+//!
+//! Law: every kind of rule passes through [`Gate::opens`], in the order of [`Step`](crate::syntax::Step): on first
+//! copies, on retransmissions, on control messages and at times. Each direction has counts of its own, as it has draws
+//! of its own. A match is counted even if an earlier rule ended the search, so that no rule shifts the turns of another.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use teetap_wire::Dir;
+
+use super::rule::Limits;
+use crate::dice::Dice;
+use crate::impair::Share;
+use crate::syntax::{Every, Max};
+
+/// The counts of a rule in one session, or in all of them.
+#[derive(Debug, Default)]
+pub(super) struct Counts([Count; 2]);
+
+/// The counts of a rule in one direction.
+#[derive(Debug, Default)]
+pub(super) struct Count {
+    pub(super) matches: u64,
+    acted: u64,
+    /// The time of the last turn.
+    last: Option<u64>,
+    /// The times of the last actions that `max` counts.
+    recent: VecDeque<u64>,
+}
+
+/// A match that asks if its rule acts.
+pub(super) struct Gate<'a> {
+    pub(super) limits: &'a Limits,
+    /// Microseconds since the start of the run.
+    pub(super) at: u64,
+    /// True if an earlier rule ended the search.
+    pub(super) has_ended: bool,
+    /// True if the copies that the rule suppresses are used up.
+    pub(super) is_spent: bool,
+}
+
+impl Counts {
+    /// Returns the counts of a direction. Rules that act at times count in the first one.
+    pub(super) const fn of(&mut self, dir: Dir) -> &mut Count {
+        let [c2s, s2c] = &mut self.0;
+        match dir {
+            Dir::C2s => c2s,
+            Dir::S2c => s2c,
+        }
+    }
+}
+
+impl Gate<'_> {
+    /// Counts a match. Returns true if the rule acts on it.
+    pub(super) fn opens(&self, count: &mut Count, dice: &mut Option<Dice>) -> bool {
+        let is_turn = count.is_turn(self.limits, self.at);
+        let is_drawn = is_turn && is_drawn(self.limits.chance, dice);
+        is_drawn && !self.has_ended && !self.is_spent && count.may_act(self.limits, self.at)
+    }
+}
+
+/// Draws for `chance`.
+fn is_drawn(chance: Option<Share>, dice: &mut Option<Dice>) -> bool {
+    match (chance, dice) {
+        (Some(chance), Some(dice)) => {
+            dice.below(Share::WHOLE.millionths().into()) < chance.millionths().into()
+        }
+        (Some(_), None) | (None, _) => true,
+    }
+}
+
+impl Count {
+    /// Counts a match. Returns true if it is a turn of the rule: `skip` and `every`.
+    fn is_turn(&mut self, limits: &Limits, at: u64) -> bool {
+        self.matches = self.matches.saturating_add(1);
+        let left = self.matches.checked_sub(limits.skip.into());
+        let Some(number) = left.filter(|number| *number > 0) else {
+            return false;
+        };
+        match limits.every {
+            None => true,
+            Some(Every::Matches(count)) => number.is_multiple_of(count.into()),
+            Some(Every::Time(time)) => {
+                let time = micros(time);
+                let is_due = self.last.is_none_or(|last| at.saturating_sub(last) >= time);
+                if is_due {
+                    self.last = Some(at);
+                }
+                is_due
+            }
+        }
+    }
+
+    /// Counts an action, if `first` and `max` have room for it.
+    fn may_act(&mut self, limits: &Limits, at: u64) -> bool {
+        if limits.first.is_some_and(|first| self.acted >= first.into()) {
+            return false;
+        }
+        if let Some(Max { count, per }) = limits.max {
+            let per = micros(per);
+            let is_over = |first: &u64| at.saturating_sub(*first) >= per;
+            while self.recent.front().is_some_and(is_over) {
+                self.recent.pop_front();
+            }
+            if self.recent.len() >= usize::try_from(count).unwrap_or(usize::MAX) {
+                return false;
+            }
+            self.recent.push_back(at);
+        }
+        self.acted = self.acted.saturating_add(1);
+        true
+    }
+}
+
+/// Returns a time in microseconds.
+pub(super) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}

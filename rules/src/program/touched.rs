@@ -1,0 +1,46 @@
+//! The messages on which a rule acted, for their retransmissions.
+//!
+//! Law: a retransmission repeats the decision about its message. Sequence numbers name a message until they come round
+//! again, after 1024 messages; a resend is never that old (`NET_MAX_SEQUENCE`, `CNetConnection`).
+
+use teetap_wire::{Dir, Seq};
+
+use crate::verdict::Message;
+
+/// Sequence numbers of the games.
+const NUMBERS: usize = 1024;
+
+/// One bit for each sequence number of both directions. Allocated with the first message.
+#[derive(Debug, Default)]
+pub(super) struct Touched(Option<Box<[[u64; NUMBERS / 64]; 2]>>);
+
+impl Touched {
+    /// Records if the rule acted on the first copy of a message.
+    pub(super) fn record(&mut self, message: &Message<'_>, acted: bool) {
+        if self.0.is_none() && !acted {
+            return;
+        }
+        let bits = self.0.get_or_insert_default();
+        let Some((word, bit)) = message.seq.and_then(|seq| place(bits, message.dir, seq)) else {
+            return;
+        };
+        if acted {
+            *word |= bit;
+        } else {
+            *word &= !bit;
+        }
+    }
+
+    /// Returns true if the rule acted on the first copy of this message.
+    pub(super) fn has(&mut self, message: &Message<'_>) -> bool {
+        let bits = self.0.as_deref_mut().zip(message.seq);
+        let place = bits.and_then(|(bits, seq)| place(bits, message.dir, seq));
+        place.is_some_and(|(word, bit)| *word & bit != 0)
+    }
+}
+
+fn place(bits: &mut [[u64; NUMBERS / 64]; 2], dir: Dir, seq: Seq) -> Option<(&mut u64, u64)> {
+    let number = usize::from(seq.get());
+    let word = bits.get_mut(dir as usize)?.get_mut(number / 64)?;
+    Some((word, 1 << (number % 64)))
+}
