@@ -55,6 +55,11 @@ fn the_tour_is_skipped() {
     terminal.press("\x1b").unwrap();
     let is_gone = |screen: &str| !screen.contains("tour 1/7") && screen.contains("following");
     terminal.wait_until("no tour", is_gone, PATIENCE).unwrap();
+    // The bots play.
     terminal.press("q").unwrap();
+    terminal
+        .wait_for("2 players are online: end the run?", PATIENCE)
+        .unwrap();
+    terminal.press("1").unwrap();
     assert_eq!(binary::wait_end(&mut child, PATIENCE).unwrap(), Some(0));
 }

@@ -158,9 +158,9 @@ actions! {
     Log           "log"            ALL  ["7"]                  ""        "Show the log";
     Theme         "next-theme"     ALL  ["ctrl-t"]             ""        "Switch to the next theme";
     Back          "back"           ALL  ["esc"]                ""        "Go back";
-    Quit          "quit"           ALL  ["q"]                  "quit"    "Go back, or end the run";
+    Quit          "quit"           ALL  ["q"]                  "quit"    "Go back, or end the run; with players it asks";
     QuitNow       "quit-now"       ALL  ["Q"]                  ""        "End the run";
-    Stop          "stop"           ALL  ["ctrl-c"]             ""        "End the run, from a prompt too";
+    Stop          "stop"           ALL  ["ctrl-c"]             ""        "Close a prompt, menu or form; else end the run";
     Suspend       "suspend"        ALL  ["ctrl-z"]             ""        "Suspend the program: it forwards nothing";
 }
 

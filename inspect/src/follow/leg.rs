@@ -55,6 +55,8 @@ pub struct Leg {
     /// The round trips between the proxy and the peer, in milliseconds: from a vital message to its ack, from a snapshot to
     /// the first input that acks it, from an input to the timing of it.
     pub trips: Samples,
+    /// The time of the last datagram of the peer that a receiver takes.
+    pub(super) heard: Option<Time>,
     /// The vital message whose ack is awaited.
     under_way: Option<(Seq, Time)>,
     /// The ticks whose answer is awaited.

@@ -19,7 +19,7 @@ use crate::DecodedEvent;
 pub use counts::{Count, Counts, Items, Packed};
 pub use leg::{Leg, LegState};
 pub use samples::{Rates, SECONDS, Samples};
-pub use session::Followed;
+pub use session::{Followed, SILENCE};
 pub use way::{Missing, Point, Track, Way};
 
 /// Sessions that are followed at once; the oldest closed one is forgotten first.

@@ -1,6 +1,6 @@
 //! The facts about one session.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use teetap_proxy::session::{Action, Datagram, Origin, SessionChange, State, Time, What};
 use teetap_wire::{Dir, Proto, Severity, Side, printable};
@@ -50,6 +50,9 @@ pub struct Followed {
     s2c: Way,
 }
 
+/// The time without a datagram after which a peer counts as silent. The games send something each second.
+pub const SILENCE: Duration = Duration::from_secs(3);
+
 impl Followed {
     /// A session whose first event was at this time.
     pub(super) fn new(begin: Time) -> Self {
@@ -94,9 +97,18 @@ impl Followed {
         }
     }
 
+    /// Returns the time for which a peer that was online has sent nothing; `None` if that is not long, or the session is over.
+    #[must_use]
+    pub fn silence(&self, side: Side, now: Time) -> Option<Duration> {
+        let leg = self.leg(side);
+        let is_open = self.state == State::Online && leg.state == LegState::Online;
+        let silent = now.since(leg.heard?);
+        (is_open && silent >= SILENCE).then_some(silent)
+    }
+
     /// Returns the time from its first to its last event, or until now while it is open.
     #[must_use]
-    pub fn age(&self, now: Time) -> std::time::Duration {
+    pub fn age(&self, now: Time) -> Duration {
         let end = match self.state {
             State::Closed => self.last,
             _ => now.max(self.last),
@@ -165,6 +177,9 @@ impl Followed {
             return Ties::default();
         }
         let dir = datagram.dir;
+        if datagram.received().is_some() {
+            self.leg_mut(dir.sender()).heard = Some(at);
+        }
         self.acks(at, dir, reading);
         let mut ties = Ties::default();
         for message in &reading.messages {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use teetap_inspect::{HeldMessage, expect::expected};
 use teetap_proxy::session::{SessionId, Waiting};
 use teetap_rules::{
-    Draft, Span,
+    Draft, Made, Span,
     syntax::{Expr, Kind},
 };
 use teetap_wire::{
@@ -60,6 +60,8 @@ pub struct Form {
     pub error: Option<String>,
     /// The time after which the message is sent again.
     pub every: Option<Duration>,
+    /// The message is held no more: it is sent as one more.
+    pub is_late: bool,
 }
 
 impl FormField {
@@ -196,6 +198,7 @@ impl Form {
             cursor: Cursor::default(),
             error: None,
             every: None,
+            is_late: false,
         };
         form.cursor.set_len(form.fields.len());
         form.check(registry);
@@ -218,6 +221,21 @@ impl Form {
             Target::Edit(_) => message,
             Target::Inject(dir, _) => format!("{dir} {message}"),
         }
+    }
+
+    /// Returns the bytes of a message that is held no more, with the changes.
+    #[must_use]
+    pub fn late(&self, registry: &'static Registry) -> Option<Made> {
+        let Target::Edit(waiting) = &self.target else {
+            return None;
+        };
+        let (draft, _) = Draft::edit(&self.text(), registry).ok()?;
+        let data = draft.edited(waiting.proto, waiting.dir, &waiting.data).ok()?;
+        Some(Made {
+            dir: waiting.dir,
+            vital: waiting.vital,
+            data,
+        })
     }
 
     /// Checks the message as it is.

@@ -26,6 +26,10 @@ pub enum Choice {
     Save(Saved),
     /// Fold messages of this type, or unfold them.
     Fold(&'static str),
+    /// End the run.
+    Leave,
+    /// Go on as before.
+    Stay,
 }
 
 /// An entry of a menu.

@@ -30,7 +30,7 @@ mod view;
 
 use ratatui::layout::Rect;
 use teetap_inspect::{Follow, Style, Viewer};
-use teetap_proxy::session::{Level, SessionId, Time};
+use teetap_proxy::session::{Level, SessionId, State, Time};
 use teetap_wire::def::Registry;
 
 use crate::{Theme, keymap::Keymap, request::Request};
@@ -57,6 +57,9 @@ use tour::Tour;
 
 pub use title::Title;
 pub use view::{Pane, View};
+
+/// Microseconds.
+const SECOND: u64 = 1_000_000;
 
 /// The shape of the message view.
 #[derive(Clone, Copy, Debug, Default)]
@@ -137,8 +140,12 @@ pub struct App {
     pub searches: Lines,
     /// The rules that were entered.
     pub typed_rules: Lines,
+    /// The values of sliders that were typed.
+    pub values: Lines,
     /// The messages that were sent.
     pub injected: Lines,
+    /// The form whose message was sent, until the answer: if it is refused, the form is opened again.
+    pub sent: Option<Form>,
     /// The intercept queue.
     pub queue: Queue,
     /// The rules.
@@ -206,7 +213,9 @@ impl App {
             filters: Lines::default(),
             searches: Lines::default(),
             typed_rules: Lines::default(),
+            values: Lines::default(),
             injected: Lines::default(),
+            sent: None,
             queue: Queue::default(),
             rules: Rules::default(),
             requests: Vec::new(),
@@ -250,6 +259,13 @@ impl App {
 
     /// Notes the time of the run.
     pub fn tick(&mut self, now: Time) {
+        // Ages, and peers that fall silent.
+        let is_later = now.0 / SECOND != self.now.0 / SECOND;
+        self.changed |= is_later
+            && self
+                .follow
+                .sessions()
+                .any(|(_, session)| session.state != State::Closed);
         self.now = now;
         self.changed |= self.meter.tick(now);
         self.follow.tick(now);

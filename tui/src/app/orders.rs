@@ -1,6 +1,6 @@
 //! Requests to the proxy, and what their answers change.
 
-use super::{App, Pane, View};
+use super::{App, Overlay, Pane, View, form::Target};
 use crate::request::{Reply, Request};
 
 impl App {
@@ -45,10 +45,28 @@ impl App {
         std::mem::take(&mut self.requests)
     }
 
+    /// Looks whether the message of the form is still held. What was typed stays in any case.
+    fn look_at_form(&mut self) {
+        let Some(Overlay::Form(form)) = &mut self.overlay else {
+            return;
+        };
+        if let Target::Edit(waiting) = &form.target
+            && !form.is_late
+            && self.queue.now(waiting).is_none()
+        {
+            form.is_late = true;
+        }
+    }
+
     /// Takes the answer to a request, or the reason why it was refused.
     pub fn answer(&mut self, request: &Request, result: Result<Reply, String>) {
         self.changed = true;
         let is_repeated = self.repeat.as_ref().is_some_and(|repeat| repeat.is_of(request));
+        let is_of_form = matches!(
+            request,
+            Request::Edit(..) | Request::Send { .. } | Request::Inject { .. }
+        );
+        let form = self.sent.take_if(|_| is_of_form);
         if let (Err(_), Request::SwitchRules { on: false, .. }) = (&result, request) {
             self.rules.silenced.clear();
         }
@@ -57,7 +75,13 @@ impl App {
                 self.repeat = None;
                 self.refuse(format!("{why}; the message is not sent again"));
             }
-            Err(why) => self.refuse(why),
+            Err(why) => {
+                self.refuse(why);
+                // What was typed is not lost.
+                if let (Some(form), None) = (form, &self.overlay) {
+                    self.overlay = Some(Overlay::Form(form));
+                }
+            }
             // The first line has their number.
             Ok(Reply::Done(_)) if is_repeated => {}
             Ok(Reply::Done(text)) if text.is_empty() => {}
@@ -65,6 +89,7 @@ impl App {
             Ok(Reply::Rules(list)) => self.rules.set(list),
             Ok(Reply::Held(list)) => {
                 self.queue.set(list, self.registry, self.style.secrets);
+                self.look_at_form();
                 if self.queue.list.is_empty() && self.focus == Pane::Queue {
                     self.focus = Pane::List;
                 }

@@ -1,6 +1,6 @@
 //! Prompts: a line at the bottom of the screen with history and completion.
 
-use super::{editor::Editor, menu::Saved};
+use super::{editor::Editor, menu::Saved, rules::Slider};
 
 /// The maximum number of lines that a history keeps.
 const KEPT: usize = 100;
@@ -16,6 +16,15 @@ pub enum Purpose {
     Search,
     /// A rule, in the place of the one of this name if there is one.
     Rule(Option<String>),
+    /// The value of a slider.
+    Value {
+        /// The link line; `None` if there is none yet.
+        rule: Option<String>,
+        /// The slider.
+        slider: Slider,
+        /// The value that it has.
+        now: u32,
+    },
     /// A message to send.
     Inject,
     /// A file for rows.

@@ -20,14 +20,23 @@ pub struct Queue {
 impl Queue {
     /// Takes the messages that are held now.
     pub fn set(&mut self, list: Vec<Waiting>, registry: &'static Registry, secrets: Secrets) {
-        let selected = self.selected().map(key);
+        let selected = self.selected().map(|held| key(&held.waiting));
         let read = |waiting| HeldMessage::read(waiting, registry, secrets);
         self.list = list.into_iter().map(read).collect();
         self.cursor.set_len(self.list.len());
-        let place = self.list.iter().position(|held| Some(key(held)) == selected);
+        let place = self
+            .list
+            .iter()
+            .position(|held| Some(key(&held.waiting)) == selected);
         if let Some(place) = place {
             self.cursor.select(place);
         }
+    }
+
+    /// Returns a message as it is held now; `None` if it is held no more.
+    #[must_use]
+    pub fn now(&self, waiting: &Waiting) -> Option<&HeldMessage> {
+        self.list.iter().find(|held| key(&held.waiting) == key(waiting))
     }
 
     /// Returns the selected message.
@@ -37,8 +46,7 @@ impl Queue {
     }
 }
 
-fn key(held: &HeldMessage) -> (u32, u32, bool) {
-    let waiting = &held.waiting;
+fn key(waiting: &Waiting) -> (u32, u32, bool) {
     let is_c2s = waiting.dir == teetap_wire::Dir::C2s;
     (waiting.session.0, waiting.held.0.get(), is_c2s)
 }

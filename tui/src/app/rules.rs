@@ -83,11 +83,43 @@ impl Slider {
     /// Returns a link line with another value; 0 removes it.
     #[must_use]
     pub fn with(self, text: &str, value: u32) -> String {
-        let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
         let (_, _, unit) = self.scale();
+        let word = (value > 0).then(|| format!("{value}{unit}"));
+        self.with_word(text, word.as_deref())
+    }
+
+    /// Returns the word of link lines for a value that was typed, with its unit or without; `None` for 0.
+    ///
+    /// # Errors
+    /// Returns the reason why it is not a value.
+    pub fn word_of(self, typed: &str) -> Result<Option<String>, String> {
+        let (_, _, unit) = self.scale();
+        let typed = typed.trim();
+        let (number, unit) = match (self, typed.strip_suffix(unit), typed.strip_suffix('s')) {
+            (_, Some(number), _) => (number, unit),
+            (Self::Delay, None, Some(number)) => (number, "s"),
+            _ => (typed, unit),
+        };
+        let number = number.trim();
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let value = number.parse::<f64>().ok().filter(|_| is_number);
+        let value = value.ok_or_else(|| match self {
+            Self::Delay => "write a time, such as 40, 40ms or 1.5s".to_owned(),
+            Self::Loss => "write a percentage, such as 3 or 2.5%".to_owned(),
+        })?;
+        if self == Self::Loss && value > 100.0 {
+            return Err("no more than 100 % can be lost".to_owned());
+        }
+        Ok((value > 0.0).then(|| format!("{number}{unit}")))
+    }
+
+    /// Returns a link line with another value as it is written; `None` removes it.
+    #[must_use]
+    pub fn with_word(self, text: &str, value: Option<&str>) -> String {
+        let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
         let at = words.iter().position(|word| word == self.word());
-        match at {
-            Some(at) if value == 0 => {
+        match (at, value) {
+            (Some(at), None) => {
                 // Jitter has no meaning without a delay.
                 let end = match self {
                     Self::Delay if words.get(at + 2).is_some_and(|word| word == "jitter") => at + 4,
@@ -95,16 +127,16 @@ impl Slider {
                 };
                 words.drain(at..end.min(words.len()));
             }
-            Some(at) => {
+            (Some(at), Some(value)) => {
                 if let Some(word) = words.get_mut(at + 1) {
-                    *word = format!("{value}{unit}");
+                    value.clone_into(word);
                 }
             }
-            None if value == 0 => {}
-            None => {
+            (None, None) => {}
+            (None, Some(value)) => {
                 // After the direction.
                 let at = words.len().min(2);
-                words.insert(at, format!("{} {value}{unit}", self.word()));
+                words.insert(at, format!("{} {value}", self.word()));
             }
         }
         words.join(" ")

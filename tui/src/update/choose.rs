@@ -38,6 +38,27 @@ pub(super) fn session(app: &mut App) -> Result<(), String> {
     Ok(())
 }
 
+/// Ends the run; asks before if it is one with players.
+pub(super) fn leave(app: &mut App) {
+    let sessions = app.follow.sessions();
+    let players = sessions
+        .filter(|(_, session)| session.state == State::Online)
+        .count();
+    if players == 0 || !app.is_live {
+        app.leaving = true;
+        return;
+    }
+    let title = match players {
+        1 => "a player is online: end the run?".to_owned(),
+        players => format!("{players} players are online: end the run?"),
+    };
+    let entries = [
+        ("go on".to_owned(), Choice::Stay),
+        ("end the run: each peer gets a CLOSE".to_owned(), Choice::Leave),
+    ];
+    app.overlay = Some(Overlay::Menu(Menu::new(&title, entries)));
+}
+
 /// Carries out an entry.
 pub(super) fn choose(app: &mut App, choice: &Choice) {
     match choice {
@@ -50,6 +71,8 @@ pub(super) fn choose(app: &mut App, choice: &Choice) {
         Choice::Rule(text) => super::open(app, Purpose::Rule(None), text),
         Choice::Fold(group) => super::rows::toggle_fold(app, group),
         Choice::Save(saved) => super::send::ask_for_file(app, *saved),
+        Choice::Leave => app.leaving = true,
+        Choice::Stay => {}
         Choice::Copy(text) => {
             app.clipboard = Some(text.clone());
             // Without a proxy there is nothing that keeps a file.

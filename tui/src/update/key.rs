@@ -32,10 +32,11 @@ pub fn key(app: &mut App, event: &KeyEvent) {
     let key = Key::of(event);
     let action = app.keymap.action(key, app.focus);
     let is_typed = app.overlay.is_some() && key.typed().is_some();
-    if let Some(action @ (Action::Stop | Action::Suspend)) = action
-        && !is_typed
-    {
-        return update(app, action);
+    match action {
+        // As in a shell: what is typed is given up, and nothing else.
+        Some(Action::Stop) if !is_typed && app.overlay.take().is_some() => return,
+        Some(action @ (Action::Stop | Action::Suspend)) if !is_typed => return update(app, action),
+        _ => {}
     }
     match app.overlay.take() {
         Some(Overlay::Help(help)) => in_help(app, help, key),
@@ -114,25 +115,33 @@ fn in_form(app: &mut App, mut form: Form, key: Key) {
     app.overlay = Some(Overlay::Form(form));
 }
 
-/// Takes the message of a form. One with an error stays.
+/// Takes the message of a form. One with an error stays, and one that is refused is opened again.
 fn submit(app: &mut App, form: Form) {
     if form.error.is_some() {
         app.overlay = Some(Overlay::Form(form));
         return;
     }
     let text = form.text();
-    let request = match form.target {
-        Target::Edit(waiting) => Request::Edit(waiting, text),
+    let result = match &form.target {
+        Target::Edit(waiting) if form.is_late => {
+            let session = waiting.session;
+            let message = form
+                .late(app.registry)
+                .ok_or_else(|| "the message cannot be built".to_owned());
+            message.and_then(|message| app.ask(Request::Send { session, message }))
+        }
+        Target::Edit(waiting) => app.ask(Request::Edit(waiting.clone(), text)),
         Target::Inject(_, session) => {
             app.injected.push(&text);
-            if let Err(why) = send::send(app, session, &text, form.every) {
-                app.refuse(why);
-            }
-            return;
+            send::send(app, *session, &text, form.every)
         }
     };
-    if let Err(why) = app.ask(request) {
-        app.refuse(why);
+    match result {
+        Ok(()) => app.sent = Some(form),
+        Err(why) => {
+            app.refuse(why);
+            app.overlay = Some(Overlay::Form(form));
+        }
     }
 }
 
@@ -222,6 +231,7 @@ const fn lines<'a>(app: &'a mut App, purpose: &Purpose) -> &'a mut Lines {
         Purpose::Filter => &mut app.filters,
         Purpose::Search => &mut app.searches,
         Purpose::Rule(_) => &mut app.typed_rules,
+        Purpose::Value { .. } => &mut app.values,
         Purpose::Inject => &mut app.injected,
     }
 }
@@ -234,6 +244,11 @@ fn check_text(app: &App, prompt: &mut Prompt) {
     let errors = match prompt.purpose {
         Purpose::Filter if !is_empty => Filter::parse(text, registry).err(),
         Purpose::Rule(_) if !is_empty => Program::compile(text, registry).err(),
+        Purpose::Value { slider, .. } if !is_empty => {
+            let error = slider.word_of(text).err();
+            prompt.error = error.map(|why| (text.len(), why));
+            return;
+        }
         Purpose::Inject if text.contains('{') => {
             // An error of the time is reported when the line is entered.
             let message = split(text).map_or(text, |(message, _)| message);
@@ -252,7 +267,7 @@ pub(super) fn check(app: &App, prompt: &mut Prompt) {
     let registry = app.registry;
     prompt.candidates = match prompt.purpose {
         Purpose::Command => command::candidates(before),
-        Purpose::Search | Purpose::Save(_) => Candidates::default(),
+        Purpose::Search | Purpose::Save(_) | Purpose::Value { .. } => Candidates::default(),
         Purpose::Inject => send::candidates(before, registry),
         Purpose::Filter | Purpose::Rule(_) => {
             let is_rule = matches!(prompt.purpose, Purpose::Rule(_));
@@ -282,6 +297,7 @@ fn enter(app: &mut App, prompt: Prompt) {
             Ok(())
         }
         Purpose::Rule(replaced) => rule(app, &prompt, replaced, line),
+        Purpose::Value { rule, slider, .. } => super::rule::set(app, rule.as_deref(), slider, &line),
         Purpose::Inject => send::inject(app, &line),
         Purpose::Save(saved) => send::save_to(app, saved, &line),
     };

@@ -90,7 +90,7 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
         Action::Back => pane::back(app)?,
         Action::Quit => {
             if pane::is_at_start(app) {
-                app.leaving = true;
+                choose::leave(app);
             } else {
                 pane::back(app)?;
             }

@@ -4,7 +4,7 @@ use crate::{
     app::{
         App,
         prompt::Purpose,
-        rules::{RuleRow, next_profile},
+        rules::{RuleRow, Slider, next_profile},
     },
     request::{Request, Rule},
 };
@@ -22,11 +22,14 @@ fn selected(app: &App) -> Result<String, String> {
         .ok_or_else(|| "select a rule".to_owned())
 }
 
-/// Opens the prompt with the selected rule, or with the beginning of a link line for a slider that has none.
+/// Opens the prompt with the selected rule, or the one for the value of a slider.
 pub(super) fn edit(app: &mut App) -> Result<(), String> {
     match app.rules.row() {
-        Some(RuleRow::Slider(None, slider)) => {
-            open(app, Purpose::Rule(None), &format!("link both {} ", slider.word()));
+        Some(RuleRow::Slider(place, slider)) => {
+            let rule = place.and_then(|place| app.rules.list.get(place));
+            let now = rule.and_then(|rule| slider.value(&rule.text)).unwrap_or(0);
+            let rule = rule.map(|rule| rule.name.clone());
+            open(app, Purpose::Value { rule, slider, now }, "");
             return Ok(());
         }
         Some(RuleRow::Profile) => return Err("left and right choose a profile".to_owned()),
@@ -146,18 +149,12 @@ pub(super) fn slide(app: &mut App, up: bool) -> Result<(), String> {
         return Err("select a slider of a link line, or the profile".to_owned());
     };
     let (step, most, _) = slider.scale();
-    let rule = place.and_then(|place| app.rules.list.get_mut(place));
+    let rule = place.and_then(|place| app.rules.list.get(place));
     let Some(rule) = rule else {
         if !up {
             return Err("the value is 0".to_owned());
         }
-        let text = slider.with("link both", step);
-        app.ask(Request::AddRule(text.clone()))?;
-        // Further keys may come before the answer.
-        app.rules.list.push(Rule::new(&text));
-        let place = app.rules.list.len() - 1;
-        app.rules.select(RuleRow::Slider(Some(place), slider));
-        return Ok(());
+        return add_line(app, slider, &slider.with("link both", step));
     };
     let value = slider.value(&rule.text).unwrap_or(0);
     let next = match up {
@@ -168,6 +165,43 @@ pub(super) fn slide(app: &mut App, up: bool) -> Result<(), String> {
         return Err(format!("the value is {value}"));
     }
     let text = slider.with(&rule.text, next);
+    change_line(app, place, slider, text)
+}
+
+/// Sets a slider to a value that was typed; an empty one changes nothing.
+pub(super) fn set(app: &mut App, rule: Option<&str>, slider: Slider, typed: &str) -> Result<(), String> {
+    if typed.is_empty() {
+        return Ok(());
+    }
+    let word = slider.word_of(typed)?;
+    let Some(name) = rule else {
+        let text = slider.with_word("link both", word.as_deref());
+        return match word {
+            Some(_) => add_line(app, slider, &text),
+            None => Ok(()),
+        };
+    };
+    let place = app.rules.list.iter().position(|rule| rule.name == name);
+    let rule = place.and_then(|place| app.rules.list.get(place));
+    let rule = rule.ok_or("the link line is there no more")?;
+    let text = slider.with_word(&rule.text, word.as_deref());
+    change_line(app, place, slider, text)
+}
+
+/// Adds a link line for a slider that has none.
+fn add_line(app: &mut App, slider: Slider, text: &str) -> Result<(), String> {
+    app.ask(Request::AddRule(text.to_owned()))?;
+    // Further keys may come before the answer.
+    app.rules.list.push(Rule::new(text));
+    let place = app.rules.list.len() - 1;
+    app.rules.select(RuleRow::Slider(Some(place), slider));
+    Ok(())
+}
+
+/// Puts a text in the place of a link line; one of which nothing is left is removed.
+fn change_line(app: &mut App, place: Option<usize>, slider: Slider, text: String) -> Result<(), String> {
+    let rule = place.and_then(|place| app.rules.list.get_mut(place));
+    let rule = rule.ok_or("select a slider of a link line")?;
     let name = std::mem::replace(&mut rule.name, text.clone());
     rule.text.clone_from(&text);
     let mut silenced = app.rules.silenced.iter_mut();

@@ -22,7 +22,15 @@ const MOST: usize = 24;
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Form) -> Option<Position> {
     let theme = app.theme;
     let title = match &form.target {
-        Target::Edit(waiting) => format!("edit held {} {}", waiting.held.0, form.message),
+        Target::Edit(waiting) => {
+            let left = app.queue.now(waiting).and_then(|held| held.waiting.until);
+            let left = match left {
+                Some(until) => format!("  {:.1} s left", (until - app.now).as_secs_f64()),
+                None if form.is_late => ": held no more, Enter sends it as one more message".to_owned(),
+                None => String::new(),
+            };
+            format!("edit held {} {}{left}", waiting.held.0, form.message)
+        }
         Target::Inject(dir, _) => {
             let every = form
                 .every

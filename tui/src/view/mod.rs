@@ -32,6 +32,7 @@ use ratatui::{
     text::{Line, Span},
 };
 use teetap_proxy::session::SessionId;
+use teetap_wire::Side;
 
 use crate::app::{App, Overlay, View};
 
@@ -175,9 +176,14 @@ pub(crate) fn session_title(app: &App, session: SessionId) -> Line<'static> {
     let proto = followed.proto.map_or(String::new(), |proto| format!(" {proto}"));
     let client = followed.client;
     let client = client.map_or(String::new(), |client| format!("  client {client}"));
+    let silent = [Side::Client, Side::Server].into_iter().find_map(|side| {
+        let silence = followed.silence(side, app.now)?;
+        Some(format!(", the {side} is silent for {} s", silence.as_secs()))
+    });
     Line::from(vec![
         Span::styled(format!(" #{}{player}", session.0), app.theme.title(true)),
         Span::raw(format!("{proto} {}", followed.state)),
+        Span::styled(silent.unwrap_or_default(), app.theme.warning()),
         Span::styled(client, app.theme.quiet()),
     ])
 }

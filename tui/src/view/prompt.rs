@@ -18,11 +18,15 @@ const SHOWN: usize = 8;
 
 /// Draws a prompt; returns the place of the cursor.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) -> Position {
-    let lead = match prompt.purpose {
+    let lead = match &prompt.purpose {
         Purpose::Command => ":",
         Purpose::Filter => "/",
         Purpose::Search => "search ",
         Purpose::Rule(_) => "rule ",
+        Purpose::Value { slider, now, .. } => {
+            let (_, _, unit) = slider.scale();
+            &format!("{} instead of {now} {unit}: ", slider.word())
+        }
         Purpose::Inject => "inject ",
         Purpose::Save(_) => "save to ",
     };

@@ -10,15 +10,12 @@ use ratatui::{
     style::Style,
     text::{Line, Span},
 };
-use teetap_inspect::follow::{Followed, Leg};
+use teetap_inspect::follow::{Followed, Leg, LegState};
 use teetap_proxy::session::{SessionId, State, Time};
 use teetap_wire::Side;
 
 use super::{empty, graph::spark, put};
-use crate::{
-    Theme,
-    app::{App, Pane},
-};
+use crate::app::{App, Pane};
 
 /// Lines about the selected session.
 const DETAIL: u16 = 4;
@@ -70,11 +67,11 @@ const COLUMNS: [Column; 12] = [
     left("proto", 6, 5, |_, session, _| {
         session.proto.map_or(String::new(), |proto| proto.to_string())
     }),
-    left("client", 7, 8, |_, session, _| {
-        session.leg(Side::Client).state.to_string()
+    left("client", 7, 8, |_, session, now| {
+        state(session, Side::Client, now)
     }),
-    left("server", 7, 8, |_, session, _| {
-        session.leg(Side::Server).state.to_string()
+    left("server", 7, 8, |_, session, now| {
+        state(session, Side::Server, now)
     }),
     right("age", 6, 7, |_, session, now| age(session.age(now).as_secs())),
     right("rtt c/s", 9, 8, |_, session, _| {
@@ -96,6 +93,15 @@ const SPARK: usize = 8;
 
 fn player(session: &Followed) -> String {
     session.player.clone().unwrap_or_else(|| "?".to_owned())
+}
+
+/// Returns the state of a leg. A peer that was online may have fallen silent.
+fn state(session: &Followed, side: Side, now: Time) -> String {
+    let state = match session.silence(side, now) {
+        Some(_) => LegState::Silent,
+        None => session.leg(side).state,
+    };
+    state.to_string()
 }
 
 /// Returns the values of the client's and the server's leg.
@@ -172,7 +178,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     }
     let below = super::below(area, table.height);
     if let Some((id, session)) = selected.and_then(|place| app.follow.sessions().nth(place)) {
-        self::detail(buffer, below, app.theme, (id, session));
+        self::detail(buffer, below, app, (id, session));
     }
 }
 
@@ -190,7 +196,13 @@ fn row(
     let mut spans = Vec::new();
     for column in columns {
         let text = (column.text)(id, session, app.now);
-        let is_odd = column.name == "lint" && session.lints > 0 || column.name == "lost" && has_lost(session);
+        let is_odd = match column.name {
+            "lint" => session.lints > 0,
+            "lost" => has_lost(session),
+            "client" => session.silence(Side::Client, app.now).is_some(),
+            "server" => session.silence(Side::Server, app.now).is_some(),
+            _ => false,
+        };
         let style = if is_odd { app.theme.warning() } else { style };
         spans.push(Span::styled(aligned(column, &text), style));
     }
@@ -224,7 +236,8 @@ fn aligned(column: &Column, text: &str) -> String {
 }
 
 /// Draws the legs of a session.
-fn detail(buffer: &mut Buffer, area: Rect, theme: Theme, (id, session): (SessionId, &Followed)) {
+fn detail(buffer: &mut Buffer, area: Rect, app: &App, (id, session): (SessionId, &Followed)) {
+    let theme = app.theme;
     let rule = super::ruled(&format!("#{} {}", id.0, player(session)), area.width);
     let is_narrow = area.width < NARROW;
     let mut lines = area.rows();
@@ -240,15 +253,26 @@ fn detail(buffer: &mut Buffer, area: Rect, theme: Theme, (id, session): (Session
             .loss()
             .map_or(String::new(), |loss| format!(" ({:.1} %)", loss * 100.0));
         let rtt = leg.rtt().map_or("-".to_owned(), |rtt| format!("{rtt:.1} ms"));
-        let (state, vital, resends, lost) = (leg.state, leg.vital, leg.resends, leg.lost);
-        next(Line::raw(match is_narrow {
+        let silence = session.silence(side, app.now);
+        let state = match silence {
+            Some(silence) if !is_narrow => format!("silent {}", age(silence.as_secs())),
+            _ => state(session, side, app.now),
+        };
+        let style = if silence.is_some() {
+            theme.warning()
+        } else {
+            Style::new()
+        };
+        let (vital, resends, lost) = (leg.vital, leg.resends, leg.lost);
+        let text = match is_narrow {
             true => {
                 format!(" {side} {state:<7} rtt {rtt:<8} vital {vital:<4} resent {resends:<3} lost {lost}")
             }
             false => format!(
                 " {side} leg  {state:<8} rtt {rtt:<10} vital {vital:<6} resent {resends:<5} lost {lost}{loss}"
             ),
-        }));
+        };
+        next(Line::styled(text, style));
     }
     let client = session
         .client

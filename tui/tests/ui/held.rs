@@ -1,16 +1,20 @@
 //! The intercept queue and its form, and the requests that they make.
 
-use teetap_proxy::session::Time;
+use teetap_proxy::session::{SessionId, Time};
 use teetap_tui::{
     App,
     app::{Overlay, Pane},
     request::{Reply, Request},
 };
+use teetap_wire::Dir;
 
 use crate::{
     feed::{SIZES, draw, press, type_text},
-    live::{live, requests, rule, with_held},
+    live::{live, requests, rule, waiting, with_held},
 };
+
+/// The second held message.
+const CL_SAY_TWO: &str = "cl_say{mode: team, message: \"two\"}";
 
 #[test]
 fn held_messages_are_requested_once_after_a_gap_or_several_answers() {
@@ -114,6 +118,78 @@ fn a_held_message_is_edited_in_a_form() {
         panic!()
     };
     assert!(form.error.is_some());
+}
+
+/// Replaces the text of the first held message in its form.
+fn edited() -> App {
+    let mut app = with_held();
+    draw(&mut app, (80, 24));
+    press(&mut app, "e down down ctrl-u");
+    type_text(&mut app, "goodbye");
+    app
+}
+
+#[test]
+fn the_form_of_a_held_message_shows_the_time_that_is_left() {
+    let mut app = edited();
+    assert!(draw(&mut app, (80, 24)).contains("── edit held 1 cl_say  8.5 s left ──"));
+    app.tick(Time(18_000_000));
+    assert!(app.changed);
+    assert!(draw(&mut app, (60, 16)).contains("── edit held 1 cl_say  2.0 s left ──"));
+}
+
+#[test]
+fn what_is_typed_outlives_the_time_of_a_held_message() {
+    let mut app = edited();
+    // The other one is still held.
+    app.answer(&Request::Held, Ok(Reply::Held(vec![waiting(2, CL_SAY_TWO)])));
+    let screen = draw(&mut app, (80, 24));
+    assert!(
+        screen.contains("edit held 1 cl_say: held no more, Enter sends it as one more message"),
+        "{screen}"
+    );
+    assert!(screen.contains("goodbye"), "{screen}");
+    type_text(&mut app, "!");
+    press(&mut app, "enter");
+    let sent = app.take_requests();
+    let found = sent.iter().find_map(|request| match request {
+        Request::Send { session, message } => Some((*session, message.clone())),
+        _ => None,
+    });
+    let (session, message) = found.unwrap();
+    assert_eq!(
+        (session, message.dir, message.vital),
+        (SessionId(1), Dir::C2s, true)
+    );
+    let text = String::from_utf8_lossy(&message.data).into_owned();
+    assert!(text.contains("goodbye!") && !text.contains("one"), "{text:?}");
+    assert!(app.overlay.is_none());
+}
+
+#[test]
+fn a_form_that_is_refused_is_opened_again() {
+    for (is_late, again) in [(false, true), (true, true)] {
+        let mut app = edited();
+        if is_late {
+            app.answer(&Request::Held, Ok(Reply::Held(Vec::new())));
+        }
+        press(&mut app, "enter");
+        assert!(app.overlay.is_none());
+        let request = app.take_requests().pop().unwrap();
+        app.answer(&request, Err("no message 1 is held in session 1".to_owned()));
+        assert_eq!(matches!(app.overlay, Some(Overlay::Form(_))), again);
+        let screen = draw(&mut app, (80, 24));
+        assert!(
+            screen.contains("goodbye") && screen.contains("no message 1 is held"),
+            "{screen}"
+        );
+        // It was accepted: nothing is left of the form.
+        press(&mut app, "enter");
+        let request = app.take_requests().pop().unwrap();
+        app.answer(&request, Ok(Reply::Done(String::new())));
+        app.answer(&request, Err("too late".to_owned()));
+        assert!(app.overlay.is_none());
+    }
 }
 
 #[test]

@@ -158,7 +158,12 @@ fn a_key_that_does_nothing_reports_it_and_q_leaves() {
     press(&mut app, "3 x");
     let why = "x (rule-from-row) works in: messages, fields, bytes, held messages; ? lists the keys";
     assert_eq!(app.status.as_ref().unwrap().1, why);
-    press(&mut app, ": ctrl-c");
+    // What is typed is given up first.
+    for keys in [":", "/", "?", "y", "i"] {
+        press(&mut app, &format!("1 {keys} ctrl-c"));
+        assert!(app.overlay.is_none() && !app.leaving, "{keys}");
+    }
+    press(&mut app, "ctrl-c");
     assert!(app.leaving);
     // A letter is typed where text is typed, whatever it is bound to.
     let mut app = recorded();
@@ -169,6 +174,48 @@ fn a_key_that_does_nothing_reports_it_and_q_leaves() {
     press(&mut app, "esc j");
     assert!(app.leaving);
     let mut app = recorded();
+    press(&mut app, "q");
+    assert!(app.leaving);
+}
+
+#[test]
+fn q_asks_before_it_ends_a_run_with_players() {
+    let playing = || {
+        let mut app = blank();
+        for decoded in events("tw07-session").iter().take(100) {
+            app.push(decoded);
+        }
+        app.is_live = true;
+        app
+    };
+    let mut app = playing();
+    press(&mut app, "q");
+    let screen = draw(&mut app, (80, 24));
+    assert!(
+        !app.leaving && screen.contains("a player is online: end the run?"),
+        "{screen}"
+    );
+    // The first entry is the harmless one.
+    press(&mut app, "enter");
+    assert!(app.overlay.is_none() && !app.leaving);
+    for keys in ["q q", "q esc", "q ctrl-c", "q 0"] {
+        press(&mut app, keys);
+        assert!(app.overlay.is_none() && !app.leaving, "{keys}");
+    }
+    press(&mut app, "q 1");
+    assert!(app.leaving);
+    for keys in ["Q", "ctrl-c"] {
+        let mut app = playing();
+        press(&mut app, keys);
+        assert!(app.leaving, "{keys} asks nothing");
+    }
+    // A recording has no players, nor has a session that is over.
+    let mut app = playing();
+    app.is_live = false;
+    press(&mut app, "q");
+    assert!(app.leaving);
+    let mut app = recorded();
+    app.is_live = true;
     press(&mut app, "q");
     assert!(app.leaving);
 }

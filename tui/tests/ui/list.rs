@@ -423,3 +423,98 @@ fn the_session_that_is_picked_is_on_the_first_line() {
     press(&mut app, "s 0");
     assert!(!first(&mut app).contains("only"));
 }
+
+/// The texts of the listed rows that are not about messages.
+fn others(app: &mut App) -> Vec<String> {
+    let rows = app.messages.history.numbers();
+    press(app, "g");
+    let height = u16::try_from(rows.end - rows.start).unwrap() + 10;
+    // On wider screens the detail panes are beside the list.
+    let screen = draw(app, (110, height));
+    let lines: Vec<&str> = screen.lines().collect();
+    let is_other = |line: &&&str| {
+        ["session ", "note: ", "warning: ", "teetap: ", " missed"]
+            .iter()
+            .any(|word| line.contains(word))
+    };
+    // Without the first and the last line of the screen, and without times.
+    let rows = lines.iter().skip(1).take(lines.len() - 2).filter(is_other);
+    let text = |line: &&str| {
+        line.trim_matches('"')
+            .get(9..)
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    };
+    rows.map(text).collect()
+}
+
+#[test]
+fn a_filter_shows_notices_of_sessions_with_a_message_that_passes() {
+    let mut app = proxied::app();
+    app.log(Time(2_000_000), Level::Info, "the server answers");
+    app.log(Time(2_000_000), Level::Warning, "the disk is full");
+    app.gap(3);
+    let all = others(&mut app);
+    let of = |start: &str| all.iter().filter(|line| line.contains(start)).count();
+    assert!(of("#1") > 2 && of("#2") > 2 && of("teetap: ") == 2, "{all:#?}");
+
+    // Only session #2 has one with this name.
+    app.set_filter("sess.id == 2 and cl_say").unwrap();
+    let shown = others(&mut app);
+    assert!(
+        shown.iter().any(|line| line.starts_with("#2  session closed")),
+        "{shown:#?}"
+    );
+    assert!(!shown.iter().any(|line| line.starts_with("#1")), "{shown:#?}");
+    // From the message on, and not before.
+    assert!(
+        !shown.iter().any(|line| line.contains("session online")),
+        "{shown:#?}"
+    );
+    assert!(
+        shown.iter().any(|line| line.contains("missed: this output")),
+        "{shown:#?}"
+    );
+    assert!(
+        shown.iter().any(|line| line.contains("the disk is full")),
+        "{shown:#?}"
+    );
+    assert!(
+        !shown.iter().any(|line| line.contains("the server answers")),
+        "{shown:#?}"
+    );
+
+    // Messages of a later session of that number do not count.
+    app.set_filter("sv_motd").unwrap();
+    let with_motd = others(&mut app).len();
+    app.set_filter("cl_kill").unwrap();
+    let without = others(&mut app);
+    assert_eq!(without.len(), 2, "{without:#?}");
+    assert!(with_motd > 2);
+    press(&mut app, "f");
+    assert_eq!(others(&mut app), all);
+}
+
+#[test]
+fn a_filter_of_a_recording_shows_notices_of_the_sessions_that_it_found() {
+    let mut app = blank();
+    app.timeline = Some(Timeline::new(1000));
+    app.set_filter("sv_motd").unwrap();
+    // As the reader gives them: what passes, and what is not about messages.
+    for mut decoded in proxied::events() {
+        let reading = Arc::get_mut(&mut decoded).unwrap().reading.as_mut();
+        let mut passes = reading.is_none();
+        for message in reading.map_or(&mut [][..], |reading| &mut reading.messages) {
+            message.shown = message.name == Some("sv_motd");
+            passes |= message.shown;
+        }
+        let is_of_two = decoded.event.session == Some(SessionId(2));
+        if passes && (is_of_two || decoded.reading.is_none()) {
+            app.push_match(&decoded);
+        }
+    }
+    let shown = others(&mut app);
+    assert!(!shown.is_empty(), "session #2 is closed after the message");
+    assert!(shown.iter().all(|line| line.starts_with("#2")), "{shown:#?}");
+}

@@ -79,19 +79,85 @@ fn the_value_of_a_slider_is_typed() {
     press(&mut app, "3");
     draw(&mut app, (80, 24));
     press(&mut app, "G enter");
-    assert!(draw(&mut app, (80, 24)).contains("rule link both loss "));
-    type_text(&mut app, "10%");
+    assert!(draw(&mut app, (80, 24)).contains("loss instead of 0 %: "));
+    type_text(&mut app, "10");
     press(&mut app, "enter");
     assert_eq!(requests(&mut app), [r#"AddRule("link both loss 10%")"#]);
-    // A link line is edited; a profile is chosen.
+    let replaced =
+        |text: &str| format!("ReplaceRule {{ name: \"link s2c delay 40ms loss 5%\", text: {text:?} }}");
+    // The value of a link line is replaced, and the rest of it stays.
+    for (keys, typed, asked, text) in [
+        (
+            "G k enter",
+            "10",
+            "loss instead of 5 %: ",
+            "link s2c delay 40ms loss 10%",
+        ),
+        (
+            "G k e",
+            "2.5%",
+            "loss instead of 5 %: ",
+            "link s2c delay 40ms loss 2.5%",
+        ),
+        ("G k enter", "0", "loss instead of 5 %: ", "link s2c delay 40ms"),
+        (
+            "G k k enter",
+            "1.5s",
+            "delay instead of 40 ms: ",
+            "link s2c delay 1.5s loss 5%",
+        ),
+        (
+            "G k k enter",
+            "7 ms",
+            "delay instead of 40 ms: ",
+            "link s2c delay 7ms loss 5%",
+        ),
+    ] {
+        let mut app = with_rules();
+        press(&mut app, keys);
+        assert!(draw(&mut app, (80, 24)).contains(asked), "{keys}");
+        type_text(&mut app, typed);
+        press(&mut app, "enter");
+        assert_eq!(requests(&mut app), [replaced(text)], "{keys} {typed}");
+        assert!(app.overlay.is_none());
+    }
+    // What is not a value stays on the line with the reason, and nothing changes nothing.
     let mut app = with_rules();
     press(&mut app, "G k enter");
-    type_text(&mut app, " rate 2mbit");
+    for (typed, why) in [
+        ("120", "no more than 100 % can be lost"),
+        ("-3", "write a percentage, such as 3 or 2.5%"),
+        ("3%10", "write a percentage, such as 3 or 2.5%"),
+    ] {
+        type_text(&mut app, typed);
+        assert!(draw(&mut app, (80, 24)).contains(why), "{typed}");
+        press(&mut app, "enter");
+        assert!(requests(&mut app).is_empty() && app.overlay.is_some(), "{typed}");
+        press(&mut app, "ctrl-u");
+    }
     press(&mut app, "enter");
-    let text = r#"text: "link s2c delay 40ms loss 5% rate 2mbit""#;
-    assert!(requests(&mut app)[0].contains(text));
+    assert!(requests(&mut app).is_empty() && app.overlay.is_none());
     press(&mut app, "G enter");
     assert!(app.status.as_ref().unwrap().1.contains("choose a profile"));
+    // The whole line is edited on its own row.
+    press(&mut app, "G k k k enter");
+    type_text(&mut app, " rate 2mbit");
+    press(&mut app, "enter");
+    assert_eq!(
+        requests(&mut app),
+        [replaced("link s2c delay 40ms loss 5% rate 2mbit")]
+    );
+}
+
+#[test]
+fn a_link_line_whose_last_value_is_typed_as_0_is_removed() {
+    let mut app = with_rules();
+    let text = "link both loss 3%";
+    app.answer(&Request::Rules, Ok(Reply::Rules(vec![rule(text, text, true)])));
+    press(&mut app, "g j j enter");
+    type_text(&mut app, "0");
+    press(&mut app, "enter");
+    assert_eq!(requests(&mut app), [r#"RemoveRule("link both loss 3%")"#]);
 }
 
 #[test]

@@ -1,11 +1,15 @@
 //! The sessions and the log over a recording of the proxy itself.
 
+use std::{sync::Arc, time::Duration};
+
 use crate::{
-    feed::{SIZES, draw, press},
+    feed::{SIZES, blank, draw, events, press},
     proxied,
 };
-use teetap_proxy::session::{Level, SessionId, Time};
-use teetap_tui::app::View;
+use teetap_inspect::DecodedEvent;
+use teetap_proxy::session::{Level, SessionId, Time, What};
+use teetap_tui::{App, app::View};
+use teetap_wire::Dir;
 
 #[test]
 fn the_sessions_at_each_size() {
@@ -65,4 +69,45 @@ fn the_log_has_the_texts_of_rules_and_is_bounded() {
     }
     let numbers = app.log.numbers();
     assert!(numbers.end - numbers.start <= 2 << 10, "{numbers:?}");
+}
+
+#[test]
+fn a_peer_that_falls_silent_is_not_shown_as_online() {
+    let mut app = blank();
+    let all = events("tw07-session");
+    for decoded in all.iter().take(100) {
+        app.push(decoded);
+    }
+    let last = all[99].event.at;
+    let row = |app: &mut App| {
+        let screen = draw(app, (100, 24));
+        screen.lines().nth(2).unwrap().to_owned()
+    };
+    press(&mut app, "2");
+    app.tick(last + Duration::from_secs(2));
+    assert!(row(&mut app).contains("online  online"), "{}", row(&mut app));
+    // The client goes on, and the server is gone.
+    let from_client = |decoded: &&Arc<DecodedEvent>| matches!(&decoded.event.what, What::Datagram(datagram) if datagram.dir == Dir::C2s);
+    for decoded in all.iter().skip(100).filter(from_client) {
+        if decoded.event.at < last + Duration::from_secs(5) {
+            app.push(decoded);
+        }
+    }
+    app.changed = false;
+    app.tick(last + Duration::from_secs(5));
+    assert!(app.changed, "the clock alone shows it");
+    assert!(row(&mut app).contains("online  silent"), "{}", row(&mut app));
+    let screen = draw(&mut app, (100, 24));
+    assert!(screen.contains(" server leg  silent 5s "), "{screen}");
+    press(&mut app, "4");
+    let screen = draw(&mut app, (120, 24));
+    assert!(
+        screen.contains("online, the server is silent for 5 s"),
+        "{screen}"
+    );
+    // It answers again.
+    let answer = all.iter().skip(100).find(|decoded| !from_client(decoded));
+    app.push(answer.unwrap());
+    app.now = answer.unwrap().event.at;
+    assert!(!draw(&mut app, (120, 24)).contains("is silent"));
 }

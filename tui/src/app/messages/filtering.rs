@@ -1,6 +1,11 @@
 //! The filter of the list, in steps over the rows.
+//!
+//! Law: a row that is not about a message passes with its session, from the first message of it that passes on. Gaps, and
+//! warnings of the program, pass always.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
+
+use teetap_proxy::session::{Level, SessionId, State, What};
 
 use super::Messages;
 use crate::app::{filter::Filtering, history::Row};
@@ -8,15 +13,66 @@ use crate::app::{filter::Filtering, history::Row};
 /// Rows that a filter looks at in one step, so that keys are not kept waiting.
 const STEP: u64 = 4000;
 
+/// The verdict about a row.
+enum Passed {
+    /// As it is.
+    Always(bool),
+    /// Of a message, with its session.
+    Message(bool, Option<SessionId>),
+    /// That of a session; true if the session is over.
+    Session(SessionId, bool),
+}
+
+/// Returns the verdict about a row that is not about a message.
+fn other(row: &Row) -> Passed {
+    match row {
+        Row::Gap(_) => Passed::Always(true),
+        Row::Log(_, level, _) => Passed::Always(*level == Level::Warning),
+        Row::Line(decoded, _) => {
+            let is_over =
+                matches!(&decoded.event.what, What::Session(change) if change.state == State::Closed);
+            let session = decoded.event.session;
+            session.map_or(Passed::Always(false), |session| Passed::Session(session, is_over))
+        }
+    }
+}
+
+impl Passed {
+    /// Returns true if the row passes. Notes sessions with a message that does.
+    fn settle(self, matched: &mut BTreeSet<SessionId>) -> bool {
+        match self {
+            Self::Always(passes) => passes,
+            Self::Message(passes, session) => {
+                matched.extend(session.filter(|_| passes));
+                passes
+            }
+            Self::Session(session, is_over) => {
+                let passes = matched.contains(&session);
+                if is_over {
+                    matched.remove(&session);
+                }
+                passes
+            }
+        }
+    }
+}
+
 impl Messages {
     /// Lets the filter look at a step of the rows. Returns true if more are left.
     pub(super) fn filter_rows(&mut self, end: u64) -> bool {
         let start = self.unfiltered.max(self.history.numbers().start);
         if self.filter.as_ref().is_some_and(Filtering::is_by_reader) {
             for number in start..end {
-                let message = self.history.get(number).and_then(Row::message);
-                let passes = message.is_none_or(|(_, message)| message.shown);
-                self.history.set_passes(number, passes);
+                let Some(row) = self.history.get(number) else {
+                    continue;
+                };
+                let passed = match row.message() {
+                    Some((_, message)) => Passed::Message(message.shown, row.session()),
+                    // The reader has let the datagram through.
+                    None if row.is_bare() => Passed::Message(true, row.session()),
+                    None => other(row),
+                };
+                self.history.set_passes(number, passed.settle(&mut self.matched));
             }
             self.unfiltered = end;
             return false;
@@ -30,23 +86,28 @@ impl Messages {
             let Some(row) = self.history.get(number) else {
                 continue;
             };
-            let passes = match row {
+            let passed = match row {
                 Row::Gap(_) => {
                     sieve.gap();
-                    true
+                    other(row)
                 }
-                Row::Log(..) => true,
+                Row::Log(..) => other(row),
                 Row::Line(decoded, _) => {
                     let is_known = matches!(&self.verdict, Some((last, _)) if Arc::ptr_eq(last, decoded));
                     if !is_known {
                         self.verdict = Some((Arc::clone(decoded), sieve.pass(&decoded.event)));
                     }
-                    let passed = self.verdict.as_ref().map_or(&[][..], |(_, passed)| passed);
+                    let shown = self.verdict.as_ref().map_or(&[][..], |(_, shown)| shown);
                     let index = row.index().or_else(|| row.is_bare().then_some(0));
-                    index.is_none_or(|index| passed.get(index).copied().unwrap_or(false))
+                    match index {
+                        Some(index) => {
+                            Passed::Message(shown.get(index).copied().unwrap_or(false), row.session())
+                        }
+                        None => other(row),
+                    }
                 }
             };
-            self.history.set_passes(number, passes);
+            self.history.set_passes(number, passed.settle(&mut self.matched));
         }
         self.unfiltered = stop;
         stop < end
@@ -87,6 +148,7 @@ impl Messages {
         }
         let start = self.history.numbers().start;
         (self.unfiltered, self.verdict) = (start, None);
+        self.matched.clear();
         self.items.clear();
         self.folds.clear();
         self.next = start;

@@ -56,6 +56,8 @@ pub struct Messages {
     unfiltered: u64,
     /// The event that the filter has looked at last, and the messages of it that pass.
     verdict: Option<(Arc<DecodedEvent>, Vec<bool>)>,
+    /// The open sessions that have a message that passes the filter.
+    matched: BTreeSet<SessionId>,
     /// The numbers of marked rows.
     marks: BTreeSet<u64>,
 }
@@ -77,6 +79,7 @@ impl Default for Messages {
             filter: None,
             unfiltered: 0,
             verdict: None,
+            matched: BTreeSet::new(),
             marks: BTreeSet::new(),
         }
     }
@@ -108,6 +111,7 @@ impl Messages {
         self.items.clear();
         self.folds.clear();
         self.marks.clear();
+        self.matched.clear();
         (self.next, self.unfiltered, self.verdict) = (0, 0, None);
         (self.selected, self.top) = (None, 0);
     }
