@@ -60,7 +60,10 @@ impl Decoder {
                 self.gap_in(event.session);
                 None
             }
-            What::Notice(_) => {
+            What::Notice(notice) => {
+                if let (Notice::PeerSilent { side, .. }, Some(session)) = (notice, event.session) {
+                    self.streams().silence_is_known(session, *side);
+                }
                 self.on_notice(&event);
                 None
             }
@@ -87,11 +90,16 @@ impl Decoder {
         }
     }
 
-    /// Returns the next event that follows from the time alone, if it was due before this time: a login that stands still. Callers
+    /// Returns the next event that follows from the time alone, if it was due before this time: a login that stands still, or a silent peer. Callers
     /// ask for it before they decode an event of that time, until there is none.
     #[must_use]
     pub fn due(&mut self, before: Time) -> Option<DecodedEvent> {
-        let event = self.courses.due(before)?;
+        let silent = self.streams().silent_before(before);
+        let first = silent.map_or(before, |silent| before.min(Time(silent.0 + 1)));
+        let event = match self.courses.due(first) {
+            Some(event) => event,
+            None => silent.and_then(|_| self.streams().silent())?,
+        };
         Some(self.decode(event))
     }
 

@@ -183,3 +183,42 @@ fn a_client_without_a_fault_is_not_accused_of_losses_and_delays() {
         }
     }
 }
+
+/// A client hangs: the clock shows it, and then the server gives up.
+#[test]
+fn a_client_that_falls_silent_is_named_before_its_server_gives_up() {
+    for variant in Variant::ALL {
+        let setting = Setting {
+            hangs: Some(3 * SECOND),
+            length: 20 * SECOND,
+            ..setting(variant, None)
+        };
+        let views = Views::of(&setting, "link both delay 30ms").unwrap();
+        for list in [&views.live, &views.recording, &views.leg] {
+            let sentences: Vec<_> = list
+                .iter()
+                .filter(|one| one.severity >= Severity::Warning)
+                .map(|one| (one.topic.to_string(), one.by, one.text.to_string()))
+                .collect();
+            let silent = &sentences[0];
+            assert_eq!(
+                (&*silent.0, silent.1),
+                ("peer-silent", By::Client),
+                "{variant:?}: {sentences:#?}"
+            );
+            let text = "nothing came from the client for 3.5 s, although datagrams were sent to it; sent and not acked: ";
+            assert!(silent.2.starts_with(text), "{silent:?}");
+            // DDNet waits for 100 s, and says nothing then.
+            let ends = sentences.get(1).map(|(code, by, _)| (&**code, *by));
+            let is_ddnet = matches!(variant, Variant::Ddnet | Variant::D7);
+            assert_eq!(
+                ends,
+                (!is_ddnet).then_some(("timed-out", By::Client)),
+                "{variant:?}: {sentences:#?}"
+            );
+        }
+        let place = |list: &[Finding]| (list[0].first.at, list[0].text.clone());
+        assert_eq!(place(&views.recording), place(&views.live));
+        assert_eq!(views.leg[0].text, views.live[0].text, "{variant:?}");
+    }
+}

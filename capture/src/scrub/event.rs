@@ -85,6 +85,7 @@ impl Scrubber {
             // The names of rules may stand in it.
             Notice::LoginStalled { why, .. } => *why = why.take().map(|why| self.text(&why).into()),
             Notice::UpstreamSilent { .. }
+            | Notice::PeerSilent { .. }
             | Notice::Candidate
             | Notice::Restart
             | Notice::LegacyJoin

@@ -57,6 +57,8 @@ matters! {
     LoginStalled        "login-stalled"        Warning Consequence;
     NeverOnline         "never-online"         Error   Consequence;
     NeverEntered        "never-entered"        Error   Consequence;
+    PeerSilent          "peer-silent"          Warning Fault;
+    TimedOut            "timed-out"            Warning Consequence;
     UpstreamSilent      "upstream-silent"      Warning Consequence;
     UpstreamUnreachable "upstream-unreachable" Warning Network;
     Hole                "hole"                 Warning Network;
@@ -94,6 +96,7 @@ impl Matter {
             Notice::OtherProtocol { .. } => Self::OtherProtocol,
             Notice::ProtocolRefused { .. } => Self::ProtocolRefused,
             Notice::EarlyClose => Self::EarlyClose,
+            Notice::PeerSilent { .. } => Self::PeerSilent,
             Notice::UpstreamSilent { .. } => Self::UpstreamSilent,
             Notice::UpstreamUnreachable { .. } => Self::UpstreamUnreachable,
             Notice::Hole => Self::Hole,

@@ -138,7 +138,10 @@ impl Judge {
                 reading,
             }),
             (What::Connless(connless), Some(reading)) => self.connless(event.at, connless, reading),
-            (What::Session(change), _) => self.entries.change(event.session, change),
+            (What::Session(change), _) => {
+                self.closed(event, change);
+                self.entries.change(event.session, change);
+            }
             (What::Notice(notice), _) => self.notice(event, notice),
             _ => {}
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use teetap_proxy::session::{Connless, Datagram, Origin, SessionId, Time};
-use teetap_wire::Note;
+use teetap_wire::{Code, Note};
 
 use super::{
     Judge,
@@ -52,6 +52,9 @@ impl Judge {
             Origin::Rule | Origin::User | Origin::Proxy => By::Proxy,
         };
         let topic = Topic::Note(note.code);
+        if note.code == Code::KeepaliveLate {
+            self.is_back(session, by);
+        }
         if let Some(entry) = self.entries.known(session, topic, by) {
             return entry.again(at);
         }

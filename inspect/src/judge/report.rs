@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use teetap_proxy::session::{Event, Notice, SessionId, Stranger};
+use teetap_proxy::session::{Event, Notice, SessionChange, SessionId, State, Stranger};
 use teetap_wire::{Severity, Side, printable, receiver::Rejection};
 
 use super::{
@@ -13,6 +13,10 @@ use super::{
     peers::By,
 };
 use crate::course::{self, Join};
+
+/// The reasons of a side that gives up (`CNetConnection::Update` and `QueueChunkEx` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of
+/// DDNet).
+const LIMITS: [&str; 2] = ["Timeout", "Too weak connection"];
 
 /// An oddity that no single datagram shows, or that other code found.
 #[derive(Clone, Debug)]
@@ -104,6 +108,37 @@ impl Judge {
         }
     }
 
+    /// Takes the end of a session. A side that gives up names one of its limits.
+    pub(super) fn closed(&mut self, event: &Event, change: &SessionChange) {
+        let is_end = matches!(change.state, State::Closing | State::Closed);
+        let (Some(by), Some(reason)) = (change.by.filter(|_| is_end), &change.reason) else {
+            return;
+        };
+        let cause = By::from(by.other());
+        let topic = Topic::Matter(Matter::TimedOut);
+        let is_limit = LIMITS.iter().any(|limit| reason.starts_with(limit.as_bytes()));
+        if !is_limit || self.entries.known(event.session, topic, cause).is_some() {
+            return;
+        }
+        self.report(Report {
+            topic,
+            session: event.session,
+            by: cause,
+            severity: None,
+            text: Cow::Owned(format!("the {by} closed the session: \"{}\"", printable(reason))),
+            detail: None,
+            place: Place::at(event.at),
+        });
+    }
+
+    /// A peer that was silent sends again.
+    pub(super) fn is_back(&mut self, session: Option<SessionId>, by: By) {
+        let silent = Topic::Matter(Matter::PeerSilent);
+        if let Some(entry) = self.entries.known(session, silent, by) {
+            entry.severity = Some(Severity::Info);
+        }
+    }
+
     fn matter(&mut self, event: &Event, notice: &Notice, matter: Matter) {
         let (client, stranger) = match notice {
             Notice::UnknownSender { client, what, .. } => (Some(*client), Some(*what)),
@@ -116,6 +151,10 @@ impl Judge {
             topic: Topic::Matter(matter),
             session: event.session,
             by: match matter {
+                Matter::PeerSilent => match notice {
+                    Notice::PeerSilent { side, .. } => By::from(*side),
+                    _ => By::Client,
+                },
                 Matter::UpstreamSilent | Matter::UpstreamUnreachable => By::Server,
                 Matter::Hole => By::Proxy,
                 _ => By::Client,

@@ -73,6 +73,9 @@ impl<'a> Build<'a> {
             Some(Err(error)) => {
                 self.fail(error);
                 self.note_failure(error);
+                if let Some(session) = self.session {
+                    self.decoder.streams().said(session, datagram.dir, self.at);
+                }
             }
             None => {}
         }

@@ -63,6 +63,8 @@ pub(super) struct Acks {
 struct Pending {
     seq: Seq,
     since: Time,
+    /// The copies of it.
+    copies: u8,
     sights: u8,
     last_sight: Time,
     replies: u8,
@@ -98,12 +100,14 @@ impl Acks {
         let pending = self.pending.get_or_insert(Pending {
             seq,
             since: at,
+            copies: 0,
             sights: 0,
             last_sight: at,
             replies: 0,
             is_reported: false,
             answer: None,
         });
+        pending.copies = pending.copies.saturating_add(u8::from(pending.seq == seq));
         if counts && (pending.sights == 0 || at.since(pending.last_sight) >= APART) {
             pending.sights = pending.sights.saturating_add(1);
             pending.last_sight = at;
@@ -128,6 +132,7 @@ impl Acks {
             self.pending = (!is_all).then_some(Pending {
                 seq: ack.next(),
                 since: at,
+                copies: 1,
                 sights: 0,
                 last_sight: at,
                 replies: 0,
@@ -179,6 +184,15 @@ impl Acks {
         if let Some(pending) = self.pending.as_mut().filter(|pending| pending.seq.is_behind(seq)) {
             pending.answer = Some(answer);
         }
+    }
+
+    /// Returns the first and the last number without an ack, and the times that the first one was sent; `None` if all are acked.
+    pub(super) fn unacked(&self) -> Option<(Seq, Seq, u8)> {
+        let pending = self.pending?;
+        let top = self
+            .top
+            .filter(|top| !top.is_behind(pending.seq) || *top == pending.seq)?;
+        Some((pending.seq, top, pending.copies))
     }
 
     /// Returns the number of requests since a time.

@@ -98,6 +98,7 @@ impl Streams {
             },
         };
         stream.heard(datagram, index, sent);
+        self.expect_silence(session);
     }
 }
 
@@ -143,6 +144,7 @@ impl Stream {
 
     fn take(&mut self, dir: Dir, sent: &Sent) {
         let (own, other) = self.both(dir);
+        other.silence.heard(sent.at);
         let mut new = None;
         for (seq, is_resent) in &sent.numbers {
             if sent.doubt == Doubt::Dropped {

@@ -36,6 +36,11 @@ impl Streams {
         stream.is_doubtful = found.notes.iter().any(|note| is_about_form(note.code));
         stream.note_surplus(seen, token, notes, found);
         stream.look_at_token(seen, notes, found);
+        let is_back = stream
+            .both(dir)
+            .0
+            .silence
+            .said(seen.at, packet.control().is_none());
         if seen.datagram.leg.is_some() {
             return expected;
         }
@@ -45,8 +50,8 @@ impl Streams {
             own.heard.numbers.miss();
         }
         other.pace.other_sent(seen.at);
-        let silence = own.pace.sent(seen.at);
-        if let Some(for_) = silence.filter(|_| notes) {
+        let (silence, is_noted) = own.pace.sent(seen.at);
+        if let Some(for_) = silence.filter(|_| notes && (is_noted || is_back)) {
             found.add(whole(seen, Code::KeepaliveLate), Fact::Silent { for_ });
         }
         if !stream.is_void {

@@ -20,6 +20,7 @@
 //! | `acks.rs` | acks, resend requests and what they bring |
 //! | `own.rs` | the messages of a peer until they are acked |
 //! | `needless.rs` | resend requests without a cause |
+//! | `silence.rs` | peers from which nothing comes |
 //! | `shown.rs` | messages that a peer has answered without an ack |
 //! | `surplus.rs` | answers that are much larger than what they answer |
 //! | `pace.rs` | silences and late answers |
@@ -40,6 +41,7 @@ mod own;
 mod pace;
 mod past;
 mod shown;
+mod silence;
 mod surplus;
 #[cfg(test)]
 mod tests;
@@ -62,6 +64,7 @@ use own::Own;
 use pace::Pace;
 use past::Past;
 use shown::Shown;
+use silence::Silence;
 use surplus::{Browsers, Unproven};
 
 /// The streams of all sessions.
@@ -70,6 +73,8 @@ pub(crate) struct Streams {
     sessions: Table<Stream>,
     past: Past,
     browsers: Browsers,
+    /// No peer is silent for long enough before this time; `None` if none can be.
+    next_silence: Option<Time>,
     /// True if some datagrams are not read: there are no notes then.
     is_partial: bool,
 }
@@ -94,6 +99,8 @@ struct Stream {
     unproven: Unproven,
     /// True if the network has delivered the current datagram twice.
     is_doubled: bool,
+    /// True if both peers carry messages.
+    is_online: bool,
     /// True if the session is closed.
     is_over: bool,
 }
@@ -111,6 +118,8 @@ struct Way {
     acks: Acks,
     /// The vital messages of its sender until they are acked.
     own: Own,
+    /// The silence of its sender.
+    silence: Silence,
     /// The pace of its sender.
     pace: Pace,
     /// The messages that its sender has to answer.
@@ -189,7 +198,11 @@ impl Streams {
                 self.forget(session);
                 self.of(session).is_over = true;
             }
-            State::Online | State::Closing => self.of(session).client = client,
+            State::Online | State::Closing => {
+                let stream = self.of(session);
+                stream.client = client;
+                stream.is_online = change.state == State::Online;
+            }
         }
     }
 

@@ -48,8 +48,8 @@ pub(super) struct Late {
 }
 
 impl Pace {
-    /// Takes a datagram of this peer. Returns its silence before it, if that was long.
-    pub(super) fn sent(&mut self, at: Time) -> Option<Duration> {
+    /// Takes a datagram of this peer. Returns its silence before it, if that was long, and true if the other peer was not silent.
+    pub(super) fn sent(&mut self, at: Time) -> (Option<Duration>, bool) {
         let last = self.last.replace(at);
         self.pause = last.map_or(Duration::ZERO, |last| at.since(last));
         let others = std::mem::take(&mut self.others);
@@ -58,7 +58,10 @@ impl Pace {
             let trip = at.since(other);
             self.trip = Some(self.trip.map_or(trip, |known| known.min(trip)));
         }
-        (self.pause >= SILENCE && others >= OTHERS).then_some(self.pause)
+        (
+            Some(self.pause).filter(|pause| *pause >= SILENCE),
+            others >= OTHERS,
+        )
     }
 
     /// Takes a datagram of the other peer.

@@ -322,6 +322,20 @@ notices! {
         why: Option<Box<str>>,
     } => "the login stands still: {place}", place = place(after.as_deref(), *acked, *from, waits_for, why.as_deref());
 
+    /// Nothing has come from a peer for a while, although datagrams were sent to it. Watchers find it in the events of the session; the core
+    /// does not emit it.
+    PeerSilent "peer_silent" Warning {
+        /// The peer.
+        #[cfg_attr(feature = "io", serde(with = "crate::words"))]
+        side: Side,
+        /// The length of the silence.
+        #[cfg_attr(feature = "io", serde(rename = "for_s", with = "crate::words::seconds"))]
+        time: Duration,
+        /// The numbers that were sent to it and that it has not acked; `None` if there are none.
+        unacked: Option<Box<str>>,
+    } => "nothing came from the {side} for {for_s:.1} s, although datagrams were sent to it{unacked}", for_s = time.as_secs_f64(),
+        unacked = unacked.as_ref().map_or(String::new(), |numbers| format!("; sent and not acked: {numbers}"));
+
     /// There are too many half-open sessions: a CONNECT was answered without a session or not at all, or one of them was
     /// closed.
     HalfOpenLimit "half_open_limit" Warning => "too many CONNECTs: some get no session, or one in place of another half-open session";

@@ -87,6 +87,10 @@ const NOTICES: &[(&str, &str)] = &[
         "login_stalled",
         r#"{"after":"map_change","acked":true,"from":"client","waits_for":"ready","why":null}"#,
     ),
+    (
+        "peer_silent",
+        r#"{"side":"client","for_s":3.5,"unacked":"8 to 11, 8 was sent 4 times"}"#,
+    ),
     ("half_open_limit", "{}"),
     ("suppressed", r#"{"of":"unknown_sender","count":1990}"#),
     ("new_token", r#"{"side":"server"}"#),

@@ -230,6 +230,9 @@ impl Play {
 
     fn take_due(&mut self, before: Time) {
         while let Some(decoded) = self.decoder.due(before) {
+            if !matches!(decoded.event.what, What::Notice(Notice::LoginStalled { .. })) {
+                continue;
+            }
             let row = row::rows(&decoded, Style::default()).remove(0).text;
             let (_, text) = row.split_once("#1  ").unwrap();
             self.stalls.push((decoded.event.at, text.to_owned()));

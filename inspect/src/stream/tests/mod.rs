@@ -7,6 +7,7 @@ mod leg;
 mod order;
 mod pace;
 mod script;
+mod silence;
 mod surplus;
 
 use teetap_proxy::session::{Action, Placed};

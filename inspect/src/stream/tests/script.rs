@@ -1,6 +1,8 @@
 //! A scripted session, and the notes of its datagrams.
 
-use teetap_proxy::session::{Connless, Datagram, Ends, Event, Origin, Placed, SessionId, State, Time, What};
+use teetap_proxy::session::{
+    Connless, Datagram, Ends, Event, Notice, Origin, Placed, SessionId, State, Time, What,
+};
 use teetap_wire::{
     Code, Dir, Flags, Header, Note, Proto, Seq, Token,
     def::{Class, Id, Registry},
@@ -46,6 +48,11 @@ impl Script {
     pub(super) fn state(&mut self, state: State) {
         let what = What::Session(session(state, self.proto));
         self.event(what);
+    }
+
+    /// Takes a notice of a recording.
+    pub(super) fn notice(&mut self, notice: Notice) {
+        self.event(What::Notice(notice));
     }
 
     /// Returns the bytes of a message without fields that matter here.

@@ -1,0 +1,142 @@
+//! The silence of one peer, which the clock shows.
+//!
+//! Law: a peer is silent only while datagrams are sent to it: a pause of both is one of the recording. The games send a keepalive after a
+//! second without another datagram, and drop a peer that was silent for 10 seconds, or 100 with DDNet (`CNetConnection::Update` in
+//! `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of DDNet).
+
+use std::time::Duration;
+
+use teetap_proxy::session::{Event, Notice, SessionId, Time, What};
+use teetap_wire::{Dir, Side};
+
+use super::{Stream, Streams};
+
+/// The silence that is noticed: three keepalives are missing.
+const SILENCE: Duration = Duration::from_millis(3500);
+
+/// The datagrams that are sent to a peer in that time.
+const OTHERS: u8 = 3;
+
+/// The silence of one peer.
+#[derive(Debug, Default)]
+pub(super) struct Silence {
+    last: Option<Time>,
+    /// The datagrams that were sent to it since then, up to [`OTHERS`], and the time of that one.
+    others: u8,
+    enough: Option<Time>,
+    is_reported: bool,
+    /// True if the peer has sent messages in the session: its side of the handshake is over.
+    talks: bool,
+}
+
+impl Silence {
+    /// Records a datagram of the peer, and whether it carries messages. Returns true if its silence before that was reported.
+    pub(super) fn said(&mut self, at: Time, talks: bool) -> bool {
+        let was_reported = self.is_reported;
+        *self = Self {
+            last: Some(at),
+            talks: self.talks || talks,
+            ..Self::default()
+        };
+        was_reported
+    }
+
+    /// Records a datagram to the peer.
+    pub(super) fn heard(&mut self, at: Time) {
+        if self.last.is_some() && self.others < OTHERS {
+            self.others += 1;
+            self.enough = (self.others == OTHERS).then_some(at);
+        }
+    }
+
+    /// Returns the time at which the peer was silent for long enough; `None` if it is not, or that was reported.
+    fn due(&self) -> Option<Time> {
+        let (last, enough) = (self.last?, self.enough?);
+        (self.talks && !self.is_reported).then(|| enough.max(last + SILENCE))
+    }
+}
+
+impl Streams {
+    /// Records that a session may have a silent peer.
+    pub(super) fn expect_silence(&mut self, session: SessionId) {
+        let due = self.sessions.get(session.0).and_then(Stream::silent);
+        if let Some((due, _)) = due {
+            self.next_silence = Some(self.next_silence.map_or(due, |next| next.min(due)));
+        }
+    }
+
+    /// Returns the time at which the next peer was silent for long enough, if that is before this time.
+    pub(crate) fn silent_before(&mut self, before: Time) -> Option<Time> {
+        self.next_silence.filter(|next| *next < before)?;
+        let sessions = self.sessions.iter();
+        let first = sessions.filter_map(|(_, stream)| Some(stream.silent()?.0)).min();
+        self.next_silence = first.filter(|_| !self.is_partial);
+        self.next_silence.filter(|next| *next < before)
+    }
+
+    /// Returns the notice about the next silent peer.
+    pub(crate) fn silent(&mut self) -> Option<Event> {
+        let sessions = self.sessions.iter();
+        let silent = sessions.filter_map(|(id, stream)| Some((stream.silent()?, id)));
+        let ((at, side), id) = silent.min_by_key(|((at, _), id)| (*at, *id))?;
+        let session = SessionId(id);
+        let notice = self.sessions.get_mut(id)?.report_silence(side, at)?;
+        Some(Event {
+            at,
+            session: Some(session),
+            what: What::Notice(notice),
+        })
+    }
+
+    /// A recording has the notice about a silent peer.
+    pub(crate) fn silence_is_known(&mut self, session: SessionId, side: Side) {
+        if let Some(stream) = self.sessions.get_mut(session.0) {
+            stream.both(sent_by(side)).0.silence.is_reported = true;
+        }
+    }
+
+    /// Records a datagram of a peer that cannot be read.
+    pub(crate) fn said(&mut self, session: SessionId, dir: Dir, at: Time) {
+        if let Some(stream) = self.sessions.get_mut(session.0) {
+            stream.both(dir).0.silence.said(at, false);
+        }
+    }
+}
+
+impl Stream {
+    /// Returns the first peer that is silent, and the time from which it was so for long enough.
+    fn silent(&self) -> Option<(Time, Side)> {
+        let [c2s, s2c] = &self.ways;
+        let of = |due: Option<Time>, side| Some((due?, side));
+        let client = of(c2s.silence.due(), Side::Client);
+        let server = of(s2c.silence.due(), Side::Server);
+        let first = client.into_iter().chain(server).min_by_key(|(at, _)| *at);
+        first.filter(|_| self.is_online)
+    }
+
+    fn report_silence(&mut self, side: Side, at: Time) -> Option<Notice> {
+        let (own, other) = self.both(sent_by(side));
+        own.silence.is_reported = true;
+        let time = at.since(own.silence.last?);
+        let unacked = other.acks.unacked().map(|(first, last, times)| {
+            let numbers = match first == last {
+                true => first.to_string(),
+                false => format!("{first} to {last}"),
+            };
+            let times = match times {
+                0 | 1 => String::new(),
+                times => format!(", {first} was sent {times} times"),
+            };
+            format!("{numbers}{times}").into()
+        });
+        Some(Notice::PeerSilent { side, time, unacked })
+    }
+}
+
+/// Returns the direction of the datagrams of a side.
+const fn sent_by(side: Side) -> Dir {
+    match side {
+        Side::Client => Dir::C2s,
+        Side::Server => Dir::S2c,
+    }
+}
