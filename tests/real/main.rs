@@ -10,6 +10,7 @@
 )]
 
 mod control;
+mod differential;
 mod faults;
 mod faults_seven;
 mod handshakes;

@@ -66,8 +66,9 @@ pub(super) fn wrong_version(variant: Variant, info: &[u8]) -> Option<String> {
     (client != own).then(|| format!("Wrong version. Server is running '{own}' and client '{client}'"))
 }
 
-/// Returns a message of the client.
-pub(super) fn message(variant: Variant, step: Step, tick: i32) -> Vec<u8> {
+/// Returns a message of the client; an input acks `tick`.
+#[must_use]
+pub fn message(variant: Variant, step: Step, tick: i32) -> Vec<u8> {
     let mut out = Vec::new();
     put_int(&mut out, id_of(variant, step));
     let seven = variant.is_seven();

@@ -12,7 +12,8 @@ use std::net::SocketAddr;
 
 pub use crate::link::SECOND;
 pub use faults::{Act, FAULTS, Fault, Sent};
-pub use game::Step;
+pub use game::{Step, message};
+pub use server::Scripted;
 pub use through::{Through, through};
 
 use crate::{
@@ -129,11 +130,11 @@ pub fn play(setting: &Setting, fault: Option<&Fault>) -> Session {
             client.receive(&bytes, now);
         }
         client.update(now);
-        server.update(from, now);
+        server.update(now);
         for bytes in client.take_outgoing() {
             to_server.before.send(bytes, now);
         }
-        for bytes in server.take_outgoing() {
+        for (_, bytes) in server.take_outgoing() {
             to_client.before.send(bytes, now);
         }
         now += STEP;
@@ -141,7 +142,7 @@ pub fn play(setting: &Setting, fault: Option<&Fault>) -> Session {
     packets.sort_by_key(|packet| packet.time);
     Session {
         packets,
-        reached: server.reached(),
+        reached: server.reached(from),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A server that lets clients in, as the real ones do: it waits for one message after the other, and ignores what comes too early
 //! or in a chunk that is not vital. A client of another version gets a CLOSE.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use super::{
@@ -9,49 +10,113 @@ use super::{
 };
 use crate::{
     codec::Variant,
-    peer::{Delivered, Server, game::int},
+    peer::{Delivered, Peer, Server, game::int},
 };
 
 /// The messages that it waits for, in their order.
 const JOIN: [Step; 4] = [Step::Info, Step::Ready, Step::StartInfo, Step::EnterGame];
 
-pub(super) struct Scripted {
+/// A server with its game.
+#[derive(Debug)]
+pub struct Scripted {
     variant: Variant,
     server: Server,
+    /// True if the server talks all the time.
+    talks: bool,
+    courses: BTreeMap<SocketAddr, Course>,
+}
+
+/// The join of a client.
+#[derive(Debug, Default)]
+struct Course {
     /// Messages of the client that were looked at.
     seen: usize,
     /// The number of steps of the join that are done.
     done: usize,
     tick: i32,
     next_snapshot: u64,
-    /// The time of the next line of chat; `None` if the server is quiet.
-    next_talk: Option<u64>,
+    next_talk: u64,
 }
 
 impl Scripted {
-    pub(super) fn new(variant: Variant, server: Server, talks: bool) -> Self {
+    /// A server that speaks like `variant`; if it talks, every client in the game gets a line of chat again and again.
+    #[must_use]
+    pub fn new(variant: Variant, server: Server, talks: bool) -> Self {
         Self {
             variant,
             server,
-            seen: 0,
-            done: 0,
-            tick: 100,
-            next_snapshot: 0,
-            next_talk: talks.then_some(0),
+            talks,
+            courses: BTreeMap::new(),
         }
     }
 
-    pub(super) fn receive(&mut self, from: SocketAddr, bytes: &[u8], now: u64) {
+    /// Takes a datagram of a client.
+    pub fn receive(&mut self, from: SocketAddr, bytes: &[u8], now: u64) {
+        let opened = self.server.counters.opened;
         self.server.receive(from, bytes, now);
+        let is_new = self.server.counters.opened > opened;
         let Some(peer) = self.server.peer_mut(from) else {
+            self.courses.remove(&from);
             return;
         };
+        if is_new {
+            let course = Course {
+                tick: 100,
+                // A client that had to prove its address has played a join already, and gets its map.
+                done: usize::from(peer.was_challenged()),
+                ..Course::default()
+            };
+            if course.done > 0 {
+                answer(self.variant, Step::Info, peer, now);
+            }
+            self.courses.insert(from, course);
+        }
+        if let Some(course) = self.courses.get_mut(&from) {
+            course.go_on(self.variant, peer, now);
+        }
+    }
+
+    /// Does what is due by now.
+    pub fn update(&mut self, now: u64) {
+        self.server.update(now);
+        for (client, course) in &mut self.courses {
+            if course.done == JOIN.len()
+                && course.next_snapshot <= now
+                && let Some(peer) = self.server.peer_mut(*client)
+            {
+                course.next_snapshot = now + EVERY;
+                course.tick += 2;
+                peer.send_nonvital(&game::snapshot(self.variant, course.tick), now);
+                if self.talks && course.next_talk <= now {
+                    course.next_talk = now + TALK_EVERY;
+                    peer.send_vital(&game::chat(self.variant, course.tick), now);
+                }
+                peer.flush(now);
+            }
+        }
+    }
+
+    /// Returns the datagrams to be sent.
+    pub fn take_outgoing(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
+        self.server.take_outgoing()
+    }
+
+    /// Returns the last message of a client's join that came.
+    pub(super) fn reached(&self, client: SocketAddr) -> Option<Step> {
+        let done = self.courses.get(&client)?.done;
+        JOIN.get(done.checked_sub(1)?).copied()
+    }
+}
+
+impl Course {
+    /// Reads the messages that are new.
+    fn go_on(&mut self, variant: Variant, peer: &mut Peer, now: u64) {
         let new: Vec<Delivered> = peer.delivered.iter().skip(self.seen).cloned().collect();
         self.seen += new.len();
         for message in new {
             let wanted = JOIN.get(self.done).copied();
             let id = int(&message.data).map(|(id, _)| id);
-            let is_wanted = |step: &Step| id == Some(game::id_of(self.variant, *step)) && message.vital;
+            let is_wanted = |step: &Step| id == Some(game::id_of(variant, *step)) && message.vital;
             let Some(step) = wanted.filter(is_wanted) else {
                 continue;
             };
@@ -60,41 +125,19 @@ impl Scripted {
                 continue;
             }
             if step == Step::Info
-                && let Some(reason) = game::wrong_version(self.variant, &message.data)
+                && let Some(reason) = game::wrong_version(variant, &message.data)
             {
                 return peer.close(&reason, now);
             }
             self.done += 1;
-            for answer in game::answers(self.variant, step) {
-                peer.send_vital(&answer, now);
-            }
-            peer.flush(now);
+            answer(variant, step, peer, now);
         }
     }
+}
 
-    pub(super) fn update(&mut self, client: SocketAddr, now: u64) {
-        self.server.update(now);
-        if self.done == JOIN.len()
-            && self.next_snapshot <= now
-            && let Some(peer) = self.server.peer_mut(client)
-        {
-            self.next_snapshot = now + EVERY;
-            self.tick += 2;
-            peer.send_nonvital(&game::snapshot(self.variant, self.tick), now);
-            if self.next_talk.is_some_and(|next| next <= now) {
-                self.next_talk = Some(now + TALK_EVERY);
-                peer.send_vital(&game::chat(self.variant, self.tick), now);
-            }
-            peer.flush(now);
-        }
+fn answer(variant: Variant, step: Step, peer: &mut Peer, now: u64) {
+    for answer in game::answers(variant, step) {
+        peer.send_vital(&answer, now);
     }
-
-    pub(super) fn take_outgoing(&mut self) -> Vec<Vec<u8>> {
-        let outgoing = self.server.take_outgoing().into_iter();
-        outgoing.map(|(_, bytes)| bytes).collect()
-    }
-
-    pub(super) fn reached(&self) -> Option<Step> {
-        JOIN.get(self.done.checked_sub(1)?).copied()
-    }
+    peer.flush(now);
 }

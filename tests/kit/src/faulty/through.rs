@@ -73,7 +73,7 @@ pub fn through(setting: &Setting, fault: Option<&Fault>, rules: &str) -> Result<
             client.receive(&bytes, now);
         }
         client.update(now);
-        server.update(from, now);
+        server.update(now);
         client
             .take_outgoing()
             .into_iter()
@@ -81,10 +81,10 @@ pub fn through(setting: &Setting, fault: Option<&Fault>, rules: &str) -> Result<
         server
             .take_outgoing()
             .into_iter()
-            .for_each(|bytes| down.send(bytes, now));
+            .for_each(|(_, bytes)| down.send(bytes, now));
         now += STEP;
     }
-    middle.through.reached = server.reached();
+    middle.through.reached = server.reached(from);
     Ok(middle.through)
 }
 

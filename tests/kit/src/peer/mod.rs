@@ -327,6 +327,11 @@ impl Peer {
         (self.sequence, self.ack, self.peer_ack)
     }
 
+    /// Returns true if this end's client proved its address by a challenge, and no vital chunk has come since.
+    pub fn was_challenged(&self) -> bool {
+        self.ack_is_unknown
+    }
+
     /// Number of vital chunks sent and not acked.
     pub fn unacked(&self) -> usize {
         self.unacked.len()

@@ -67,7 +67,12 @@ impl Server {
     }
 
     fn unknown_tokenless(&mut self, from: SocketAddr, bytes: &[u8], now: u64) -> Events {
-        if control::offered(bytes).is_none_or(Variant::is_seven) {
+        let Ok(opened) = open(Variant::V6, bytes) else {
+            return self.stray();
+        };
+        let is_connect = opened.head.flags.control && opened.payload.first() == Some(&control::CONNECT);
+        // The slot's window begins and ends with 0 (0.6.4 `CNetConnection::Feed`); twelve bits are read.
+        if !is_connect || opened.head.ack != 0 {
             return self.stray();
         }
         if self.admit(Variant::V6, from, NO_TOKEN) {
@@ -108,7 +113,9 @@ impl Server {
         if !self.admit(Variant::V65, from, token) {
             return Events::default();
         }
-        self.open(Variant::V65, from, (token, token), State::Online, now);
+        // It has never sent anything (0.6.5 `CNetConnection::Accept`), so its first keepalive is due.
+        self.open(Variant::V65, from, (token, token), State::Online, now)
+            .last_send = 0;
         let events = self.feed(from, bytes, now);
         Events {
             online: true,

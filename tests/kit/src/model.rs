@@ -1,0 +1,98 @@
+//! A scripted server on a real socket, for programs that are not packaged: Teeworlds 0.6.4 and 0.6.5, and the challenge of DDNet.
+
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::codec::Variant;
+use crate::faulty::Scripted;
+use crate::link::SECOND;
+use crate::peer::{Policy, Server};
+
+/// The time between two looks at the timers, as the main loops of the games sleep.
+const STEP: Duration = Duration::from_millis(5);
+
+/// A server that runs until this is dropped.
+#[derive(Debug)]
+pub struct Model {
+    addr: SocketAddr,
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Model {
+    /// Starts a server; with `challenges` it lets clients without tokens in by a number hidden in a join.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a socket cannot be opened.
+    pub fn start(variant: Variant, challenges: bool) -> io::Result<Self> {
+        let policy = Policy {
+            max_clients: 1000,
+            max_clients_per_ip: 1000,
+            challenges,
+            ..Policy::default()
+        };
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let addr = socket.local_addr()?;
+        socket.set_read_timeout(Some(STEP))?;
+        let server = Server::new(variant, policy, u64::from(addr.port()));
+        let game = Scripted::new(variant, server, false);
+        let is_over = Arc::<AtomicBool>::default();
+        let flag = Arc::clone(&is_over);
+        let thread = thread::spawn(move || serve(&socket, game, &flag));
+        Ok(Self {
+            addr,
+            is_over,
+            thread: Some(thread),
+        })
+    }
+
+    /// The address that it listens on.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+fn serve(socket: &UdpSocket, mut game: Scripted, is_over: &AtomicBool) {
+    // The clock of a machine does not begin with its servers.
+    let clock = |begin: Instant| {
+        u64::try_from(begin.elapsed().as_micros())
+            .unwrap_or(u64::MAX)
+            .saturating_add(60 * SECOND)
+    };
+    let begin = Instant::now();
+    let mut buffer = [0; 2048];
+    let mut updated = begin;
+    while !is_over.load(Ordering::Relaxed) {
+        let received = socket.recv_from(&mut buffer);
+        let now = clock(begin);
+        match received {
+            Ok((len, from)) => game.receive(from, buffer.get(..len).unwrap_or_default(), now),
+            // The other error is a client's port that is closed.
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(_) => continue,
+        }
+        if updated.elapsed() >= STEP {
+            updated = Instant::now();
+            game.update(now);
+        }
+        for (to, bytes) in game.take_outgoing() {
+            // A client that is gone gets nothing.
+            drop(socket.send_to(&bytes, to));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The sockets of a client, each read by a thread of its own, so that the time of an answer is the time at which it came.
+
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The time after which a reader looks whether it is still needed.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// A datagram with the number of its socket and its time.
+pub(super) struct Arrived {
+    pub(super) at: Instant,
+    pub(super) port: usize,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// The sockets.
+pub(super) struct Ports {
+    server: SocketAddr,
+    sockets: Vec<UdpSocket>,
+    sender: Sender<Arrived>,
+    receiver: Receiver<Arrived>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Ports {
+    pub(super) fn new(server: SocketAddr) -> Self {
+        let (sender, receiver) = channel();
+        Self {
+            server,
+            sockets: Vec::new(),
+            sender,
+            receiver,
+            is_over: Arc::default(),
+        }
+    }
+
+    /// Returns the number of sockets.
+    pub(super) fn len(&self) -> usize {
+        self.sockets.len()
+    }
+
+    /// Sends from a socket, which is opened if it is not there.
+    pub(super) fn send(&mut self, port: usize, bytes: &[u8]) -> io::Result<()> {
+        while self.sockets.len() <= port {
+            self.open()?;
+        }
+        match self.sockets.get(port).map(|socket| socket.send(bytes)) {
+            // The system says so that nothing listens: as silent as a server that is not there.
+            Some(Err(error)) if error.kind() != ErrorKind::ConnectionRefused => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the next datagram that comes until then.
+    pub(super) fn receive(&self, until: Instant) -> Option<Arrived> {
+        let wait = until.saturating_duration_since(Instant::now());
+        // Only the time can end, as the sender is here.
+        self.receiver.recv_timeout(wait).ok()
+    }
+
+    fn open(&mut self) -> io::Result<()> {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        socket.connect(self.server)?;
+        socket.set_read_timeout(Some(LOOK))?;
+        let (reader, port) = (socket.try_clone()?, self.sockets.len());
+        let (sender, is_over) = (self.sender.clone(), Arc::clone(&self.is_over));
+        thread::spawn(move || {
+            let mut buffer = [0; 2048];
+            while !is_over.load(Ordering::Relaxed) {
+                let Ok(len) = reader.recv(&mut buffer) else {
+                    continue;
+                };
+                let arrived = Arrived {
+                    at: Instant::now(),
+                    port,
+                    bytes: buffer.get(..len).unwrap_or_default().to_vec(),
+                };
+                if sender.send(arrived).is_err() {
+                    return;
+                }
+            }
+        });
+        self.sockets.push(socket);
+        Ok(())
+    }
+}
+
+impl Drop for Ports {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,101 @@
+//! The answers that a script got, and their comparison with those of another run.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Write as _};
+use std::time::Duration;
+
+use super::Got;
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The time since the beginning.
+    pub at: Duration,
+    /// The socket that received it.
+    pub port: usize,
+    /// Its form without token values.
+    pub text: String,
+    /// The progress that it stands for.
+    pub got: Vec<Got>,
+}
+
+/// All answers.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// In the order in which they came.
+    pub answers: Vec<Answer>,
+    /// The time for which they were recorded.
+    pub lasts: Duration,
+}
+
+impl Trace {
+    /// Returns the steps of the join that the server answered.
+    pub fn progress(&self) -> BTreeSet<Got> {
+        self.answers
+            .iter()
+            .flat_map(|answer| answer.got.iter().copied())
+            .collect()
+    }
+
+    /// Returns the answers before the first one with messages.
+    pub fn handshake(&self) -> Self {
+        let answers = self
+            .answers
+            .iter()
+            .take_while(|answer| !answer.text.starts_with("data"));
+        Self {
+            answers: answers.cloned().collect(),
+            lasts: self.lasts,
+        }
+    }
+
+    /// Returns the first difference to the same script's other run: in progress, in an answer, or, beyond the tolerance, in a time.
+    /// `None` if there is none. The end of a recording does not cut an answer off that was about to come.
+    pub fn difference(&self, other: &Self, tolerance: Duration) -> Option<String> {
+        if self.progress() != other.progress() {
+            return Some(format!("progress {:?}, {:?}", self.progress(), other.progress()));
+        }
+        let common = self.answers.len().min(other.answers.len());
+        for (number, (one, two)) in self.answers.iter().zip(&other.answers).enumerate() {
+            if (one.port, &one.text) != (two.port, &two.text) {
+                return Some(format!("answer {}: {one}, {two}", number + 1));
+            }
+            if one.at.abs_diff(two.at) > tolerance {
+                return Some(format!("time of answer {}: {one}, {two}", number + 1));
+            }
+        }
+        let more = if self.answers.len() > common { self } else { other };
+        let extra = more.answers.get(common)?;
+        (extra.at + tolerance < self.lasts).then(|| {
+            let side = if self.answers.len() > common {
+                "first"
+            } else {
+                "second"
+            };
+            format!("answer {} only in the {side}: {extra}", common + 1)
+        })
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3}", self.at.as_secs_f64())?;
+        if self.port > 0 {
+            write!(f, " at port {}", self.port)?;
+        }
+        write!(f, " {}", self.text)
+    }
+}
+
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        for answer in &self.answers {
+            writeln!(text, "    {answer}")?;
+        }
+        if text.is_empty() {
+            text.push_str("    nothing\n");
+        }
+        f.write_str(&text)
+    }
+}
