@@ -19,10 +19,7 @@ use crate::{
 pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
     buffer.set_style(area, app.theme.bar());
     let title = &app.title;
-    let mut text = match &*title.connect {
-        "" => format!(" teetap  {}", printable(title.target.as_bytes())),
-        connect => format!(" teetap  {}  connect {connect}", title.target),
-    };
+    let mut text = String::new();
     if title.recording {
         text.push_str("  REC");
     }
@@ -41,7 +38,13 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
         let off = if filter.is_on() { "" } else { " (off)" };
         text.push_str(&format!("  filter{off} {}", printable(filter.text.as_bytes())));
     }
-    let text = Line::raw(text);
+    // What the keys have changed is of more interest than where the run is.
+    let [mut text, shorter, shortest] = heads(app).map(|head| Line::raw(format!("{head}{text}")));
+    for next in [shorter, shortest] {
+        if text.width() > usize::from(area.width) {
+            text = next;
+        }
+    }
     put(buffer, area, &text);
     let room = usize::from(area.width).saturating_sub(text.width());
     let mut views = [true, false].map(|named| views(app, named)).into_iter();
@@ -53,6 +56,25 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
             area.width,
         );
     }
+}
+
+/// Returns the start of the first line, whole and shorter ones.
+fn heads(app: &App) -> [String; 3] {
+    let title = &app.title;
+    let target = match &*title.connect {
+        // The name of a recording.
+        "" => printable(title.target.as_bytes()),
+        _ => title.target.clone(),
+    };
+    let connect = match &*title.connect {
+        "" => String::new(),
+        connect => format!("  connect {connect}"),
+    };
+    [
+        format!(" teetap  {target}{connect}"),
+        format!(" teetap  {target}"),
+        " teetap".to_owned(),
+    ]
 }
 
 /// Returns the session of the only rows that are listed, with its player.

@@ -8,7 +8,10 @@ use super::cut;
 use crate::app::{App, history::Row};
 
 /// Columns of a summary below which there is no room for anything else.
-const SMALL: usize = 30;
+const SMALL: usize = 40;
+
+/// Columns of what was done, at least.
+const LEAST: usize = 6;
 
 /// Returns the summary of a message in so many columns, and what was done with it. A rule is called by its text, which may be
 /// long: it gets what the summary leaves, and on all but small screens a third of them.
@@ -37,7 +40,10 @@ pub(super) fn summary(
     let room = columns.saturating_sub(wanted.min(third));
     let gist = cut(&gist, room);
     let room = columns.saturating_sub(Line::raw(gist.as_str()).width() + gap.len());
-    let outcome = cut(&outcome, room.max(1));
+    if room < LEAST {
+        return [Span::raw(gist), Span::raw("")];
+    }
+    let outcome = cut(&outcome, room);
     [
         Span::raw(gist),
         Span::styled(format!("{gap}{outcome}"), app.theme.done()),

@@ -518,3 +518,29 @@ fn a_filter_of_a_recording_shows_notices_of_the_sessions_that_it_found() {
     assert!(!shown.is_empty(), "session #2 is closed after the message");
     assert!(shown.iter().all(|line| line.starts_with("#2")), "{shown:#?}");
 }
+
+#[test]
+fn the_first_line_gives_up_addresses_before_what_is_shown() {
+    let first = |columns: u16, filter: &str| {
+        let mut app = recorded();
+        app.messages.pick(Some(SessionId(1)));
+        app.set_filter(filter).unwrap();
+        let screen = draw(&mut app, (columns, 10));
+        screen.lines().next().unwrap().trim_matches('"').to_owned()
+    };
+    let whole = first(100, "cl_say");
+    assert!(
+        whole.starts_with(" teetap  example.org  connect 127.0.0.1:8303  REC  only #1 "),
+        "{whole}"
+    );
+    assert!(whole.contains("  filter cl_say "), "{whole}");
+    let shorter = first(60, "cl_say");
+    assert!(
+        shorter.starts_with(" teetap  example.org  REC  only #1 "),
+        "{shorter}"
+    );
+    assert!(shorter.contains("  filter cl_say"), "{shorter}");
+    let shortest = first(45, "cl_say");
+    assert!(shortest.starts_with(" teetap  REC  only #1 "), "{shortest}");
+    assert!(shortest.contains("  filter cl_say"), "{shortest}");
+}
