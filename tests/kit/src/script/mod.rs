@@ -81,7 +81,7 @@ const AWAIT: Duration = Duration::from_millis(600);
 pub struct Script {
     /// The protocol that it speaks.
     pub variant: Variant,
-    /// Its steps.
+    /// The steps.
     pub steps: Vec<Step>,
     /// The time for which answers are recorded, from the first step on.
     pub lasts: Duration,

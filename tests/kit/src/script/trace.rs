@@ -13,7 +13,7 @@ pub struct Answer {
     pub at: Duration,
     /// The socket that received it.
     pub port: usize,
-    /// Its form without token values.
+    /// The form without token values.
     pub text: String,
     /// The progress that it stands for.
     pub got: Vec<Got>,
