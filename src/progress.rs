@@ -1,4 +1,4 @@
-//! The progress of reading a long recording: one line on stderr.
+//! The progress of reading a long recording, or of many runs: one line on stderr.
 //!
 //! Law: only on a terminal, and never in the way: lines are printed there through [`Progress::suspend`], and at the end nothing
 //! of it is left. Bytes are counted where they are read, so that stretches in which nothing is found count too.
@@ -59,6 +59,27 @@ impl Progress {
             begun: Instant::now(),
             is_drawn: Arc::default(),
         })
+    }
+
+    /// Returns the line for work whose steps are shown as text; `None` where stderr is not a terminal.
+    pub(crate) fn of_work() -> Option<Self> {
+        if !io::stderr().is_terminal() || Look::get().is_dumb {
+            return None;
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(RATE))
+            .with_style(ProgressStyle::with_template("teetap: {wide_msg}").ok()?)
+            .with_finish(ProgressFinish::AndClear);
+        Some(Self {
+            bar,
+            begun: Instant::now(),
+            is_drawn: Arc::new(AtomicBool::new(true)),
+        })
+    }
+
+    /// Shows the step at hand.
+    pub(crate) fn show(&self, step: String) {
+        self.bar.set_message(step);
+        self.bar.tick();
     }
 
     /// Shows how many messages a filter has let through so far.

@@ -71,6 +71,14 @@ impl End {
         if self.code == 0 { Exit::Ok } else { Exit::Failed }
     }
 
+    /// Returns the end with this exit code.
+    pub(crate) fn with(code: i32) -> Self {
+        Self {
+            code,
+            ..Self::default()
+        }
+    }
+
     /// Returns the sentence about processes that it left running.
     pub(crate) fn left_text(self) -> Option<String> {
         let processes = match self.left {
@@ -83,10 +91,7 @@ impl End {
 
     fn of(status: ExitStatus) -> Self {
         let by_signal = || 128 + status.signal().unwrap_or_default();
-        Self {
-            code: status.code().unwrap_or_else(by_signal),
-            ..Self::default()
-        }
+        Self::with(status.code().unwrap_or_else(by_signal))
     }
 }
 

@@ -200,7 +200,7 @@ pub(crate) enum Command {
     },
     /// Join once with each fault on each message of a login
     ///
-    /// The faults are lose, drop, dup, delay, swap and corrupt. A run without a fault is made first. The exit code is 1 if
+    /// The faults are lose, drop, dup, delay, swap and corrupt. Runs without a fault are made first. The exit code is 1 if
     /// a client does not join although peers of its kind survive the fault.
     Torture(TortureOptions),
     /// Find the smallest set of faults with which a command still fails

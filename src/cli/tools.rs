@@ -21,9 +21,19 @@ pub(crate) struct TortureOptions {
     #[arg(long, value_name = "DUR", default_value = "10s", value_parser = duration)]
     pub(crate) timeout: Duration,
 
-    /// Make so many runs at once [default: the number of cores]
+    /// Watch a client for this time after it has entered the game
+    #[arg(long, value_name = "DUR", default_value = "1s", value_parser = duration)]
+    pub(crate) stay: Duration,
+
+    /// Make so many runs at once [default: 1]
+    ///
+    /// They share the server, so that the chat of one client may disturb another.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
+
+    /// List every cell that did not join at once, not only those that failed
+    #[arg(short, long)]
+    pub(crate) all: bool,
 
     /// Try only messages of this name, such as con_ready
     ///

@@ -28,6 +28,7 @@ mod scrub;
 mod shrink;
 mod stdin;
 mod style;
+mod torture;
 
 use std::process::Command;
 

@@ -160,7 +160,7 @@ fn each_command_takes_only_its_own_options() {
         ("fmt", vec!["check", "write"], &["FILE"]),
         (
             "torture",
-            vec!["jobs", "json", "junit", "only", "seed", "timeout"],
+            vec!["all", "jobs", "json", "junit", "only", "seed", "stay", "timeout"],
             &["127.0.0.1:1", "--", "true"],
         ),
         ("completions", vec![], &["bash"]),

@@ -56,7 +56,7 @@ fn survivors(mark: &str) -> Vec<String> {
 }
 
 /// Waits until none is left: the system takes a moment to end a killed process.
-fn none_is_left(mark: &str, context: &str) {
+pub(crate) fn none_is_left(mark: &str, context: &str) {
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(5) {
         if survivors(mark).is_empty() {

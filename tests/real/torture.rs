@@ -19,15 +19,7 @@ fn the_matrix_finds_what_is_sent_once() -> Result<()> {
     let mut server = DdnetServer::start(&[])?;
     let bot = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/bot.js");
     let mut command = Command::new(TEETAP);
-    command.args([
-        "torture",
-        &server.addr().to_string(),
-        "--json",
-        "--timeout",
-        "6s",
-        "--jobs",
-        "4",
-    ]);
+    command.args(["torture", &server.addr().to_string(), "--json", "--timeout", "6s"]);
     command.args(["--only", "connect", "--only", "ctrl.accept", "--only", "ready"]);
     command.args(["--", "node", bot, "{host}", "{port}", "tee"]);
     let (stdout, _) = binary::run(&mut command, 0);

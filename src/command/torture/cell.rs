@@ -50,7 +50,7 @@ impl Cell {
             let fits = move |fault: &Fault| !(step.is_control && *fault == Fault::Swap);
             Fault::ALL.into_iter().filter(fits).collect::<Vec<_>>()
         };
-        let cells = login.0.iter().flat_map(|step| {
+        let cells = login.steps.iter().flat_map(|step| {
             of(step).into_iter().map(|fault| Self {
                 step: step.clone(),
                 fault,

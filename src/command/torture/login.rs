@@ -17,22 +17,52 @@ pub(super) struct Step {
     pub(super) proto: String,
 }
 
+impl Step {
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.dir, &self.name) == (&other.dir, &other.name)
+    }
+
+    /// Returns the name without its class, unless it is only a number: `con_ready`, `sys.77`.
+    pub(super) fn short(&self) -> &str {
+        let last = self.name.split_once('.').map_or("", |(_, last)| last);
+        if last.is_empty() || last.starts_with(|c: char| c.is_ascii_digit()) {
+            return &self.name;
+        }
+        last
+    }
+}
+
+/// Seconds after ENTER_GAME in which messages are of the login: one more than the first snapshot comes.
+const AFTER: f64 = 0.2;
+
 /// The messages of a login, each once, in the order in which they were first sent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Login(pub(super) Vec<Step>);
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Login {
+    pub(super) steps: Vec<Step>,
+    /// The time in seconds at which the client entered the game.
+    entered: Option<f64>,
+}
 
 impl Login {
-    /// Returns the messages between the first request and the message that ended the run.
-    pub(super) fn of(lines: &[Value]) -> Self {
-        let mut login = Self::default();
-        for line in lines {
-            let Some(step) = step(line) else { continue };
-            let is_known = |known: &Step| (&known.dir, &known.name) == (&step.dir, &step.name);
-            if !login.0.iter().any(is_known) {
-                login.0.push(step);
-            }
+    /// Adds the message of a line, if it is the first of its kind. Those after the client has entered the game are not of its login.
+    pub(super) fn add(&mut self, line: &Value) {
+        let at = line.get("t").and_then(Value::as_f64).unwrap_or_default();
+        let Some(step) = step(line).filter(|_| self.entered.is_none_or(|entered| at <= entered + AFTER))
+        else {
+            return;
+        };
+        if step.dir == "c2s" && step.name == "sys.enter_game" {
+            self.entered.get_or_insert(at);
         }
-        login
+        if !self.steps.iter().any(|known| known.is_same(&step)) {
+            self.steps.push(step);
+        }
+    }
+
+    /// Keeps only messages that another login has, too: the others depend on chance.
+    pub(super) fn keep_common(&mut self, other: &Self) {
+        self.steps
+            .retain(|step| other.steps.iter().any(|known| known.is_same(step)));
     }
 
     /// Returns the messages with these names; all if there are none.
@@ -41,8 +71,8 @@ impl Login {
             step.name == name || step.name.split_once('.').is_some_and(|(_, last)| last == name)
         };
         for name in names {
-            if !self.0.iter().any(|step| is_called(step, name)) {
-                let known: Vec<&str> = self.0.iter().map(|step| &*step.name).collect();
+            if !self.steps.iter().any(|step| is_called(step, name)) {
+                let known: Vec<&str> = self.steps.iter().map(|step| &*step.name).collect();
                 return Err(Failure::usage(format!(
                     "the login has no message '{name}'; it has {}",
                     known.join(" ")
@@ -50,7 +80,8 @@ impl Login {
             }
         }
         let is_wanted = |step: &Step| names.is_empty() || names.iter().any(|name| is_called(step, name));
-        Ok(Self(self.0.into_iter().filter(is_wanted).collect()))
+        let steps = self.steps.into_iter().filter(is_wanted).collect();
+        Ok(Self { steps, ..self })
     }
 }
 
@@ -90,35 +121,72 @@ mod tests {
 
     use super::*;
 
+    fn line(t: f64, dir: &str, layer: &str, name: Value, leg: Value) -> Value {
+        json!({"event": "message", "t": t, "dir": dir, "layer": layer, "name": name, "id": 7, "uuid": null,
+            "leg": leg, "vital": layer == "system", "proto": "ddnet"})
+    }
+
+    fn login(lines: &[Value]) -> Login {
+        let mut login = Login::default();
+        lines.iter().for_each(|line| login.add(line));
+        login
+    }
+
+    fn names(login: &Login) -> Vec<(&str, &str)> {
+        login.steps.iter().map(|step| (&*step.dir, &*step.name)).collect()
+    }
+
     #[test]
     fn a_login_has_each_message_once_and_not_the_servers_leg() {
-        let line = |dir: &str, layer: &str, name: Value, leg: Value| {
-            json!({"event": "message", "dir": dir, "layer": layer, "name": name, "id": 7, "uuid": null,
-                "leg": leg, "vital": layer == "system", "proto": "ddnet"})
-        };
-        let lines = [
-            line("c2s", "control", json!("connect"), json!("client")),
-            line("c2s", "control", json!("connect"), json!("server")),
-            line("c2s", "system", json!("info"), Value::Null),
-            line("c2s", "system", json!("info"), Value::Null),
-            line("s2c", "system", Value::Null, Value::Null),
-            line("s2c", "control", json!("close"), Value::Null),
-            line("s2c", "connless", json!("info"), Value::Null),
+        let found = login(&[
+            line(0.0, "c2s", "control", json!("connect"), json!("client")),
+            line(0.0, "c2s", "control", json!("connect"), json!("server")),
+            line(0.0, "c2s", "system", json!("info"), Value::Null),
+            line(0.0, "c2s", "system", json!("info"), Value::Null),
+            line(0.0, "s2c", "system", Value::Null, Value::Null),
+            line(0.0, "s2c", "control", json!("close"), Value::Null),
+            line(0.0, "s2c", "connless", json!("info"), Value::Null),
             json!({"event": "session", "state": "online"}),
-        ];
-        let Login(steps) = Login::of(&lines);
-        let names: Vec<_> = steps.iter().map(|step| (&*step.dir, &*step.name)).collect();
-        assert_eq!(
-            names,
-            [("c2s", "ctrl.connect"), ("c2s", "sys.info"), ("s2c", "sys.7")]
-        );
+        ]);
+        let expected = [("c2s", "ctrl.connect"), ("c2s", "sys.info"), ("s2c", "sys.7")];
+        assert_eq!(names(&found), expected);
+        let steps = &found.steps;
         assert!(steps[1].vital && !steps[0].vital && steps[0].is_control);
+        let short: Vec<&str> = steps.iter().map(Step::short).collect();
+        assert_eq!(short, ["connect", "info", "sys.7"]);
         let only = |name: &str| {
-            Login(steps.clone())
+            found
+                .clone()
                 .only(&[name.to_owned()])
-                .map(|login| login.0.len())
+                .map(|login| login.steps.len())
         };
         assert_eq!((only("info").unwrap(), only("sys.7").unwrap()), (1, 1));
         assert!(only("inf").is_err());
+    }
+
+    #[test]
+    fn a_login_ends_after_the_client_has_entered_and_has_no_messages_of_chance() {
+        let message = |t, name: &str| line(t, "c2s", "system", json!(name), Value::Null);
+        let first = [
+            message(0.0, "info"),
+            message(0.1, "whim"),
+            message(1.0, "enter_game"),
+            message(1.1, "input"),
+            message(1.3, "ping"),
+        ];
+        let mut first = login(&first);
+        let all = [
+            ("c2s", "sys.info"),
+            ("c2s", "sys.whim"),
+            ("c2s", "sys.enter_game"),
+            ("c2s", "sys.input"),
+        ];
+        assert_eq!(names(&first), all);
+        first.keep_common(&login(&[
+            message(0.0, "info"),
+            message(0.5, "enter_game"),
+            message(0.6, "input"),
+        ]));
+        assert_eq!(names(&first), [all[0], all[2], all[3]]);
     }
 }

@@ -2,16 +2,31 @@
 //!
 //! Law: a cell is a run of this program with a listen port and a session of its own, so its line repeats it. What a cell
 //! is expected to survive is a table of facts about the peers, not what the runs show.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `login.rs` | the messages of a login |
+//! | `cell.rs` | a message and a fault: the rule, and what peers survive |
+//! | `run.rs` | one run of this program |
+//! | `watch.rs` | the facts that its lines show |
+//! | `verdict.rs` | the verdict that follows from them |
+//! | `tries.rs` | the order of runs: baseline, cells, second tries |
+//! | `status.rs` | the progress on stderr |
+//! | `table.rs` | the results as text, JSON lines and a JUnit report |
 
 mod cell;
 mod login;
 mod run;
+mod status;
 mod table;
+mod tries;
+mod verdict;
+mod watch;
 
 use std::{
     num::NonZeroUsize,
     path::Path,
-    sync::{Mutex, mpsc},
+    sync::mpsc,
     thread,
     time::{Duration, Instant, SystemTime},
 };
@@ -27,18 +42,54 @@ use crate::{
 
 use self::{
     cell::Cell,
-    login::Login,
-    run::{Joined, Plan, Stopper},
+    run::{Plan, Stopper},
+    status::Status,
     table::Table,
+    tries::Tester,
+    verdict::{Judged, Verdict},
 };
 
 /// The result of a cell.
 #[derive(Clone, Debug)]
 struct Tried {
     cell: Cell,
-    joined: Joined,
+    judged: Judged,
+    /// The verdict of the first try, if there was a second one.
+    first: Option<Verdict>,
     /// The time that it took.
     took: Duration,
+}
+
+impl Tried {
+    /// Returns true if peers of the protocol cope with the fault, and this client did not.
+    fn has_failed(&self) -> bool {
+        self.cell.is_survived() && self.judged.verdict.is_bad()
+    }
+
+    /// Returns true if it failed first, and not when it was tried alone.
+    fn is_second(&self) -> bool {
+        self.first.is_some() && !self.judged.verdict.is_bad()
+    }
+
+    /// Returns the sentence about it: the message, the fault, the verdict and the reason.
+    fn sentence(&self) -> String {
+        let (dir, name, fault) = (
+            &self.cell.step.dir,
+            self.cell.step.short(),
+            self.cell.fault.name(),
+        );
+        let first = match &self.first {
+            Some(first) if self.is_second() => format!("{first}; when tried again, "),
+            Some(_) => "twice: ".to_owned(),
+            None => String::new(),
+        };
+        let why = match (&self.judged.verdict, &self.judged.why) {
+            (Verdict::Faulty(..), Some(why)) => format!(" {why}"),
+            (_, Some(why)) => format!(": {why}"),
+            (_, None) => String::new(),
+        };
+        format!("{dir} {name} {fault}: {first}{}{why}", self.judged.verdict)
+    }
 }
 
 /// Runs the command.
@@ -46,32 +97,28 @@ pub(crate) fn torture(options: &TortureOptions) -> anyhow::Result<Exit> {
     let (wall, start) = (SystemTime::now(), Instant::now());
     let report = options.junit.as_deref().map(Report::create).transpose()?;
     let (wake, woken) = mpsc::channel();
-    let _signals = Signals::install(wake).map_err(Failure::network)?;
     let plan = Plan::new(options)?;
-    let stopper = Stopper::default();
-    let (sender, results) = mpsc::channel();
-    let work = || {
-        let outcome = run_all(&plan, jobs(options.jobs), &stopper);
-        // The receiver is gone if a signal ended the run.
-        let _ended = sender.send(outcome);
-    };
-    let outcome = thread::scope(|scope| {
-        scope.spawn(work);
-        loop {
-            if let Ok(Wake::Signal(number)) = woken.try_recv() {
+    let _signals = Signals::install(wake).map_err(Failure::network)?;
+    let (stopper, status) = (Stopper::default(), Status::new());
+    let jobs = options.jobs.map_or(1, NonZeroUsize::get);
+    let (outcome, signal) = thread::scope(|scope| {
+        let work = scope.spawn(|| Tester::new(&plan, &stopper, &status).all(jobs));
+        let mut signal = None;
+        while !work.is_finished() {
+            if let Ok(Wake::Signal(number)) = woken.recv_timeout(Duration::from_millis(50)) {
+                signal = Some(number);
                 stopper.stop();
-                return Err(Exit::Signal(number));
-            }
-            if let Ok(outcome) = results.recv_timeout(Duration::from_millis(50)) {
-                return Ok(outcome);
             }
         }
+        let crashed = || Failure::failed("the matrix crashed: this is a bug");
+        (work.join().unwrap_or_else(|_| Err(crashed())), signal)
     });
-    let (baseline, tried) = match outcome {
-        Ok(outcome) => outcome?,
-        Err(exit) => return Ok(exit),
-    };
-    let table = Table::new(&plan, baseline, tried);
+    status.end();
+    let results = outcome?;
+    if signal.is_some() && results.tried.is_empty() {
+        return Ok(Exit::Signal(signal.unwrap_or_default()));
+    }
+    let table = Table::new(&plan, results, options.all);
     if options.json.json {
         output::write_out(table.json().as_bytes())?;
     } else {
@@ -81,60 +128,7 @@ pub(crate) fn torture(options: &TortureOptions) -> anyhow::Result<Exit> {
         let suite = table.suite(wall, start.elapsed());
         report.write(&suite).map_err(Failure::network)?;
     }
-    Ok(table.exit())
-}
-
-/// Returns how many runs there are at once.
-fn jobs(wanted: Option<NonZeroUsize>) -> usize {
-    wanted
-        .or_else(|| thread::available_parallelism().ok())
-        .map_or(1, NonZeroUsize::get)
-}
-
-/// Runs the baseline, then all cells.
-fn run_all(plan: &Plan, jobs: usize, stopper: &Stopper) -> Result<(Duration, Vec<Tried>), Failure> {
-    let (joined, lines) = plan.run(None, stopper)?;
-    let Joined::After(baseline) = joined else {
-        return Err(Failure::failed(format!(
-            "the baseline run without a fault did not join: {joined}; try teetap run {} -- CMD",
-            plan.target()
-        )));
-    };
-    let login = Login::of(&lines).only(&plan.only)?;
-    let cells = Mutex::new(Cell::all(&login).into_iter().enumerate());
-    let tried = Mutex::new(Vec::new());
-    let failed = Mutex::new(None);
-    let next = || cells.lock().ok().and_then(|mut cells| cells.next());
-    let work = || {
-        while let Some((at, cell)) = next() {
-            let begun = Instant::now();
-            match plan.run(Some(&cell), stopper) {
-                Ok((joined, _)) => {
-                    let took = begun.elapsed();
-                    if let Ok(mut tried) = tried.lock() {
-                        tried.push((at, Tried { cell, joined, took }));
-                    }
-                }
-                Err(failure) => {
-                    if let Ok(mut failed) = failed.lock() {
-                        *failed = Some(failure);
-                    }
-                    return;
-                }
-            }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..jobs {
-            scope.spawn(work);
-        }
-    });
-    if let Ok(Some(failure)) = failed.into_inner() {
-        return Err(failure);
-    }
-    let mut tried = tried.into_inner().unwrap_or_default();
-    tried.sort_by_key(|(at, _)| *at);
-    Ok((baseline, tried.into_iter().map(|(_, tried)| tried).collect()))
+    Ok(signal.map_or_else(|| table.exit(), Exit::Signal))
 }
 
 /// Returns the path of this program, which runs the cells.

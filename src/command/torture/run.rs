@@ -2,29 +2,34 @@
 
 use std::{
     ffi::OsString,
-    fmt,
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Read},
+    os::unix::process::CommandExt as _,
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::{
         Mutex,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
     time::Duration,
 };
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use teetap_wire::printable_path;
+use teetap_inspect::course::STOPPED;
+use teetap_wire::{printable, printable_path};
 
-use super::{cell::Cell, program, shown};
-use crate::{cli::TortureOptions, exit::Failure, repeat::quoted};
-
-/// The client is in the game: it gets snapshots a while after it entered, so that one more than the first has come.
-const IN_GAME: &str = "any_snap and since(enter_game) > 200ms";
+use super::{cell::Cell, program, shown, watch::Watched};
+use crate::{child::tree, cli::TortureOptions, exit::Failure, repeat::quoted};
 
 /// Variables that the runs of cells inherit.
 const INHERITED: [&str; 2] = ["TEETAP_MESSAGES", "TEETAP_PROTO"];
+
+/// Beginnings of lines that this program prints on stderr.
+const OWN_LINES: [&str; 4] = ["teetap:", "teetap 0", "  in the client:", "  in a DDNet client"];
+
+/// Maximum bytes that are kept of a line of the client.
+const LONGEST_LINE: usize = 240;
 
 /// The program, the server, the client and the limits of all runs.
 pub(super) struct Plan {
@@ -33,29 +38,18 @@ pub(super) struct Plan {
     command: Vec<OsString>,
     seed: u64,
     timeout: Duration,
+    /// The time for which a client is watched after it has entered the game.
+    stay: Duration,
     /// The names of the messages that are tried; empty = all.
     pub(super) only: Vec<String>,
 }
 
-/// The end of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Joined {
-    /// The client joined this long after its first request.
-    After(Duration),
-    /// The client did not join in time, or ended with success before.
-    Never,
-    /// The command ended with this code before it had joined; 128+n for signal n.
-    Ended(i64),
-}
-
-impl fmt::Display for Joined {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::After(time) => write!(f, "joined after {:.2} s", time.as_secs_f64()),
-            Self::Never => f.write_str("never joined"),
-            Self::Ended(code) => write!(f, "the command ended with {code}"),
-        }
-    }
+/// One run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Run {
+    pub(super) watched: Watched,
+    /// The last line that the client printed.
+    pub(super) said: Option<String>,
 }
 
 /// The runs at hand, to stop them.
@@ -77,12 +71,16 @@ impl Stopper {
         }
     }
 
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::SeqCst)
+    }
+
     fn add(&self, child: &Child) -> Pid {
         let pid = Pid::from_child(child);
         if let Ok(mut children) = self.children.lock() {
             children.push(pid);
         }
-        if self.is_stopped.load(Ordering::SeqCst) {
+        if self.is_stopped() {
             let _ended = kill_process(pid, Signal::TERM);
         }
         pid
@@ -109,6 +107,7 @@ impl Plan {
             command: options.command.clone(),
             seed: options.seed.unwrap_or(1),
             timeout: options.timeout,
+            stay: options.stay,
             only: options.only.clone(),
         })
     }
@@ -121,51 +120,83 @@ impl Plan {
         self.seed
     }
 
-    /// Returns the line that repeats a cell.
+    pub(super) const fn stay(&self) -> Duration {
+        self.stay
+    }
+
+    /// Returns true if a word of the command becomes the address of the proxy.
+    pub(super) fn has_place(&self) -> bool {
+        let is_place = |word: &OsString| {
+            let word = word.to_string_lossy();
+            ["{addr}", "{host}", "{port}"]
+                .iter()
+                .any(|place| word.contains(place))
+        };
+        self.command.iter().any(is_place)
+    }
+
+    /// Returns the line that repeats a cell: its exit code is 0 if the client joins.
     pub(super) fn line(&self, cell: &Cell) -> String {
         let mut words = vec![
             shown(&self.program),
             "run".to_owned(),
             quoted(self.target.as_ref()),
-            format!("--seed {}", self.seed),
-            format!("-r {}", quoted(cell.rule().as_ref())),
-            "--".to_owned(),
         ];
+        words.extend(self.limits().map(|word| quoted(word.as_ref())));
+        words.push(format!("-r {}", quoted(cell.rule().as_ref())));
+        words.push("--".to_owned());
         words.extend(self.command.iter().map(|word| quoted(word)));
         words.join(" ")
     }
 
-    /// Runs the client through a proxy with the fault of a cell; `None`: without any. Returns the lines of the run up to
-    /// the moment at which the client had joined.
-    pub(super) fn run(
-        &self,
-        cell: Option<&Cell>,
-        stopper: &Stopper,
-    ) -> Result<(Joined, Vec<Value>), Failure> {
+    /// Returns the options that end a run: some time after the client is in the game, or when its time is over.
+    fn limits(&self) -> [String; 6] {
+        let until = format!("any_snap and since(enter_game) > {}ms", self.stay.as_millis());
+        let timeout = format!("{}ms", (self.timeout + self.stay).as_millis());
+        let seed = self.seed.to_string();
+        [
+            "--until".to_owned(),
+            until,
+            "--timeout".to_owned(),
+            timeout,
+            "--seed".to_owned(),
+            seed,
+        ]
+    }
+
+    /// Runs the client through a proxy with the fault of a cell; `None`: without any.
+    pub(super) fn run(&self, cell: Option<&Cell>, stopper: &Stopper) -> Result<Run, Failure> {
         let failed =
             |error| Failure::network(format!("cannot run {}: {error}", printable_path(&self.program)));
+        tree::adopt().map_err(failed)?;
         let mut child = self.command(cell).spawn().map_err(failed)?;
         let pid = stopper.add(&child);
-        let stdout = child.stdout.take();
-        let mut lines: Vec<Value> = Vec::new();
-        for line in stdout
-            .into_iter()
-            .flat_map(|stdout| BufReader::new(stdout).lines())
-        {
-            let line = line.map_err(failed)?;
-            lines.extend(serde_json::from_str::<Value>(&line).ok());
-        }
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let mut watched = Watched::default();
+        let (own, said) = thread::scope(|scope| {
+            let said = scope.spawn(|| stderr.map_or_else(Default::default, last_lines));
+            for line in stdout
+                .into_iter()
+                .flat_map(|stdout| BufReader::new(stdout).lines())
+            {
+                let Ok(line) = line else { break };
+                if let Ok(line) = serde_json::from_str::<Value>(&line) {
+                    watched.line(line);
+                }
+            }
+            said.join().unwrap_or_default()
+        });
         // Its output has ended, so it is about to end.
         stopper.remove(pid);
         child.wait().map_err(failed)?;
-        let summary = lines.last().filter(|line| event(line) == Some("summary"));
-        let Some(summary) = summary else {
-            return Err(Failure::network(match cell {
-                Some(cell) => format!("a run could not start: {}", self.line(cell)),
-                None => format!("the proxy in front of {} could not start", self.target),
-            }));
-        };
-        Ok((joined(&lines, summary), lines))
+        if watched.summary.is_none() && !stopper.is_stopped() {
+            let why = own.map_or_else(
+                || "a run could not start".to_owned(),
+                |own| own.replacen("teetap: ", "", 1),
+            );
+            return Err(Failure::network(why));
+        }
+        Ok(Run { watched, said })
     }
 
     fn command(&self, cell: Option<&Cell>) -> Command {
@@ -177,10 +208,7 @@ impl Plan {
             }
         }
         command.args(["run", &self.target, "--json", "--listen", ":0"]);
-        command.args(["--until", IN_GAME, "--seed", &self.seed.to_string()]);
-        command
-            .arg("--timeout")
-            .arg(format!("{}ms", self.timeout.as_millis()));
+        command.args(self.limits());
         if let Some(cell) = cell {
             command.arg("--rule").arg(cell.rule());
         }
@@ -188,56 +216,67 @@ impl Plan {
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null());
+            .stderr(Stdio::piped())
+            // Only this program ends it, so that it can end its command.
+            .process_group(0);
         command
     }
 }
 
-fn event(line: &Value) -> Option<&str> {
-    line.get("event")?.as_str()
+/// Returns the last line that this program printed and the last one of the client, which share stderr.
+fn last_lines(stderr: impl Read) -> (Option<String>, Option<String>) {
+    let (mut own, mut said) = (None, None);
+    let mut reader = BufReader::new(stderr);
+    let mut line = Vec::new();
+    while let Some(is_whole) = read_line(&mut reader, &mut line) {
+        let text = printable(line.trim_ascii_end());
+        if OWN_LINES.iter().any(|start| text.starts_with(start)) {
+            own = Some(text);
+        } else if !text.trim().is_empty() && !text.contains(STOPPED) {
+            // Without the lines about the end of the run.
+            let cut = if is_whole { "" } else { "..." };
+            said = Some(format!("{}{cut}", text.trim()));
+        }
+    }
+    (own, said)
 }
 
-/// Returns how a run ended.
-fn joined(lines: &[Value], summary: &Value) -> Joined {
-    let by = summary.get("ended_by");
-    let kind = by.and_then(|by| by.get("kind")).and_then(Value::as_str);
-    if kind == Some("until") {
-        let at = by.and_then(|by| by.get("at")).and_then(Value::as_f64);
-        let first = lines.iter().find(|line| {
-            let dir = line.get("dir").and_then(Value::as_str);
-            event(line) == Some("message") && dir == Some("c2s")
-        });
-        let begun = first.and_then(|line| line.get("t")).and_then(Value::as_f64);
-        let took = at.unwrap_or_default() - begun.unwrap_or_default();
-        return Joined::After(Duration::try_from_secs_f64(took).unwrap_or_default());
-    }
-    let is_stopped = summary.get("cmd_stopped").and_then(Value::as_bool);
-    match summary.get("cmd_exit").and_then(Value::as_i64) {
-        Some(code) if code != 0 && is_stopped != Some(true) => Joined::Ended(code),
-        _ => Joined::Never,
+/// Reads the next line, without its rest if it is too long. Returns true if it is whole, `None` at the end.
+fn read_line(reader: &mut impl std::io::BufRead, line: &mut Vec<u8>) -> Option<bool> {
+    line.clear();
+    let mut is_whole = true;
+    loop {
+        let part = reader.fill_buf().ok().filter(|part| !part.is_empty());
+        let Some(part) = part else {
+            return (!line.is_empty()).then_some(is_whole);
+        };
+        let end = part.iter().position(|byte| *byte == b'\n');
+        let text = part.get(..end.unwrap_or(part.len())).unwrap_or_default();
+        let room = LONGEST_LINE.saturating_sub(line.len());
+        is_whole &= text.len() <= room;
+        line.extend(text.iter().take(room));
+        let len = end.map_or(part.len(), |end| end + 1);
+        reader.consume(len);
+        if end.is_some() {
+            return Some(is_whole);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
-    fn the_end_of_a_run_is_read_from_its_summary() {
-        let lines = [
-            json!({"event": "start", "t": 0.0}),
-            json!({"event": "message", "t": 0.25, "dir": "c2s"}),
-        ];
-        let end = |summary: Value| joined(&lines, &summary);
-        let until = json!({"ended_by": {"kind": "until", "at": 1.5}, "cmd_exit": 143, "cmd_stopped": true});
-        assert_eq!(end(until), Joined::After(Duration::from_millis(1250)));
-        let timeout = json!({"ended_by": {"kind": "timeout"}, "cmd_exit": 143, "cmd_stopped": true});
-        assert_eq!(end(timeout), Joined::Never);
-        let crash = json!({"ended_by": {"kind": "command"}, "cmd_exit": 139, "cmd_stopped": false});
-        assert_eq!(end(crash), Joined::Ended(139));
-        let left = json!({"ended_by": {"kind": "command"}, "cmd_exit": 0, "cmd_stopped": false});
-        assert_eq!(end(left), Joined::Never);
+    fn the_last_line_of_the_client_is_found_between_those_of_the_run() {
+        let text = "teetap 0.1.0: listening\n  in the client:  x\nError: no\x1b[2J answer\r\n\nteetap: warning: silent\nleft: teetap was stopped\n";
+        let (own, said) = last_lines(text.as_bytes());
+        assert_eq!(own.as_deref(), Some("teetap: warning: silent"));
+        assert_eq!(said.as_deref(), Some("Error: no\u{fffd}[2J answer"));
+        assert_eq!(last_lines(&b""[..]), (None, None));
+        assert_eq!(last_lines(&b"no end"[..]), (None, Some("no end".to_owned())));
+        // Megabytes in one line.
+        let (_, said) = last_lines("x".repeat(3_000_000).as_bytes());
+        assert_eq!(said, Some(format!("{}...", "x".repeat(LONGEST_LINE))));
     }
 }

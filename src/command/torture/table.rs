@@ -10,120 +10,232 @@ use serde_json::{Value, json};
 use super::{
     Tried,
     cell::Fault,
-    run::{Joined, Plan},
+    login::Step,
+    run::Plan,
+    tries::{Baseline, Results},
+    verdict::Verdict,
 };
 use crate::{
     exit::Exit,
     junit::{Case, Outcome, Suite},
+    look::{Ink, Look},
+    output::counted,
 };
 
-/// A join that took this much longer than the baseline is late.
-const LATE: Duration = Duration::from_millis(250);
-
-/// Exit codes above this are signals.
-const SIGNAL: i64 = 128;
+/// The columns of a cell: with the names of messages, a row fits a terminal of 80 columns.
+const COLUMN: usize = 9;
 
 /// The results of all cells.
 pub(super) struct Table<'a> {
     plan: &'a Plan,
-    baseline: Duration,
-    tried: Vec<Tried>,
+    results: Results,
+    /// Every cell that did not join at once is listed, not only those that failed.
+    all: bool,
 }
 
 impl<'a> Table<'a> {
-    pub(super) const fn new(plan: &'a Plan, baseline: Duration, tried: Vec<Tried>) -> Self {
-        Self {
-            plan,
-            baseline,
-            tried,
-        }
+    pub(super) const fn new(plan: &'a Plan, results: Results, all: bool) -> Self {
+        Self { plan, results, all }
     }
 
-    /// Returns the time that a cell joined later than the baseline; `None` if it did not join.
+    const fn baseline(&self) -> &Baseline {
+        &self.results.baseline
+    }
+
+    /// Returns the time by which a cell joined late.
     fn late(&self, tried: &Tried) -> Option<Duration> {
-        match tried.joined {
-            Joined::After(time) => Some(time.saturating_sub(self.baseline)),
-            Joined::Never | Joined::Ended(_) => None,
-        }
+        let joined = tried.judged.verdict.joined()?;
+        self.baseline()
+            .is_late(joined)
+            .then(|| self.baseline().late(joined))
     }
 
-    /// Returns the word of a cell.
+    /// Returns the word of a cell, of at most 8 characters.
     fn word(&self, tried: &Tried) -> String {
-        match (&tried.joined, self.late(tried)) {
-            (_, Some(late)) if late >= LATE => format!("+{:.1} s", late.as_secs_f64()),
-            (Joined::After(_), _) => "joined".to_owned(),
-            (Joined::Never, _) => "never".to_owned(),
-            (Joined::Ended(code), _) if *code > SIGNAL => format!("crashed {code}"),
-            (Joined::Ended(code), _) => format!("exit {code}"),
+        let mark = if tried.has_failed() { "!" } else { "" };
+        let word = match (&tried.judged.verdict, self.late(tried)) {
+            (Verdict::Joined(_), _) if tried.is_second() => "2nd try".to_owned(),
+            (Verdict::Joined(_), Some(late)) => format!("+{:.1} s", late.as_secs_f64()),
+            (Verdict::Ended(code), _) if tried.judged.verdict.name(false) == "exited" => {
+                format!("exit {code}")
+            }
+            (Verdict::Untried, _) => "-".to_owned(),
+            (verdict, _) => verdict.name(false).to_owned(),
+        };
+        word + mark
+    }
+
+    fn ink(&self, tried: &Tried) -> Ink {
+        match &tried.judged.verdict {
+            _ if tried.has_failed() => Ink::Error,
+            Verdict::Untried => Ink::Faint,
+            verdict if verdict.is_bad() => Ink::Faint,
+            Verdict::Faulty(..) | Verdict::Refused => Ink::Warning,
+            _ if tried.is_second() || self.late(tried).is_some() => Ink::Warning,
+            _ => Ink::Plain,
         }
     }
 
-    fn is_failure(&self, tried: &Tried) -> bool {
-        tried.cell.is_survived() && self.late(tried).is_none()
+    /// Returns the number of cells of a kind.
+    fn count(&self, is_meant: impl Fn(&Tried) -> bool) -> usize {
+        self.results.tried.iter().filter(|tried| is_meant(tried)).count()
     }
 
     fn failures(&self) -> usize {
-        self.tried.iter().filter(|tried| self.is_failure(tried)).count()
+        self.count(Tried::has_failed)
     }
 
     pub(super) fn exit(&self) -> Exit {
-        if self.failures() == 0 {
-            Exit::Ok
-        } else {
-            Exit::Failed
+        match (self.failures(), &self.results.halted) {
+            (0, None) => Exit::Ok,
+            (0, Some(_)) => Exit::Network,
+            _ => Exit::Failed,
         }
     }
 
-    /// Returns the matrix, and the line that repeats each cell that did not join like the baseline.
+    /// Returns the matrix, the cells that failed with the line that repeats each, and the numbers.
     pub(super) fn text(&self) -> String {
-        let mut page = String::new();
-        let baseline = self.baseline.as_secs_f64();
-        let _never_fails = writeln!(page, "baseline: joined after {baseline:.2} s\n");
-        let mut steps: Vec<_> = self.tried.iter().map(|tried| &tried.cell.step).collect();
-        steps.dedup();
-        let label = |dir: &str, name: &str| format!("{dir} {name}");
-        let widest = steps.iter().map(|step| label(&step.dir, &step.name).len()).max();
-        let widest = widest.unwrap_or_default();
-        let heads = Fault::ALL.map(|fault| format!("{:<12}", fault.name()));
-        let _never_fails = writeln!(page, "{:<widest$}  {}", "", heads.concat().trim_end());
-        for step in steps {
-            let words = Fault::ALL.map(|fault| {
-                let cell = self
-                    .tried
-                    .iter()
-                    .find(|tried| tried.cell.step == *step && tried.cell.fault == fault);
-                let mark = cell.filter(|tried| self.is_failure(tried)).map_or("", |_| "!");
-                format!(
-                    "{:<12}",
-                    cell.map_or_else(|| "-".to_owned(), |tried| self.word(tried) + mark)
-                )
-            });
-            let name = label(&step.dir, &step.name);
-            let _never_fails = writeln!(page, "{name:<widest$}  {}", words.concat().trim_end());
+        let mut page = self.joins() + "\n\n";
+        self.add_matrix(&mut page);
+        for tried in self.results.tried.iter().filter(|tried| tried.has_failed()) {
+            self.add_details(tried, &mut page);
         }
-        let odd = |tried: &&Tried| self.word(tried) != "joined";
-        for tried in self.tried.iter().filter(odd) {
-            let (word, line) = (self.word(tried), self.plan.line(&tried.cell));
-            let _never_fails = write!(page, "\n{word}: {line}");
+        let is_odd = |tried: &&Tried| !tried.has_failed() && self.word(tried) != "joined";
+        for tried in self.results.tried.iter().filter(|_| self.all).filter(is_odd) {
+            self.add_details(tried, &mut page);
         }
-        let count = self.tried.len();
-        let failures = match self.failures() {
-            0 => "none failed that peers survive".to_owned(),
-            1 => "1 failed that peers survive (!)".to_owned(),
-            failures => format!("{failures} failed that peers survive (!)"),
-        };
-        let _never_fails = writeln!(page, "\n\n{count} cells: {failures}");
+        page.push('\n');
+        page.push_str(&self.totals());
+        if let Some(halted) = &self.results.halted {
+            let left = self.results.cells - self.results.tried.len();
+            let _infallible = writeln!(
+                page,
+                "stopped, {} not tried: {halted}",
+                counted(left as u64, "cell")
+            );
+        }
         page
     }
 
-    /// Returns a line for the baseline, one for each cell, and one for all.
+    /// Returns the line about the joins without a fault.
+    fn joins(&self) -> String {
+        let times = &self.baseline().times;
+        let seconds = |time: Option<&Duration>| time.copied().unwrap_or_default().as_secs_f64();
+        format!(
+            "without a fault: joined after {:.2} s, the median of {} ({:.2} to {:.2} s)",
+            self.baseline().median().as_secs_f64(),
+            times.len(),
+            seconds(times.first()),
+            seconds(times.last()),
+        )
+    }
+
+    /// Appends a row for each message, those with failures first.
+    fn add_matrix(&self, page: &mut String) {
+        let mut steps: Vec<&Step> = self.results.tried.iter().map(|tried| &tried.cell.step).collect();
+        steps.dedup();
+        let fails = |step: &Step| {
+            self.results
+                .tried
+                .iter()
+                .any(|tried| tried.has_failed() && tried.cell.step == *step)
+        };
+        steps.sort_by_key(|step| !fails(step));
+        let widest = steps
+            .iter()
+            .map(|step| label(step).len())
+            .max()
+            .unwrap_or_default();
+        let _infallible = write!(page, "{:<widest$}", "");
+        for fault in Fault::ALL {
+            let _infallible = write!(page, " {:<width$}", fault.name(), width = COLUMN - 1);
+        }
+        page.truncate(page.trim_end_matches(' ').len());
+        page.push('\n');
+        for step in steps {
+            let _infallible = write!(page, "{:<widest$}", label(step));
+            // Spaces are added before the next word, so that none is at the end.
+            let mut spaces = 1;
+            for fault in Fault::ALL {
+                let is_meant = |tried: &&Tried| tried.cell.step == *step && tried.cell.fault == fault;
+                let cell = self.results.tried.iter().find(is_meant);
+                let (word, ink) = cell.map_or(("-".to_owned(), Ink::Faint), |tried| {
+                    (self.word(tried), self.ink(tried))
+                });
+                page.push_str(&" ".repeat(spaces));
+                Look::get().out.paint(ink, &word, page);
+                spaces = COLUMN.saturating_sub(word.len()).max(1);
+            }
+            page.push('\n');
+        }
+    }
+
+    /// Appends the sentence about a cell, the last line of its client, and the line that repeats it.
+    fn add_details(&self, tried: &Tried, page: &mut String) {
+        page.push('\n');
+        Look::get().out.paint(self.ink(tried), &tried.sentence(), page);
+        page.push('\n');
+        if let Some(said) = &tried.judged.said {
+            let _infallible = writeln!(page, "  the client printed: {said}");
+        }
+        let _infallible = writeln!(page, "  {}", self.plan.line(&tried.cell));
+    }
+
+    /// Returns the line with the numbers of cells.
+    fn totals(&self) -> String {
+        let of = |is_meant: &dyn Fn(&Tried) -> bool, text: &str| match self.count(is_meant) {
+            0 => None,
+            count => Some(format!("{count} {text}")),
+        };
+        let failures = match self.failures() {
+            0 => "none failed that peers survive".to_owned(),
+            failures => format!("{failures} failed that peers survive (!)"),
+        };
+        let is_impossible = |tried: &Tried| tried.judged.verdict.is_bad() && !tried.has_failed();
+        let is_weak =
+            |tried: &Tried| matches!(tried.judged.verdict, Verdict::Faulty(..)) && !tried.has_failed();
+        let parts = [
+            Some(failures),
+            of(
+                &|tried| is_impossible(tried) && !is_weak(tried),
+                "failed that no peer survives",
+            ),
+            of(&is_weak, "joined with an oddity"),
+            of(
+                &|tried| matches!(tried.judged.verdict, Verdict::Joined(_)) && self.late(tried).is_some(),
+                "joined late",
+            ),
+            of(&|tried| tried.is_second(), "joined at the second try"),
+            of(
+                &|tried| tried.judged.verdict == Verdict::Refused,
+                "refused by the server",
+            ),
+            of(&|tried| tried.judged.verdict == Verdict::Untried, "not tried (-)"),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        let is_more = self.count(|tried| !tried.has_failed() && self.word(tried) != "joined") > 0;
+        let more = if is_more && !self.all {
+            "\n--all lists the cells that did not fail, too"
+        } else {
+            ""
+        };
+        let cells = counted(self.results.tried.len() as u64, "cell");
+        format!("{cells}: {}{more}\n", parts.join(", "))
+    }
+
+    /// Returns a line for the joins without a fault, one for each cell, and one for all.
     pub(super) fn json(&self) -> String {
-        let mut lines = vec![json!({"event": "baseline", "joined_s": self.baseline.as_secs_f64()})];
-        lines.extend(self.tried.iter().map(|tried| self.cell(tried)));
+        let baseline = self.baseline();
+        let times: Vec<f64> = baseline.times.iter().map(Duration::as_secs_f64).collect();
+        let mut lines =
+            vec![json!({"event": "baseline", "joined_s": baseline.median().as_secs_f64(), "joins_s": times})];
+        lines.extend(self.results.tried.iter().map(|tried| self.cell(tried)));
         lines.push(json!({
             "event": "summary",
-            "cells": self.tried.len(),
+            "cells": self.results.tried.len(),
             "failed": self.failures(),
+            "untried": self.results.cells - self.results.tried.len(),
+            "halted": self.results.halted,
             "seed": self.plan.seed(),
             "exit": self.exit().code(),
         }));
@@ -131,55 +243,78 @@ impl<'a> Table<'a> {
     }
 
     fn cell(&self, tried: &Tried) -> Value {
-        let outcome = match (&tried.joined, self.late(tried)) {
-            (_, Some(late)) if late >= LATE => "late",
-            (Joined::After(_), _) => "joined",
-            (Joined::Never, _) => "never",
-            (Joined::Ended(code), _) if *code > SIGNAL => "crashed",
-            (Joined::Ended(_), _) => "exited",
+        let verdict = &tried.judged.verdict;
+        let code = match verdict {
+            Verdict::Ended(code) => Some(code),
+            _ => None,
         };
-        let code = match tried.joined {
-            Joined::Ended(code) => Some(code),
-            Joined::After(_) | Joined::Never => None,
-        };
+        let late = verdict
+            .joined()
+            .map(|joined| self.baseline().late(joined).as_secs_f64());
         json!({
             "event": "cell",
             "dir": tried.cell.step.dir,
             "message": tried.cell.step.name,
             "proto": tried.cell.step.proto,
             "fault": tried.cell.fault.name(),
-            "outcome": outcome,
-            "late_s": self.late(tried).map(|late| late.as_secs_f64()),
+            "outcome": verdict.name(self.late(tried).is_some()),
+            "why": tried.judged.why,
+            "printed": tried.judged.said,
+            "first_try": tried.first.as_ref().map(|first| first.name(false)),
+            "late_s": late,
             "cmd_exit": code,
             "survived_by_peers": tried.cell.is_survived(),
-            "failed": self.is_failure(tried),
+            "failed": tried.has_failed(),
             "rule": tried.cell.rule(),
             "repeat": self.plan.line(&tried.cell),
         })
     }
 
-    /// Returns the report: a cell that peers do not survive cannot fail.
+    /// Returns the report: a fault that peers do not survive, or that did not happen, is skipped.
     pub(super) fn suite(&self, wall: SystemTime, time: Duration) -> Suite {
         let case = |tried: &Tried| {
-            let outcome = if self.is_failure(tried) {
-                Outcome::Failed(tried.joined.to_string())
-            } else {
-                Outcome::Passed
+            let sentence = tried.sentence();
+            let outcome = match &tried.judged.verdict {
+                _ if tried.has_failed() => Outcome::Failed(sentence.clone()),
+                Verdict::Joined(_) | Verdict::Faulty(..) => Outcome::Passed,
+                Verdict::Untried | Verdict::Refused => Outcome::Skipped(sentence.clone()),
+                Verdict::Never | Verdict::Ended(_) => {
+                    Outcome::Skipped(format!("no peer survives it; {sentence}"))
+                }
             };
+            let said = tried.judged.said.as_ref();
+            let said = said.map_or(String::new(), |said| format!("the client printed: {said}\n"));
             Case {
-                class: format!("{} {}", tried.cell.step.dir, tried.cell.step.name),
+                class: label(&tried.cell.step),
                 name: tried.cell.fault.name().to_owned(),
                 time: tried.took,
                 outcome,
-                output: format!("{}\n{}", self.word(tried), self.plan.line(&tried.cell)),
+                output: format!("{sentence}\n{said}{}", self.plan.line(&tried.cell)),
             }
         };
+        let mut cases: Vec<Case> = self.results.tried.iter().map(case).collect();
+        cases.extend(self.results.halted.as_ref().map(|halted| Case {
+            class: "teetap".to_owned(),
+            name: "all cells".to_owned(),
+            time,
+            outcome: Outcome::Broken(halted.clone()),
+            output: String::new(),
+        }));
         Suite {
             name: format!("teetap torture {}", self.plan.target()),
             wall,
             time,
             properties: vec![("seed", self.plan.seed().to_string())],
-            cases: self.tried.iter().map(case).collect(),
+            cases,
         }
     }
 }
+
+/// Returns the direction and the name of a message.
+fn label(step: &Step) -> String {
+    format!("{} {}", step.dir, step.short())
+}
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;

@@ -1,0 +1,173 @@
+//! The verdict about a cell: joined, joined but faulty, failed, or not tried.
+
+use std::{fmt, time::Duration};
+
+use teetap_wire::Severity;
+
+use super::{
+    cell::{Cell, Fault},
+    run::Run,
+    watch::{Found, Watched},
+};
+use crate::child;
+
+/// Exit codes above this are signals.
+const SIGNAL: i64 = 128;
+
+/// The verdict about a run of the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The client joined this long after its first request.
+    Joined(Duration),
+    /// The client joined, but lost a message, stayed deaf, or did something else wrong.
+    Faulty(Duration, Severity),
+    /// The client did not join in time, or ended with success before.
+    Never,
+    /// The client ended with this code, 128+n for signal n.
+    Ended(i64),
+    /// The server refused it for a while; the fault was not tried.
+    Refused,
+    /// The fault did not happen.
+    Untried,
+}
+
+/// A verdict with its reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Judged {
+    pub(super) verdict: Verdict,
+    /// A sentence that explains it; `None` for a client that joined.
+    pub(super) why: Option<String>,
+    /// The last line that the client printed.
+    pub(super) said: Option<String>,
+}
+
+impl Verdict {
+    /// Returns the time after which the client joined; `None` if it did not, or not only.
+    pub(super) const fn joined(&self) -> Option<Duration> {
+        match self {
+            Self::Joined(time) | Self::Faulty(time, _) => Some(*time),
+            Self::Never | Self::Ended(_) | Self::Refused | Self::Untried => None,
+        }
+    }
+
+    /// Returns true if it is one that a client that copes with the fault does not get.
+    pub(super) const fn is_bad(&self) -> bool {
+        matches!(
+            self,
+            Self::Never | Self::Ended(_) | Self::Faulty(_, Severity::Error)
+        )
+    }
+
+    /// Returns the name for scripts. A late join is one that took longer than those without a fault.
+    pub(super) const fn name(&self, is_late: bool) -> &'static str {
+        match self {
+            Self::Joined(_) if is_late => "late",
+            Self::Joined(_) => "joined",
+            Self::Faulty(..) => "faulty",
+            Self::Never => "never",
+            Self::Ended(code) if *code > SIGNAL => "crashed",
+            Self::Ended(_) => "exited",
+            Self::Refused => "refused",
+            Self::Untried => "untried",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = |time: &Duration| time.as_secs_f64();
+        match self {
+            Self::Joined(time) => write!(f, "joined after {:.2} s", seconds(time)),
+            Self::Faulty(time, _) => write!(f, "joined after {:.2} s, but", seconds(time)),
+            Self::Never => f.write_str("never joined"),
+            Self::Ended(code) => {
+                let code = i32::try_from(*code).unwrap_or(i32::MAX);
+                write!(f, "the client ended with {}", child::End::with(code))
+            }
+            Self::Refused => f.write_str("refused by the server"),
+            Self::Untried => f.write_str("not tried"),
+        }
+    }
+}
+
+impl Judged {
+    /// Judges a run. `known`: codes of findings that the client has without a fault, too.
+    pub(super) fn of(run: &Run, cell: Option<&Cell>, known: &[String]) -> Self {
+        let watched = &run.watched;
+        let (verdict, why) = verdict(watched, cell, known);
+        let said = run
+            .said
+            .clone()
+            .filter(|_| !matches!(verdict, Verdict::Joined(_) | Verdict::Untried));
+        Self { verdict, why, said }
+    }
+}
+
+fn verdict(watched: &Watched, cell: Option<&Cell>, known: &[String]) -> (Verdict, Option<String>) {
+    let ended = watched.ended().filter(|_| watched.ended_by() == Some("command"));
+    let untried = cell.and_then(|cell| untried(watched, cell));
+    let found = watched
+        .findings
+        .iter()
+        .find(|found| is_of_fault(found, cell, known));
+    match (watched.joined(), ended) {
+        (_, Some(code)) if code != 0 => (Verdict::Ended(code), failure(watched, found)),
+        (None, _) if watched.refused.is_some() => (Verdict::Refused, watched.refused.clone()),
+        (None, _) => (Verdict::Never, failure(watched, found)),
+        (Some(_), _) if untried.is_some() => (Verdict::Untried, untried.map(str::to_owned)),
+        (Some(time), _) => match flaw(watched, found) {
+            Some((severity, why)) => (Verdict::Faulty(time, severity), Some(why)),
+            None => (Verdict::Joined(time), None),
+        },
+    }
+}
+
+/// Returns true for a finding that the client does not have without a fault, and that a delay by teetap does not explain.
+fn is_of_fault(found: &Found, cell: Option<&Cell>, known: &[String]) -> bool {
+    let is_delayed = cell.is_some_and(|cell| matches!(cell.fault, Fault::Delay | Fault::Swap));
+    !known.contains(&found.code) && (found.is_error || !is_delayed)
+}
+
+/// Returns the sentence about a client that did not join, or ended.
+fn failure(watched: &Watched, found: Option<&Found>) -> Option<String> {
+    if !watched.has_client() {
+        return Some("no datagram came from the client".to_owned());
+    }
+    let place = match watched.joined() {
+        Some(time) => Some(format!("it had joined after {:.2} s", time.as_secs_f64())),
+        None => watched.why(),
+    };
+    let found = found.map(|found| found.text.clone());
+    let parts: Vec<String> = place.into_iter().chain(found).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Returns the reason for which a fault did not happen.
+fn untried(watched: &Watched, cell: &Cell) -> Option<&'static str> {
+    match cell.fault {
+        _ if !watched.has_hit() => Some("the message was not sent"),
+        Fault::Swap if !watched.is_overtaken => Some("nothing was sent after it that could overtake it"),
+        _ => None,
+    }
+}
+
+/// Returns what is wrong with a client that joined.
+fn flaw(watched: &Watched, found: Option<&Found>) -> Option<(Severity, String)> {
+    if watched.ended_by() == Some("timeout") {
+        // The run waits for a snapshot some time after the first one.
+        let found = found.map_or(String::new(), |found| format!("; {}", found.text));
+        let why = format!("it stayed deaf: no snapshot came to it later{found}");
+        return Some((Severity::Error, why));
+    }
+    let found = found?;
+    let severity = if found.is_error {
+        Severity::Error
+    } else {
+        Severity::Warning
+    };
+    Some((severity, found.text.clone()))
+}
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod tests;
