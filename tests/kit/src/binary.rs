@@ -13,11 +13,12 @@ use anyhow::{Result, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::real::home;
+use crate::{limit, real::home};
 
 /// Returns a command that runs the binary at `path` without any `TEETAP_*` variable of this environment, and without the
 /// configuration of its user.
 pub fn command(path: impl AsRef<Path>) -> Command {
+    limit::begin();
     let mut command = Command::new(path.as_ref());
     for (name, _) in env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"TEETAP_") {

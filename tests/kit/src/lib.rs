@@ -10,6 +10,7 @@ pub mod control;
 pub mod faulty;
 pub mod hostile;
 pub mod huffman;
+pub mod limit;
 pub mod link;
 pub mod model;
 pub mod museum;

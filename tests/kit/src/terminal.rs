@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::limit;
 use anyhow::{Result, bail};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -80,6 +81,7 @@ impl std::fmt::Debug for Model {
 impl Terminal {
     /// Opens a terminal; the second value is the end of the program.
     pub fn open(columns: NonZero<u16>, rows: NonZero<u16>) -> io::Result<(Self, File)> {
+        limit::begin();
         let (keys, inner) = open(columns.get(), rows.get())?;
         let screen = Arc::new(Mutex::new(Model {
             parser: vt100::Parser::new(rows, columns, 0),

@@ -320,6 +320,20 @@ proptest! {
 }
 
 #[test]
+fn statistics_are_drawn_in_one_cell() {
+    let mut app = blank();
+    for decoded in events("rich-tw07").iter().take(3) {
+        app.push(decoded);
+    }
+    press(&mut app, "6");
+    let screen = draw(&mut app, (1, 1));
+    assert!(
+        screen.lines().all(|line| printable(line.as_bytes()) == line),
+        "{screen:?}"
+    );
+}
+
+#[test]
 fn the_page_of_the_screen_lists_every_key() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/src/screen.md");
     let page = std::fs::read_to_string(page).unwrap();

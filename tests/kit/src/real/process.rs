@@ -20,6 +20,7 @@ use tempfile::TempDir;
 
 use super::PATIENCE;
 use super::log::Log;
+use crate::limit;
 
 /// The time a program may take to end after a signal.
 const ENDING: Duration = Duration::from_secs(10);
@@ -255,6 +256,7 @@ impl Drop for Program {
 
 /// A folder for one peer, removed with the handle.
 pub fn home(name: &str) -> Result<TempDir> {
+    limit::begin();
     tempfile::Builder::new()
         .prefix(&format!("teetap-{name}-"))
         .tempdir()

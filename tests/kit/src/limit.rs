@@ -1,0 +1,125 @@
+//! A time limit for each test that starts programs: one that waits for ever is named, and ends its test binary.
+//!
+//! Law: the limit is far beyond what a test takes on a busy machine. Time that a test waits for its turn does not count, as
+//! long as it has started nothing.
+
+#![expect(clippy::print_stderr, reason = "a report of the test binary")]
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    env, process,
+    sync::{Mutex, Once, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The longest time of a test, unless `TEETAP_LONG` is set.
+const LIMIT: Duration = Duration::from_mins(20);
+
+/// The same with `TEETAP_LONG`.
+const LONG: Duration = Duration::from_hours(3);
+
+/// The time between two looks at the tests.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// The tests that run, with the time at which each began.
+static RUNNING: Mutex<BTreeMap<String, Instant>> = Mutex::new(BTreeMap::new());
+
+/// A test, from its first program to the end of its thread.
+struct Test(String);
+
+impl Drop for Test {
+    fn drop(&mut self) {
+        lock().remove(&self.0);
+    }
+}
+
+thread_local! {
+    static TEST: RefCell<Option<Test>> = const { RefCell::new(None) };
+}
+
+fn lock() -> std::sync::MutexGuard<'static, BTreeMap<String, Instant>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Begins the time of this test, if it has not begun.
+pub fn begin() {
+    let limit = match env::var_os("TEETAP_LONG") {
+        Some(_) => LONG,
+        None => LIMIT,
+    };
+    within(limit);
+}
+
+/// Begins the time of this test. The limit of the first one holds for all.
+fn within(limit: Duration) {
+    static WATCH: Once = Once::new();
+    WATCH.call_once(|| {
+        thread::spawn(move || watch(limit));
+    });
+    // The harness names the thread of a test by the test.
+    let thread = thread::current();
+    let Some(name) = thread.name() else { return };
+    TEST.with_borrow_mut(|test| {
+        if test.is_none() {
+            lock().insert(name.to_owned(), Instant::now());
+            *test = Some(Test(name.to_owned()));
+        }
+    });
+}
+
+fn watch(limit: Duration) {
+    loop {
+        thread::sleep(LOOK);
+        let late: Vec<String> = lock()
+            .iter()
+            .filter(|(_, begun)| begun.elapsed() > limit)
+            .map(|(name, _)| name.clone())
+            .collect();
+        if !late.is_empty() {
+            eprintln!("after {limit:?} still running: {}", late.join(", "));
+            process::exit(101);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// The variable that makes the test the one that is late.
+    const INSIDE: &str = "TEETAP_TEST_LIMIT";
+
+    #[test]
+    fn a_test_that_does_not_end_is_named() {
+        if env::var_os(INSIDE).is_some() {
+            within(Duration::from_millis(600));
+            // Another test that ends in time is not counted.
+            let other = thread::Builder::new().name("other".to_owned());
+            let ended = other.spawn(|| within(LIMIT)).map(thread::JoinHandle::join);
+            assert!(matches!(ended, Ok(Ok(()))));
+            thread::sleep(Duration::from_mins(1));
+            return;
+        }
+        let begun = Instant::now();
+        let output = Command::new(env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "limit::tests::a_test_that_does_not_end_is_named",
+                "--nocapture",
+            ])
+            .env(INSIDE, "1")
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(101), "{stderr}");
+        assert!(
+            stderr.contains("after 600ms still running: limit::tests::a_test_that_does_not_end_is_named\n"),
+            "{stderr}"
+        );
+        assert!(begun.elapsed() < Duration::from_secs(50));
+    }
+}
