@@ -1,9 +1,9 @@
 //! Requests of the terminal UI, carried out.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs,
     io::{self, Seek as _, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
     sync::{Arc, mpsc},
     thread::{self, JoinHandle},
 };
@@ -11,7 +11,7 @@ use std::{
 use teetap_capture::{Run, Target};
 use teetap_inspect::{DecodedEvent, jsonl::RuleBody};
 use teetap_proxy::{
-    io::Seen,
+    io::{Seen, files::create_new},
     session::{Level, SessionId},
 };
 use teetap_tui::{
@@ -156,13 +156,7 @@ impl Console {
     fn save(&mut self, path: &str, events: Vec<Arc<DecodedEvent>>) -> Result<Reply, String> {
         let target = Target::parse(path).map_err(|why| format!("cannot save to '{path}': {why}"))?;
         let failed = |error: io::Error| format!("cannot save to '{path}': {error}");
-        let mut options = OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)
-            .map_err(failed)?;
+        let mut file = create_new(Path::new(path)).map_err(failed)?;
         let count = events.len();
         let (run, reports, name) = (self.run.clone(), self.reports.clone(), path.to_owned());
         let write = move || {

@@ -1,8 +1,8 @@
 //! The message definitions of this run: the built-in ones, and the user's own.
 
-use std::{fs::File, io::Read as _, path::Path, sync::OnceLock};
+use std::{path::Path, sync::OnceLock};
 
-use teetap_proxy::io::input_log::Definitions;
+use teetap_proxy::io::{files::read_given, input_log::Definitions};
 use teetap_wire::{
     def::{Class, Registry},
     printable_path,
@@ -31,14 +31,8 @@ pub(crate) fn load(file: Option<&Path>) -> Result<&'static Registry, Failure> {
             printable_path(file)
         ))
     };
-    let mut text = String::new();
-    let open = File::open(file).map_err(|error| cannot(&error))?;
-    open.take(LARGEST + 1)
-        .read_to_string(&mut text)
-        .map_err(|error| cannot(&error))?;
-    if text.len() as u64 > LARGEST {
-        return Err(cannot(&format!("more than {LARGEST} bytes")));
-    }
+    let bytes = read_given(file, LARGEST).map_err(|error| cannot(&error))?;
+    let text = String::from_utf8(bytes).map_err(|error| cannot(&error.utf8_error()))?;
     let registry = Registry::with_names(&file.to_string_lossy(), &text, objection).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
         Failure::usage(lines.join("\n"))

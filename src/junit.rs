@@ -1,17 +1,19 @@
 //! JUnit reports, which continuous integration reads.
 //!
-//! Law: the document is well-formed, whatever its texts are. Characters that XML cannot hold are shown as escapes.
+//! Law: the document is well-formed, whatever its texts are. Characters that XML cannot hold, and those that
+//! change the direction of text or show nothing, are shown as escapes.
 
 use std::{
-    fmt::Write as _,
+    fmt::{self, Write as _},
     fs::File,
-    io::{self, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
 use teetap_inspect::jsonl::rfc3339;
-use teetap_wire::printable_path;
+use teetap_proxy::io::files::{Access, PrivateError, open_private};
+use teetap_wire::{is_deceptive, is_invisible, printable_path};
 
 use crate::exit::Failure;
 
@@ -59,15 +61,22 @@ pub(crate) enum Outcome {
 }
 
 impl Report {
-    /// Creates the file; one that exists is replaced.
+    /// Creates the file, which only its owner can read; one that exists is emptied.
     ///
     /// # Errors
     /// The file cannot be created.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         let failed = |error| Failure::network(refusal(path, &error));
+        let opened = open_private(path, Access::Append).map_err(|error| match error {
+            PrivateError::System(error) => failed(error),
+            error => Failure::usage(refusal(path, &error)),
+        })?;
+        if opened.is_regular {
+            opened.file.set_len(0).map_err(failed)?;
+        }
         Ok(Self {
             path: path.to_owned(),
-            file: File::create(path).map_err(failed)?,
+            file: opened.file,
         })
     }
 
@@ -81,7 +90,7 @@ impl Report {
     }
 }
 
-fn refusal(path: &Path, error: &io::Error) -> String {
+fn refusal(path: &Path, error: &impl fmt::Display) -> String {
     let path = printable_path(path);
     format!("cannot write the JUnit report {path}: {error}")
 }
@@ -206,7 +215,7 @@ impl Xml {
                 '"' if is_attribute => write!(self.0, "&quot;"),
                 '\t' | '\n' if is_attribute => write!(self.0, "&#{};", u32::from(c)),
                 '\t' | '\n' => write!(self.0, "{c}"),
-                c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
+                c if is_deceptive(c) || is_invisible(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => {
                     write!(self.0, "{}", c.escape_unicode())
                 }
                 c => write!(self.0, "{c}"),
@@ -236,8 +245,8 @@ mod tests {
             cases: vec![
                 case("one", Outcome::Passed),
                 case(
-                    "two\n\u{1b}[2J",
-                    Outcome::Failed("no\r\n]]> &\u{ffff}\u{0}".to_owned()),
+                    "two\n\u{1b}[2J\u{202e}\u{200b}",
+                    Outcome::Failed("no\r\n]]> &\u{ffff}\u{0}\u{2066}".to_owned()),
                 ),
                 Case {
                     output: "teetap run".to_owned(),
@@ -258,9 +267,9 @@ mod tests {
 </properties>
 <testcase classname=\"teetap\" name=\"one\" time=\"1.500\">
 </testcase>
-<testcase classname=\"teetap\" name=\"two&#10;\\u{1b}[2J\" time=\"1.500\">
+<testcase classname=\"teetap\" name=\"two&#10;\\u{1b}[2J\\u{202e}\\u{200b}\" time=\"1.500\">
 <failure message=\"no\">no\\u{d}
-]]&gt; &amp;\\u{ffff}\\u{0}</failure>
+]]&gt; &amp;\\u{ffff}\\u{0}\\u{2066}</failure>
 </testcase>
 <testcase classname=\"teetap\" name=\"three\" time=\"1.500\">
 <error message=\"é\">é</error>

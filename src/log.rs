@@ -5,9 +5,8 @@
 
 use std::{
     env,
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt as _,
     panic,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
@@ -15,7 +14,10 @@ use std::{
 };
 
 use teetap_proxy::{
-    io::is_moved,
+    io::{
+        files::{Access, Private, PrivateError, open_private},
+        is_moved,
+    },
     session::{Level, Notice, SessionChange, SessionId},
 };
 use teetap_wire::{printable, printable_path};
@@ -76,12 +78,10 @@ impl Log {
         let filter = filter(env::var_os(FILTER).unwrap_or_default().to_str())?;
         let failed =
             |error: io::Error| Failure::network(format!("cannot write {}: {error}", printable_path(path)));
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(path)
-            .map_err(failed)?;
+        let Private { file, .. } = open_private(path, Access::Append).map_err(|error| match error {
+            PrivateError::System(error) => failed(error),
+            error => Failure::usage(format!("cannot write {}: {error}", printable_path(path))),
+        })?;
         let trouble = Arc::new(OnceLock::new());
         let sink = Sink {
             file: file.try_clone().map_err(failed)?,
@@ -154,6 +154,7 @@ fn filter(text: Option<&str>) -> Result<EnvFilter, Failure> {
 /// Logs an expression that messages are matched with.
 pub(crate) fn expression(option: &str, text: Option<&str>) {
     if let Some(text) = text {
+        let text = printable(text.as_bytes());
         info!(target: "teetap::run", option, text, "expression set");
     }
 }
@@ -163,7 +164,7 @@ pub(crate) fn start(start: &Start) {
     info!(
         target: "teetap::run",
         version = env!("CARGO_PKG_VERSION"),
-        target = start.target,
+        target = printable(start.target.as_bytes()),
         server = %start.server,
         listen = %start.listen,
         seed = start.seed,
@@ -221,6 +222,7 @@ pub(crate) fn notice(session: Option<SessionId>, notice: &Notice) {
 
 /// Logs a line that the program prints about itself.
 pub(crate) fn line(level: Level, text: &str) {
+    let text = printable(text.as_bytes());
     match level {
         Level::Info => info!(target: "teetap", "{text}"),
         Level::Warning => warn!(target: "teetap", "{text}"),

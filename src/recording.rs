@@ -59,6 +59,13 @@ impl Prepared {
             );
             lines.push((Level::Warning, text));
         }
+        if file.was_open() {
+            let text = format!(
+                "{} could be read by other users; now it cannot",
+                printable_path(&path)
+            );
+            lines.push((Level::Warning, text));
+        }
         if file.is_appended() {
             lines.push((
                 Level::Info,

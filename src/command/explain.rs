@@ -1,10 +1,6 @@
 //! `teetap explain HEX|FILE|-|CODE`: the bytes of one datagram, annotated, or the page of a code.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::Path,
-};
+use std::{io, path::Path};
 
 use serde::Serialize;
 use teetap_inspect::{
@@ -15,6 +11,7 @@ use teetap_inspect::{
     },
     jsonl::VERSION,
 };
+use teetap_proxy::io::files::read_given;
 use teetap_wire::{printable, printable_path};
 
 use crate::{
@@ -23,7 +20,7 @@ use crate::{
     look, output,
 };
 
-use super::codes;
+use super::{codes, file};
 
 /// Explains the datagram in `words`: hex, the name of a file, or `-` for stdin. A code has its page printed.
 pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Result<Exit> {
@@ -70,17 +67,13 @@ fn find(words: &[String]) -> Result<Found, Failure> {
         return input::from_text(&words.join(" "))
             .map_err(|error| Failure::usage(format!("cannot read the bytes: {error}")));
     };
-    if word == "-" {
-        return contents(io::stdin().lock(), "stdin");
-    }
     let path = Path::new(word);
+    if word == file::STDIN {
+        return contents(path);
+    }
     match input::from_text(word) {
         Ok(found) => Ok(found),
-        Err(_) if path.exists() => {
-            let file = File::open(path)
-                .map_err(|error| Failure::usage(format!("cannot read {}: {error}", printable_path(path))))?;
-            contents(file, word)
-        }
+        Err(_) if path.exists() => contents(path),
         Err(InputError::NoHex { .. }) if codes::meant(word).is_some() => {
             let meant = codes::meant(word).unwrap_or_default();
             let word = printable(word.as_bytes());
@@ -107,17 +100,11 @@ fn is_name(word: &str) -> bool {
     !word.is_empty() && word.chars().all(is_part)
 }
 
-fn contents(source: impl Read, name: &str) -> Result<Found, Failure> {
+fn contents(path: &Path) -> Result<Found, Failure> {
+    let name = printable_path(file::shown(path));
     let fail = |error: &dyn std::fmt::Display| Failure::usage(format!("cannot read {name}: {error}"));
-    let mut bytes = Vec::new();
     let most = u64::try_from(MAX_INPUT).unwrap_or(u64::MAX);
-    source
-        .take(most + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| fail(&error))?;
-    if bytes.len() > MAX_INPUT {
-        return Err(fail(&format!("more than {MAX_INPUT} bytes of text")));
-    }
+    let bytes = read_given(path, most).map_err(|error| fail(&error))?;
     input::from_bytes(&bytes).map_err(|error| fail(&error))
 }
 

@@ -1,7 +1,6 @@
 //! `teetap judge FILE`: the findings of a recording, ranked.
 
 use std::{
-    fs,
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -26,6 +25,7 @@ use crate::{
     junit::{Case, Outcome, Report, Suite},
     output::{self, Filters, Listing, Output, print},
     reading::Recording,
+    rules,
     run::Opened,
 };
 
@@ -215,7 +215,7 @@ fn wanted(options: &JudgeOptions) -> Result<Wanted, Failure> {
 
 fn ignore_file(path: &Path) -> Result<Vec<Ignored>, Failure> {
     let shown = printable_path(path);
-    let text = fs::read_to_string(path);
+    let text = rules::contents(path);
     let text = text.map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
     Ignored::read(&text).map_err(|errors| {
         let errors = errors

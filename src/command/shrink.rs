@@ -5,14 +5,17 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, File},
     io::Write as _,
-    os::unix::{ffi::OsStrExt as _, ffi::OsStringExt as _, fs::OpenOptionsExt as _},
+    os::unix::{ffi::OsStrExt as _, ffi::OsStringExt as _},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::mpsc,
     time::Duration,
 };
 
-use teetap_proxy::io::journal::{DecisionLine, Journal};
+use teetap_proxy::io::{
+    files::{Access, PrivateError, open_private},
+    journal::{DecisionLine, Journal},
+};
 use teetap_rules::Decision;
 use teetap_wire::{printable, printable_path};
 
@@ -55,12 +58,7 @@ pub(crate) fn shrink(options: &ShrinkOptions) -> anyhow::Result<Exit> {
     let output = options.output.clone().unwrap_or_else(|| beside(&options.journal));
     // Before an hour of runs.
     let is_new = !output.exists();
-    let opened = File::options()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(&output);
-    drop(opened.map_err(|error| cannot_write(&output, &error))?);
+    drop(open_private(&output, Access::Append).map_err(|error| cannot_write(&output, &error))?);
     let (wake, woken) = mpsc::channel();
     let _signals = Signals::install(wake).map_err(Failure::network)?;
     let folder = tempfile::tempdir().map_err(Failure::network)?;
@@ -126,7 +124,7 @@ fn search(mut tests: Tests<'_>, output: &Path) -> anyhow::Result<Exit> {
         .filter_map(|at| tests.journal.decisions.get(*at))
         .collect();
     let bytes = tests.journal.with(left.iter().copied());
-    let written = private(output).and_then(|mut file| file.write_all(&bytes));
+    let written = emptied(output).and_then(|mut file| Ok(file.write_all(&bytes)?));
     written.map_err(|error| cannot_write(output, &error))?;
     report(&left, all, tests.runs, output, found.is_stopped);
     match stopped.into_inner() {
@@ -207,7 +205,7 @@ impl Tests<'_> {
     fn fails(&mut self, part: &[usize]) -> Result<bool, Stop> {
         let decisions = part.iter().filter_map(|at| self.journal.decisions.get(*at));
         let bytes = self.journal.with(decisions);
-        let written = private(&self.path).and_then(|mut file| file.write_all(&bytes));
+        let written = emptied(&self.path).and_then(|mut file| Ok(file.write_all(&bytes)?));
         written.map_err(|error| Stop::Failure(cannot_write(&self.path, &error)))?;
         let (mut failed, mut left) = (0, self.options.runs);
         while failed < self.options.fails && failed + left >= self.options.fails {
@@ -279,17 +277,16 @@ fn beside(journal: &Path) -> PathBuf {
     journal.with_extension("min.jsonl")
 }
 
-/// Opens a file that only its owner can read, empty.
-fn private(path: &Path) -> std::io::Result<File> {
-    File::options()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)
+/// Opens a file that only its owner can read, and empties it.
+fn emptied(path: &Path) -> Result<File, PrivateError> {
+    let opened = open_private(path, Access::Append)?;
+    if opened.is_regular {
+        opened.file.set_len(0)?;
+    }
+    Ok(opened.file)
 }
 
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+fn cannot_write(path: &Path, error: &dyn std::fmt::Display) -> Failure {
     let path = printable_path(path);
     Failure::network(format!("cannot write {path}: {error}"))
 }

@@ -33,7 +33,7 @@ use teetap_wire::def::Secrets;
 use crate::{exit::Failure, orders::Orders};
 use connection::Connection;
 
-pub(crate) use socket::{Guard, Socket};
+pub(crate) use socket::{Guard, Socket, connect};
 
 /// Connections at the same time.
 const MAX_CONNECTIONS: usize = 64;

@@ -10,12 +10,16 @@ use std::{
         net::{UnixListener, UnixStream},
     },
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use rustix::{
     fs::{Mode, fchmod},
-    io::Errno,
-    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with},
+    io::{Errno, ioctl_fionbio},
+    net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
+        sockopt::{Timeout, set_socket_timeout},
+    },
 };
 use teetap_wire::printable_path;
 
@@ -55,10 +59,11 @@ impl Socket {
                 if !is_socket {
                     return Err(failed(&"another file is there; choose another path"));
                 }
-                match UnixStream::connect(path) {
+                match connect(path, Duration::ZERO) {
                     Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-                    Ok(_) => return Err(failed(&"another run listens on it; choose another path")),
-                    Err(error) => return Err(failed(&error)),
+                    // A listener without room for a connection.
+                    Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(failed(&error)),
+                    Ok(_) | Err(_) => return Err(failed(&"another run listens on it; choose another path")),
                 }
                 fs::remove_file(path).map_err(|error| failed(&error))?;
                 open(path)
@@ -78,6 +83,29 @@ impl Socket {
             }),
         })
     }
+}
+
+/// Connects to the socket of a run, which may have no room for a connection for some time.
+///
+/// # Errors
+/// The error of the operating system; [`io::ErrorKind::WouldBlock`] if there was no room in time.
+pub(crate) fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
+    let address = SocketAddrUnix::new(path)?;
+    let socket = socket_with(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    if patience.is_zero() {
+        ioctl_fionbio(&socket, true)?;
+    } else {
+        set_socket_timeout(&socket, Timeout::Send, Some(patience))?;
+    }
+    rustix::net::connect(&socket, &address)?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
 }
 
 /// Opens the socket. The file gets the mode of the descriptor.

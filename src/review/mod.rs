@@ -7,7 +7,6 @@ mod places;
 mod reader;
 
 use std::{
-    fs::File,
     io::{self, BufReader},
     net::SocketAddr,
     path::Path,
@@ -17,7 +16,10 @@ use std::{
 
 use teetap_capture::{Format, Place, ReadError, Run};
 use teetap_inspect::{Snapshots, Style};
-use teetap_proxy::session::{Level, Time};
+use teetap_proxy::{
+    io::files::{Unread, open_regular},
+    session::{Level, Time},
+};
 use teetap_tui::{
     App, Screen, Title,
     app::{
@@ -75,12 +77,13 @@ pub(crate) fn review(
     let name = path.display();
     let refused = |error: ReadError| Failure::damaged(format!("{name}: {error}"));
     let cannot = |error: io::Error| Failure::usage(format!("cannot open {name}: {error}"));
-    let file = File::open(path).map_err(cannot)?;
+    let file = open_regular(path).map_err(|error| match error {
+        Unread::System(error) if error.kind() != io::ErrorKind::IsADirectory => cannot(error),
+        _ => Failure::usage(format!(
+            "cannot show {name} on the screen: it is not a file; leave out --tui"
+        )),
+    })?;
     let kind = file.metadata().map_err(cannot)?;
-    if !kind.is_file() {
-        let text = format!("cannot show {name} on the screen: it is not a file; leave out --tui");
-        return Err(Failure::usage(text).into());
-    }
     let format = Format::of(&mut BufReader::new(&file)).map_err(refused)?;
     let source = Source {
         path: path.to_owned(),

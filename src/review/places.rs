@@ -1,7 +1,6 @@
 //! The index of a recording, made on a thread of its own, and the times of its places.
 
 use std::{
-    fs::File,
     io::{self, BufReader},
     sync::{
         Arc, Mutex, PoisonError,
@@ -11,7 +10,7 @@ use std::{
 };
 
 use teetap_capture::{Format, Index, Place};
-use teetap_proxy::session::Time;
+use teetap_proxy::{io::files::open_regular, session::Time};
 use teetap_tui::app::timeline::Seek;
 
 use super::{
@@ -110,7 +109,7 @@ impl Drop for Places {
 
 /// Finds all places, then the time of the last event. A file that cannot be read has no places; the reader reports why.
 fn look(source: &Source, format: Format, known: &Mutex<Known>, stopped: &AtomicBool) {
-    let Ok(file) = File::open(&source.path) else {
+    let Ok(file) = open_regular(&source.path) else {
         return;
     };
     let mut index = Index::new(BufReader::with_capacity(BLOCK, file), format);

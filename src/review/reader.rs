@@ -3,7 +3,6 @@
 //! Law: the reader waits for the screen, never the other way, and ends soon after its receiver is dropped.
 
 use std::{
-    fs::File,
     io::{self, BufReader, Read},
     path::PathBuf,
     sync::{
@@ -17,7 +16,10 @@ use std::{
 
 use teetap_capture::{Item, Place, ReadError, Run};
 use teetap_inspect::{DecodedEvent, Decoder, Snapshots};
-use teetap_proxy::session::{Level, Time};
+use teetap_proxy::{
+    io::files::open_regular,
+    session::{Level, Time},
+};
 use teetap_rules::Filter;
 use teetap_wire::def::Registry;
 
@@ -147,7 +149,7 @@ fn open(
         offset: place.offset,
         error,
     };
-    let file = File::open(&source.path).map_err(failed)?;
+    let file = open_regular(&source.path).map_err(|error| failed(error.into()))?;
     let input = Counted {
         input: place.open(file).map_err(failed)?,
         head: place.head(),

@@ -1,16 +1,19 @@
 //! A text of rules and where it comes from: the command line, or a file that is read again when it changes.
 
 use std::{
-    fs::{self, File},
-    io::{self, Read as _},
+    fs, io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
+use teetap_proxy::io::files::{Unread, read_given, read_regular};
 use teetap_wire::printable_path;
 
 /// The maximum size of a file in bytes.
 pub(super) const MAX_FILE: u64 = 1 << 20;
+
+/// The path that stands for stdin.
+const STDIN: &str = "-";
 
 /// A text, and where it comes from.
 #[derive(Clone, Debug)]
@@ -54,10 +57,9 @@ impl Part {
 
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let name = printable_path(path);
-        // The time is taken before the contents, so that a later change is noticed.
-        let stamp = stamp(path);
+        // The time is taken before the contents, so that a later change is noticed. Stdin has none.
+        let stamp = stamp(path).ok().flatten().filter(|_| path != Path::new(STDIN));
         let text = contents(path).map_err(|error| format!("cannot read {name}: {error}"))?;
-        let stamp = stamp.map_err(|error| format!("cannot read {name}: {error}"))?;
         Ok(Self {
             name,
             text,
@@ -84,7 +86,7 @@ impl Part {
         };
         let found = match stamp(&file.path) {
             Ok(found) if found.is_some() && found == file.stamp => return Look::Same,
-            Ok(found) => contents(&file.path).map(|text| (found, text)),
+            Ok(found) => again(&file.path).map(|text| (found, text)),
             Err(error) => Err(error.to_string()),
         };
         match found {
@@ -112,23 +114,21 @@ fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
         .then(|| (found.mtime(), found.mtime_nsec(), found.len(), found.ino())))
 }
 
-/// Reads a text of at most [`MAX_FILE`] bytes; `-` is stdin.
+/// Reads a text of at most [`MAX_FILE`] bytes that the user named: a file, a pipe, or stdin for `-`.
 ///
 /// # Errors
 /// Returns the reason why the file cannot be read.
 pub(crate) fn contents(path: &Path) -> Result<String, String> {
-    let path = if path == Path::new("-") {
-        Path::new("/dev/stdin")
-    } else {
-        path
-    };
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    let read = file.take(MAX_FILE + 1).read_to_end(&mut bytes);
-    read.map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(format!("larger than {} KiB", MAX_FILE >> 10));
-    }
+    text(read_given(path, MAX_FILE))
+}
+
+/// Reads the text of a regular file again.
+fn again(path: &Path) -> Result<String, String> {
+    text(read_regular(path, MAX_FILE))
+}
+
+fn text(read: Result<Vec<u8>, Unread>) -> Result<String, String> {
+    let bytes = read.map_err(|error| error.to_string())?;
     String::from_utf8(bytes)
         .map_err(|error| format!("not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
 }

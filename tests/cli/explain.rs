@@ -261,7 +261,7 @@ fn input_without_a_packet_is_refused_in_one_line() {
         ),
         (&["-"], b"10 00\n1", "line 2, column 1: a byte has two digits"),
         (&["-"], &long, "more than 65507 bytes"),
-        (&["-"], &longer, "more than 1048576 bytes"),
+        (&["-"], &longer, "larger than 1024 KiB"),
         (&["[16,0,0,1]"], b"", "this number may be decimal; write 0x10"),
         (
             &["-"],

@@ -22,6 +22,7 @@ mod museum;
 mod options;
 mod processes;
 mod progress;
+mod readers;
 mod rules;
 mod runs;
 mod scrub;

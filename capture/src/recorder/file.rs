@@ -4,14 +4,16 @@
 //! a crash left half written at its end is cut off, with a warning.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, BufReader, Seek as _, SeekFrom, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
 use rustix::fs::{FlockOperation, flock};
-use teetap_proxy::io::is_moved;
+use teetap_proxy::io::{
+    files::{Access, PrivateError, open_private},
+    is_moved,
+};
 use teetap_wire::printable_path;
 
 use crate::{
@@ -36,6 +38,14 @@ pub enum FileError {
         /// The damage and its place.
         error: ReadError,
     },
+    /// A file that others own or can read.
+    #[error("cannot record to {path}: {error}", path = printable_path(path))]
+    Others {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: PrivateError,
+    },
     /// A file that cannot be created or written.
     #[error("cannot write the recording {path}: {error}", path = printable_path(path))]
     Create {
@@ -58,6 +68,8 @@ pub struct RecordingFile {
     path: PathBuf,
     file: File,
     is_new: bool,
+    /// True if others could read the file before.
+    was_open: bool,
     is_kept: bool,
     cut: u64,
     /// Bytes in the file.
@@ -65,7 +77,7 @@ pub struct RecordingFile {
 }
 
 impl RecordingFile {
-    /// Opens or creates the file, readable and writable by its owner alone.
+    /// Opens or creates the file. Others can no longer read it.
     ///
     /// # Errors
     /// See [`FileError`]; the file is unchanged then.
@@ -75,23 +87,26 @@ impl RecordingFile {
             error,
         };
         let not_ours = || FileError::NotOurs(path.to_owned());
-        // A pipe or device cannot be read back, and opening one may block.
+        // A pipe or device cannot be read back.
         let is_there = match fs::metadata(path) {
             Ok(found) if found.is_file() => true,
             Ok(_) => return Err(not_ours()),
             Err(_) => false,
         };
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path)
-            .map_err(failed)?;
+        let found = open_private(path, Access::ReadAppend).map_err(|error| match error {
+            PrivateError::System(error) => failed(error),
+            error => FileError::Others {
+                path: path.to_owned(),
+                error,
+            },
+        })?;
+        if !found.is_regular {
+            return Err(not_ours());
+        }
         let mut opened = Self {
             path: path.to_owned(),
-            file,
+            file: found.file,
+            was_open: found.was_open,
             is_new: !is_there,
             is_kept: false,
             cut: 0,
@@ -140,6 +155,12 @@ impl RecordingFile {
     #[must_use]
     pub fn cut(&self) -> u64 {
         self.cut
+    }
+
+    /// Returns true if other users could read or write the file before it was opened.
+    #[must_use]
+    pub fn was_open(&self) -> bool {
+        self.was_open
     }
 
     /// Returns true if the file holds a recording that is appended to.

@@ -8,9 +8,8 @@
 use std::{
     collections::VecDeque,
     fmt,
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::{
         Arc, OnceLock,
@@ -24,7 +23,7 @@ use std::{
 use serde::Serialize;
 use teetap_wire::printable_path;
 
-use super::moved::is_moved;
+use super::{files::create_new, moved::is_moved};
 
 /// Bytes of entries that may wait for the writer: a second of a flood, minutes of a game.
 const QUEUE: usize = 64 << 20;
@@ -164,12 +163,7 @@ pub(in crate::io) fn start<E: LogEntry>(
             error,
         },
     };
-    let file = OpenOptions::new()
-        .append(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(failed)?;
+    let file = create_new(path).map_err(failed)?;
     let mut writer = Writer::new(file, path);
     writer
         .line(header, false)

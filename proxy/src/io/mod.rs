@@ -9,6 +9,7 @@ mod bus;
 mod clock;
 mod driver;
 mod drops;
+pub mod files;
 pub mod input_log;
 pub mod journal;
 mod listen;

@@ -2,14 +2,16 @@
 //!
 //! Law: a journal is read as a whole or refused with the line that is wrong.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use teetap_rules::Decision;
+
+use crate::io::files::read_given;
 
 use super::line::{DecisionLine, End, EntryLine, Header, Line, RulesLine, VERSION};
 
 /// The maximum size of a file in bytes.
-const MAX_FILE: u64 = 1 << 30;
+const MAX_FILE: u64 = 256 << 20;
 
 /// The contents of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,11 +56,8 @@ impl Journal {
     /// # Errors
     /// See [`JournalError`].
     pub fn read(path: &Path) -> Result<Self, JournalError> {
-        let failed = |error: std::io::Error| JournalError::Read(error.to_string());
-        if fs::metadata(path).map_err(failed)?.len() > MAX_FILE {
-            return Err(JournalError::Read(format!("larger than {} MiB", MAX_FILE >> 20)));
-        }
-        Self::parse(&fs::read(path).map_err(failed)?)
+        let bytes = read_given(path, MAX_FILE);
+        Self::parse(&bytes.map_err(|error| JournalError::Read(error.to_string()))?)
     }
 
     /// Reads the bytes of a file.

@@ -1,0 +1,13 @@
+//! Files of the user: read within a bound and without waiting, and written for their owner alone.
+//!
+//! Law: a path may lead to anything: a pipe without a writer, a device without an end, a link that another user
+//! made. Opening never waits, a wait has an end, and the size is bounded before anything is read.
+
+mod private;
+mod read;
+
+pub use private::{Access, Private, PrivateError, create_new, open_private};
+pub use read::{PATIENCE, Unread, open_regular, read_given, read_regular};
+
+#[cfg(test)]
+mod tests;
