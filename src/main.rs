@@ -57,6 +57,10 @@ fn main() -> ExitCode {
         }
     };
     cli.look.decide();
+    // It may come from another person.
+    if let Some(sentence) = settings::sentence() {
+        output::say(&format!("teetap: {sentence}"));
+    }
     // The panic hook has reported the panic; the exit code marks a bug.
     let exit = match catch_unwind(AssertUnwindSafe(|| dispatch(cli))) {
         Ok(Ok(exit)) => exit,

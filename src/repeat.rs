@@ -1,5 +1,6 @@
 //! The line that repeats a run: its command line for a shell, with the seed.
 
+use crate::settings;
 use std::{
     env,
     ffi::{OsStr, OsString},
@@ -16,12 +17,23 @@ const LEFT_OUT: [&str; 4] = ["TEETAP_SEED", "TEETAP_LOG", "TEETAP_INPUT_LOG", "T
 /// Options that set the seed.
 const SEEDS: [&str; 2] = ["--seed", "--faults-from"];
 
-/// Returns the command line of this process with the seed of its run.
+/// Returns the command line of this process with the seed of its run, and with the settings of configuration files: they may
+/// change, and elsewhere there are others.
 pub(crate) fn line(seed: u64) -> String {
-    compose(env::args_os().collect(), env::vars_os(), seed)
+    compose(
+        env::args_os().collect(),
+        settings::repeated(),
+        env::vars_os(),
+        seed,
+    )
 }
 
-fn compose(words: Vec<OsString>, variables: impl Iterator<Item = (OsString, OsString)>, seed: u64) -> String {
+fn compose(
+    words: Vec<OsString>,
+    settings: &[String],
+    variables: impl Iterator<Item = (OsString, OsString)>,
+    seed: u64,
+) -> String {
     let mut variables: Vec<_> = variables
         .filter(|(name, _)| {
             name.as_bytes().starts_with(b"TEETAP_") && !LEFT_OUT.iter().any(|left_out| name == left_out)
@@ -34,7 +46,8 @@ fn compose(words: Vec<OsString>, variables: impl Iterator<Item = (OsString, OsSt
     }
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let mut has_seed = false;
-    let mut own = words.iter().take(end);
+    let settings: Vec<OsString> = settings.iter().map(OsString::from).collect();
+    let mut own = words.iter().take(end).chain(&settings);
     let mut kept = Vec::new();
     while let Some(word) = own.next() {
         has_seed |= SEEDS.iter().any(|option| is_option(word, option));
@@ -88,7 +101,32 @@ mod tests {
     fn composed(words: &[&str], variables: &[(&str, &str)]) -> String {
         let words = words.iter().map(OsString::from).collect();
         let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
-        compose(words, variables, 7)
+        compose(words, &[], variables, 7)
+    }
+
+    #[test]
+    fn settings_of_files_stand_before_the_command() {
+        let words = ["teetap", "run", "host", "--", "./a"]
+            .map(OsString::from)
+            .to_vec();
+        let settings = [
+            "--rule",
+            "drop when c2s",
+            "--json",
+            "--journal",
+            "x",
+            "--filter=-1",
+        ]
+        .map(str::to_owned);
+        assert_eq!(
+            compose(words.clone(), &settings, std::iter::empty(), 7),
+            "teetap run host --rule 'drop when c2s' --json --filter=-1 --seed 7 -- ./a"
+        );
+        let settings = ["--seed", "5"].map(str::to_owned);
+        assert_eq!(
+            compose(words, &settings, std::iter::empty(), 5),
+            "teetap run host --seed 5 -- ./a"
+        );
     }
 
     #[test]

@@ -157,9 +157,10 @@ fn with_settings(args: &[OsString], matches: &ArgMatches) -> Result<Option<(ArgM
         Err(mistakes) if takes_more => return Err(Refusal::Settings(mistakes)),
         Err(_) => return Ok(None),
     };
-    let root = settings
-        .applied(root, name, own.unwrap_or(matches))
-        .map_err(Refusal::Settings)?;
+    let own = own.unwrap_or(matches);
+    let in_force = settings.in_force(&root, name, own).map_err(Refusal::Settings)?;
+    in_force.keep();
+    let root = settings.applied(root, name, own).map_err(Refusal::Settings)?;
     let matches = root.try_get_matches_from(args).map_err(|error| Refusal::Line {
         error,
         variable: None,

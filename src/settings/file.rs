@@ -2,11 +2,11 @@
 
 use std::{
     fs, io,
-    io::Read as _,
     path::{Path, PathBuf},
 };
 
 use clap::{Arg, ArgAction, Command, ValueHint, builder::Resettable};
+use teetap_proxy::io::files::{Unread, read_regular};
 use teetap_tui::{Action, action::TABLE, keymap::Key};
 use teetap_wire::{def::suggest, printable};
 use toml::de::{DeTable, DeValue};
@@ -35,6 +35,7 @@ pub(crate) struct Setting {
 /// A file without mistakes.
 #[derive(Debug)]
 pub(crate) struct File {
+    pub(super) level: Level,
     pub(crate) path: PathBuf,
     pub(crate) settings: Vec<Setting>,
     pub(crate) keys: Vec<Bound>,
@@ -47,16 +48,11 @@ impl File {
     /// Returns a line for each mistake, with file and line.
     pub(super) fn read(level: Level, path: &Path, root: &Command) -> Result<Option<Self>, Vec<String>> {
         let failed = |error: &dyn std::fmt::Display| vec![format!("cannot read {}: {error}", path.display())];
-        let mut text = String::new();
-        match fs::File::open(path) {
-            Ok(file) => file.take(LARGEST + 1).read_to_string(&mut text),
-            Err(error) if is_missing(&error) => return Ok(None),
-            Err(error) => Err(error),
-        }
-        .map_err(|error| failed(&error))?;
-        if text.len() as u64 > LARGEST {
-            return Err(failed(&format!("more than {LARGEST} bytes")));
-        }
+        let bytes = match read_regular(path, LARGEST) {
+            Err(Unread::System(error)) if is_missing(&error) => return Ok(None),
+            read => read.map_err(|error| failed(&error))?,
+        };
+        let text = String::from_utf8(bytes).map_err(|error| failed(&error.utf8_error()))?;
         Self::parse(level, path, &text, root).map(Some)
     }
 
@@ -66,6 +62,7 @@ impl File {
     /// Same as [`Self::read`].
     pub(super) fn parse(level: Level, path: &Path, text: &str, root: &Command) -> Result<Self, Vec<String>> {
         let mut file = Self {
+            level,
             path: path.to_owned(),
             settings: Vec::new(),
             keys: Vec::new(),
@@ -167,6 +164,13 @@ fn setting(
         let is_path = matches!(arg.get_value_hint(), ValueHint::AnyPath | ValueHint::FilePath);
         if is_path && let Some(folder) = path.parent() {
             *value = folder.join(&*value).to_string_lossy().into_owned();
+        }
+        // A missing one is reported where it is read.
+        if is_path && level == Level::Project && fs::metadata(&*value).is_ok_and(|found| !found.is_file()) {
+            return Err(format!(
+                "'{name}' of a project must name a regular file, and '{}' is none",
+                printable(value.as_bytes())
+            ));
         }
     }
     Ok(values)

@@ -5,9 +5,12 @@
 //! set one is left out, and so is one of a file that a command cannot use with an earlier one of it.
 
 mod file;
+mod in_force;
 mod template;
 
+use file::KEYS;
 pub(crate) use file::{Bound, File, Setting};
+pub(crate) use in_force::{InForce, repeated, sentence};
 pub(crate) use template::template;
 
 use std::{
@@ -25,7 +28,7 @@ pub(crate) const PROJECT: &str = "teetap.toml";
 pub(crate) const USER: &str = "teetap/config.toml";
 
 /// Options that the file of a project may not set: it may come from another person.
-pub(crate) const USER_ONLY: [&str; 8] = [
+pub(crate) const USER_ONLY: [&str; 9] = [
     "allow-remote",
     "show-secrets",
     "control",
@@ -33,6 +36,7 @@ pub(crate) const USER_ONLY: [&str; 8] = [
     "journal",
     "junit",
     "log",
+    "messages",
     "write",
 ];
 
@@ -148,6 +152,20 @@ impl Settings {
         } else {
             Err(mistakes)
         }
+    }
+
+    /// Returns the settings that hold as [`Self::of`] does, for the rest of this process.
+    ///
+    /// # Errors
+    /// Same as [`Self::of`].
+    pub(crate) fn in_force(
+        &self,
+        root: &Command,
+        name: Option<&str>,
+        matches: &ArgMatches,
+    ) -> Result<InForce, Vec<String>> {
+        let command = name.and_then(|name| root.find_subcommand(name)).unwrap_or(root);
+        Ok(InForce::new(command, &self.of(root, name, matches)?, &self.files))
     }
 
     /// Returns the command with the settings as defaults.
