@@ -36,6 +36,7 @@ mod read;
 mod record;
 mod registry;
 mod resolve;
+mod secrecy;
 mod secret;
 mod show;
 mod suggest;
@@ -57,7 +58,7 @@ pub use model::{
 pub use path::PathError;
 pub use record::{Decoded, Record, Records, Source, Value};
 pub use registry::{Found, Registry};
-pub use secret::Secrets;
+pub use secret::{HIDDEN, Secrets};
 pub use show::Row;
 pub use suggest::suggest;
 

@@ -9,7 +9,7 @@ use super::model::{Class, Def, Dialect, Field, Id, Path, Set};
 use super::path::PathError;
 use super::suggest::suggest;
 use super::syntax::{Item, Kind, Name};
-use super::{parse, resolve};
+use super::{parse, resolve, secrecy};
 use crate::message::identify;
 use crate::{Dir, MessageId, Proto};
 
@@ -126,7 +126,17 @@ impl Registry {
                 .collect();
             (defs, sets)
         };
-        let [mut v6, ddnet, mut v7] = Dialect::ALL.map(&mut resolved);
+        let [mut v6, mut ddnet, mut v7] = Dialect::ALL.map(&mut resolved);
+        if !files.is_empty() {
+            let builtin = Self::builtin();
+            for (defs, dialect) in [
+                (&mut v6.0, Dialect::V6),
+                (&mut ddnet.0, Dialect::Ddnet),
+                (&mut v7.0, Dialect::V7),
+            ] {
+                secrecy::adopt(defs, &builtin.of(dialect).defs);
+            }
+        }
         adopt_limits(&mut v6.0, &ddnet.0);
         adopt_limits(&mut v7.0, &ddnet.0);
         let table = |(defs, sets)| Table::new(defs, sets);

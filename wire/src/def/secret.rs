@@ -8,7 +8,7 @@ use super::model::{Def, Field, Secrecy, Words};
 use super::record::{Record, Records, Source, Value};
 
 /// The text shown in place of a secret.
-pub(super) const HIDDEN: &str = "•••";
+pub const HIDDEN: &str = "•••";
 
 /// The handling of secrets in output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
