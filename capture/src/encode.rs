@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use teetap_wire::{Dir, Side};
+use teetap_wire::{Dir, Side, printable};
 
 use super::{
     Run, frame,
@@ -174,7 +174,10 @@ impl Encode for Encoder {
             listen,
             ..
         } = &self.run;
-        let comment = format!("listening on {listen}, server {target} ({server}), seed {seed}");
+        let comment = format!(
+            "listening on {listen}, server {} ({server}), seed {seed}",
+            printable(target.as_bytes())
+        );
         let own = serde_json::to_vec(&self.run).unwrap_or_default();
         write::section(
             &format!("{}{version}", crate::pcapng::PROGRAM),
@@ -201,6 +204,8 @@ impl Encode for Encoder {
 
     fn log(&mut self, at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
         let own = Own::log(at, level, text).write();
-        write::statistics(self.time(at), text, self.lost, Some(&own), out);
+        // A summary has several lines.
+        let lines: Vec<String> = text.split('\n').map(|line| printable(line.as_bytes())).collect();
+        write::statistics(self.time(at), &lines.join("\n"), self.lost, Some(&own), out);
     }
 }

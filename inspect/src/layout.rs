@@ -5,7 +5,7 @@
 use std::fmt::{self, Write as _};
 
 use teetap_proxy::session::{Event, SessionId, Time};
-use teetap_wire::{Dir, Side, printable};
+use teetap_wire::{Dir, Side, is_deceptive, is_invisible, printable};
 
 use crate::Kind;
 
@@ -14,7 +14,7 @@ use crate::Kind;
 pub struct Row {
     /// The weight of the row.
     pub kind: Kind,
-    /// The line, without its end. No control characters.
+    /// The line, without its end. In a form safe to show.
     pub text: String,
     /// The parts of the line.
     pub layout: Layout,
@@ -43,11 +43,11 @@ impl Row {
     /// A row without columns.
     #[must_use]
     pub fn plain(kind: Kind, text: String) -> Self {
-        Draft {
-            text,
+        let draft = Draft {
+            text: String::with_capacity(text.len()),
             layout: Layout::default(),
-        }
-        .row(kind)
+        };
+        draft.push(text).row(kind)
     }
 }
 
@@ -122,7 +122,15 @@ impl Draft {
     /// Appends a text.
     #[must_use]
     pub fn push(mut self, part: impl fmt::Display) -> Self {
+        let start = self.text.len();
         let _never_fails = write!(self.text, "{part}");
+        let pushed = self.text.get(start..).unwrap_or_default();
+        // Names of rules and marks may be from anywhere.
+        if pushed.chars().any(|c| is_deceptive(c) || is_invisible(c)) {
+            let safe = printable(pushed.as_bytes());
+            self.text.truncate(start);
+            self.text.push_str(&safe);
+        }
         self
     }
 
@@ -156,12 +164,6 @@ impl Draft {
     #[must_use]
     pub fn row(self, kind: Kind) -> Row {
         let Self { text, layout } = self;
-        // The parts are clean already; this keeps a mistake in one of them from reaching the terminal.
-        if text.chars().any(char::is_control) {
-            let text = printable(text.as_bytes());
-            let layout = Layout::default();
-            return Row { kind, text, layout };
-        }
         Row { kind, text, layout }
     }
 }

@@ -70,7 +70,7 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
         (About::Session { .. }, What::Session(change), _) => {
             row(start.draft().push(' ').wrapped().push(Session(change)));
         }
-        (About::Notice, What::Notice(notice), _) => row(notice_text(start, notice)),
+        (About::Notice, What::Notice(notice), _) => row(notice_text(start, &notice.seen_with(style.secrets))),
         (About::Connless, What::Connless(connless), Some(reading)) => {
             if let Some(message) = lines.message(0) {
                 let notes = lines.marks(message, false, style);

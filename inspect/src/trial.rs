@@ -333,7 +333,7 @@ fn effects(rules: &mut dyn Decide) -> (Vec<RuleId>, Vec<String>) {
     let (rules, words): (Vec<Option<RuleId>>, Vec<String>) = effects
         .map(|effect| match effect {
             Effect::Failed { rule, why } => (Some(rule), format!("fails: {why}")),
-            Effect::Log { rule, text } => (Some(rule), format!("reports \"{text}\"")),
+            Effect::Log { rule, text, .. } => (Some(rule), format!("reports \"{text}\"")),
             Effect::End { rule, end, .. } => {
                 let words = match end {
                     End::Fail(text) | End::Unmet(text) => format!("fails the run: {text}"),

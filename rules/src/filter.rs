@@ -281,15 +281,26 @@ impl Filter {
         self.program.number(number, facts, key, memory)
     }
 
-    /// Returns a text of a message that matches.
-    pub(crate) fn text(
+    /// Returns a text of a message that matches, with its secret.
+    pub(crate) fn reported(
         &self,
         text: Text,
         facts: &impl Facts,
-        key: Option<&Key>,
-        memory: &Memory,
-    ) -> Option<Vec<u8>> {
-        self.program.text(text, facts, key, memory)
+        known: (Option<&Key>, &Memory),
+        variables: &crate::eval::Variables,
+    ) -> Option<crate::eval::Reported> {
+        self.program.reported(text, facts, known, variables)
+    }
+
+    /// Returns true if a number of a message that matches is secret.
+    pub(crate) fn is_secret(
+        &self,
+        number: &Number,
+        facts: &impl Facts,
+        known: (Option<&Key>, &Memory),
+        variables: &crate::eval::Variables,
+    ) -> bool {
+        self.program.is_secret(number, facts, known, variables)
     }
 
     /// Returns the value of a condition for a message that matches.

@@ -261,8 +261,10 @@ pub enum Effect {
     Log {
         /// The rule.
         rule: RuleId,
-        /// The text, without control characters.
+        /// The text, without control characters, and with dots for secrets.
         text: Box<str>,
+        /// The text with its secrets; `None` if it has none.
+        whole: Option<Box<str>>,
     },
     /// The messages that are held under a key are released, in both directions.
     Release {

@@ -6,20 +6,25 @@ use std::{
     io::{self, BufRead as _, BufReader, Write as _},
     os::unix::net::UnixStream,
     path::Path,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
+use teetap_inspect::jsonl;
 use teetap_wire::{printable, printable_path};
 
 use crate::{
     cli::{Ctl, CtlRules, CtlSide, HeldPlace, Json},
+    control::connect,
     exit::{Exit, Failure},
     output::{print, say, write_out},
 };
 
 /// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Bytes of the longest line that is read: more than any event or answer has.
+const LONGEST: usize = 16 << 20;
 
 /// The number of the command: there is one per connection.
 const ID: u64 = 1;
@@ -44,7 +49,7 @@ pub(crate) fn ctl(json: Json, session: Option<u32>, path: &Path, command: &Ctl) 
             continue;
         }
         if json.json {
-            write_out(format!("{line}\n").as_bytes())?;
+            write_out(format!("{}\n", jsonl::escaped(&line)).as_bytes())?;
         }
         if object["done"] != true {
             if !json.json {
@@ -75,7 +80,7 @@ fn follow(mut peer: Peer, json: bool) -> anyhow::Result<Exit> {
         let object: Value = serde_json::from_str(&line)
             .map_err(|error| Failure::network(format!("cannot read an event: {error}")))?;
         let is_open = if json {
-            write_out(format!("{line}\n").as_bytes())?
+            write_out(format!("{}\n", jsonl::escaped(&line)).as_bytes())?
         } else {
             print(&format!("{}\n", event(&object)))?
         };
@@ -88,6 +93,8 @@ fn follow(mut peer: Peer, json: bool) -> anyhow::Result<Exit> {
 /// A connection to a run.
 struct Peer {
     stream: BufReader<UnixStream>,
+    /// The time until which the answer must be complete; `None` for events.
+    deadline: Option<Instant>,
     /// The path for errors.
     name: String,
 }
@@ -95,14 +102,14 @@ struct Peer {
 impl Peer {
     fn connect(path: &Path) -> Result<Self, Failure> {
         let name = printable_path(path);
-        let stream = UnixStream::connect(path).and_then(|stream| {
-            stream.set_read_timeout(Some(PATIENCE))?;
+        let stream = connect(path, PATIENCE).and_then(|stream| {
             stream.set_write_timeout(Some(PATIENCE))?;
             Ok(stream)
         });
         match stream {
             Ok(stream) => Ok(Self {
                 stream: BufReader::new(stream),
+                deadline: Some(Instant::now() + PATIENCE),
                 name,
             }),
             Err(error) => {
@@ -111,6 +118,7 @@ impl Peer {
                     io::ErrorKind::ConnectionRefused => {
                         "nothing listens on it; the run has ended, or it is another file".to_owned()
                     }
+                    io::ErrorKind::WouldBlock => "the run does not accept connections".to_owned(),
                     _ => error.to_string(),
                 };
                 Err(Failure::network(format!("cannot connect to {name}: {advice}")))
@@ -137,23 +145,46 @@ impl Peer {
         }
     }
 
-    fn wait_forever(&mut self) -> Result<(), Failure> {
-        let set = self.stream.get_ref().set_read_timeout(None);
-        set.map_err(|error| self.failed(&error))
-    }
-
     /// Returns the next line without its end.
     fn line(&mut self) -> Result<String, Failure> {
-        let mut line = String::new();
-        let read = self.stream.read_line(&mut line);
-        match read {
-            Ok(_) if line.ends_with('\n') => {
-                line.pop();
-                Ok(line)
+        let line = self.bytes().map_err(|error| self.failed(&error))?;
+        String::from_utf8(line).map_err(|_| self.failed(&io::Error::other("a line is not UTF-8")))
+    }
+
+    fn bytes(&mut self) -> io::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        loop {
+            if let Some(deadline) = self.deadline {
+                let left = deadline.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                self.stream.get_ref().set_read_timeout(Some(left))?;
             }
-            Ok(_) => Err(self.failed(&io::ErrorKind::UnexpectedEof.into())),
-            Err(error) => Err(self.failed(&error)),
+            let there = match self.stream.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                there => there?,
+            };
+            let end = there.iter().position(|byte| *byte == b'\n');
+            let len = end.map_or(there.len(), |end| end + 1);
+            if len == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            line.extend_from_slice(there.get(..end.unwrap_or(len)).unwrap_or_default());
+            self.stream.consume(len);
+            if line.len() > LONGEST {
+                return Err(io::Error::other(format!("a line is longer than {LONGEST} bytes")));
+            }
+            if end.is_some() {
+                return Ok(line);
+            }
         }
+    }
+
+    fn wait_forever(&mut self) -> Result<(), Failure> {
+        self.deadline = None;
+        let set = self.stream.get_ref().set_read_timeout(None);
+        set.map_err(|error| self.failed(&error))
     }
 }
 
@@ -268,7 +299,8 @@ fn answer(object: &Value) -> String {
     if !has_list {
         lines.push("done".to_owned());
     }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    let safe = |line: &String| printable(line.as_bytes()) + "\n";
+    lines.iter().map(safe).collect()
 }
 
 /// Returns an event in one line.

@@ -23,9 +23,10 @@ pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
     }
 }
 
-/// Writes a text for people to stdout at once; false when stdout is closed.
+/// Writes a text for people to stdout at once; false when stdout is closed. As in [`say`], only colours pass.
 pub(crate) fn print(text: &str) -> Result<bool, Failure> {
-    write_out(Look::get().out.text(text).as_bytes())
+    let look = Look::get().out;
+    write_out(look.text(&without_controls(text, look.colours)).as_bytes())
 }
 
 /// Prints one line on stderr. Names of files and hosts may hold control sequences: only colours pass, where they are used.

@@ -1,7 +1,7 @@
 //! JSON lines: events as objects of the `schema`.
 //!
-//! Names are stable; fields and events may be added. Texts of peers in `fields` are as they came, with control characters
-//! escaped; all other texts hold none. `t` counts seconds since the start, with microseconds.
+//! Names are stable; fields and events may be added. Texts of peers in `fields` are as they came. Control characters, and those
+//! that change the direction of text or show nothing, are escaped in all texts. `t` counts seconds since the start, with microseconds.
 
 mod damage;
 mod decode;
@@ -23,7 +23,7 @@ use teetap_proxy::{
     session::{Action, Connless, Datagram, Level, Origin, Time, Traffic, What},
     words::Word,
 };
-use teetap_wire::{Flags, Note, printable};
+use teetap_wire::{Flags, Note, is_deceptive, is_invisible, printable};
 
 pub use read::Lines;
 pub use schema::{
@@ -125,7 +125,9 @@ fn body<'a>(lines: &'a EventLines<'_>, line: &lines::Line, style: Style) -> Opti
         (About::Session { player }, What::Session(change), _) => {
             Body::Session(SessionBody::new(change, player.clone(), printable))
         }
-        (About::Notice, What::Notice(notice), _) => Body::Notice(NoticeBody::new(notice)),
+        (About::Notice, What::Notice(notice), _) => {
+            Body::Notice(NoticeBody::of_viewer(notice, style.secrets))
+        }
         (About::Answer, What::Answer(answer), _) => Body::Answer(AnswerBody::new(answer)),
         (About::Connless, What::Connless(connless), Some(reading)) => {
             let message = reading.messages.first()?;
@@ -392,21 +394,29 @@ fn write(at: Time, session: Option<u32>, body: &Body<'_>, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// JSON escapes control characters below 0x20 only; a terminal obeys those of 0x7f..0x9f too.
 fn push_clean(text: &str, out: &mut Vec<u8>) {
-    if !text.chars().any(char::is_control) {
-        out.extend_from_slice(text.as_bytes());
-        return;
+    out.extend_from_slice(escaped(text).as_bytes());
+}
+
+/// Returns a JSON text with escapes for control characters, and for those that change the direction of text or show nothing. JSON
+/// itself escapes only those below 0x20. They only stand in texts, so that the values are the same.
+#[must_use]
+pub fn escaped(json: &str) -> Cow<'_, str> {
+    let is_bad = |c: char| is_deceptive(c) || is_invisible(c);
+    if !json.chars().any(is_bad) {
+        return json.into();
     }
-    let mut clean = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if c.is_control() {
-            let _never_fails = write!(clean, "\\u{:04x}", u32::from(c));
+    let mut clean = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_bad(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _never_fails = write!(clean, "\\u{unit:04x}");
+            }
         } else {
             clean.push(c);
         }
     }
-    out.extend_from_slice(clean.as_bytes());
+    clean.into()
 }
 
 #[cfg(test)]

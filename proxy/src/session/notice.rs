@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, fmt, net::SocketAddr, num::NonZeroU32, time::Duration};
 
-use teetap_wire::{Dir, Proto, Side};
+use teetap_wire::{Dir, Proto, Side, def::Secrets, printable};
 
 use super::{
     datagram::readable,
@@ -94,17 +94,18 @@ macro_rules! notices {
             }
         }
 
-        /// The sentence of its kind.
+        /// The sentence of its kind. Texts of peers and rules in it are in a form safe to show.
         impl fmt::Display for Notice {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self {
+                let sentence = match self {
                     $(Self::$variant { $($($field,)*)? } => {
                         // A sentence need not name every value.
                         $($(let _ = $field;)*)?
-                        write!(f, $text $(, $name = $arg)*)
+                        format!($text $(, $name = $arg)*)
                     })*
-                    Self::Other { text, .. } => f.write_str(text),
-                }
+                    Self::Other { text, .. } => text.to_string(),
+                };
+                f.write_str(&printable(sentence.as_bytes()))
             }
         }
     };
@@ -259,8 +260,11 @@ notices! {
     RuleLog "rule_log" Info {
         /// The name of the rule, or its text.
         rule: Box<str>,
-        /// The text of the rule.
+        /// The text of the rule, with dots for secrets.
         logged: Box<str>,
+        /// The text with its secrets, if it has any. No file has it.
+        #[cfg_attr(feature = "io", serde(skip))]
+        whole: Option<Box<str>>,
     } => "rule {rule:?}: {logged}";
 
     /// A rule has failed the run: `fail`, or a message that it expected did not come.
@@ -418,6 +422,23 @@ impl Notice {
             what,
             start: start(what, bytes),
             bytes: bytes.into(),
+        }
+    }
+
+    /// Returns the notice as a viewer may see it: with the secrets in the text of a rule if they are to be shown.
+    #[must_use]
+    pub fn seen_with(&self, secrets: Secrets) -> Cow<'_, Self> {
+        match self {
+            Self::RuleLog {
+                rule,
+                whole: Some(whole),
+                ..
+            } if secrets == Secrets::Show => Cow::Owned(Self::RuleLog {
+                rule: rule.clone(),
+                logged: whole.clone(),
+                whole: None,
+            }),
+            _ => Cow::Borrowed(self),
         }
     }
 }

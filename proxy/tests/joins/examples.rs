@@ -401,7 +401,13 @@ fn a_rule_logs_and_changes_nothing() {
         bench.is(&format!("S a1 1{a}"), &[&format!("C a1 1{a}")]);
         // A repeat is logged again, and the direction keeps its numbers.
         bench.is(&format!("S a1 1*{a}"), &[&format!("C a1 1*{a}")]);
-        let [Notice::RuleLog { rule, logged: text }, again] = &*bench.notices else {
+        let [
+            Notice::RuleLog {
+                rule, logged: text, ..
+            },
+            again,
+        ] = &*bench.notices
+        else {
             panic!("{:?}", bench.notices);
         };
         assert_eq!(&**rule, "chatlog");
@@ -426,7 +432,7 @@ fn a_rule_reports_resends_in_directions_that_keep_their_numbers_and_in_others() 
             bench.send(&format!("S a1 3{b}"));
             bench.is(&format!("S a1 2*{b}"), &[&format!("C a1 2*{b}")]);
             let texts = bench.notices.iter().filter_map(|notice| match notice {
-                Notice::RuleLog { rule, logged } => Some(format!("{rule} {logged}")),
+                Notice::RuleLog { rule, logged, .. } => Some(format!("{rule} {logged}")),
                 _ => None,
             });
             let texts: Vec<String> = texts.collect();

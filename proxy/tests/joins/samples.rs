@@ -273,7 +273,7 @@ fn chat_is_logged_with_the_name_of_the_player() {
         bench.send(&format!("C a0 2{info}"));
         let chat = message(bench, "sv_chat", &[("message", text("hi there"))]);
         bench.is(&format!("S a2 1{chat}"), &[&format!("C a2 1{chat}")]);
-        let [Notice::RuleLog { rule, logged }] = &*bench.notices else {
+        let [Notice::RuleLog { rule, logged, .. }] = &*bench.notices else {
             panic!("{:?}", bench.notices);
         };
         assert_eq!((&**rule, &**logged), ("chatlog", "me: hi there"));

@@ -5,9 +5,9 @@
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::net::SocketAddr;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
-use teetap_wire::def::{Class, Decoded, Def, Id, Record, Source, Value};
+use teetap_wire::def::{Class, Decoded, Def, Id, Record, Source, Type, Value};
 use teetap_wire::{Code, Dir, Proto, Side};
 
 /// The id of a message in a form for comparisons.
@@ -115,6 +115,25 @@ impl<'a> Fields<'a> {
     #[must_use]
     pub fn bytes(&self, record: &Record) -> Cow<'a, [u8]> {
         self.def.bytes(record, self.source)
+    }
+
+    /// Returns the part of [`Self::bytes`] that is secret, or all of a number.
+    #[must_use]
+    pub fn secret(&self, record: &Record) -> Option<Range<usize>> {
+        let secret = self.decoded.view().secret(self.def, record, self.source)?;
+        if let Source::Bytes(_) = self.source
+            && !self.is_packed(record)
+        {
+            let start = record.at as usize;
+            return Some(secret.start.saturating_sub(start)..secret.end.saturating_sub(start));
+        }
+        // Ints, which have other places than the bytes of their text.
+        Some(0..usize::MAX)
+    }
+
+    fn is_packed(&self, record: &Record) -> bool {
+        let field = self.def.field(record.field);
+        field.is_some_and(|field| matches!(field.ty, Type::Packed(_)))
     }
 
     /// Returns true if any text of the message is `wanted`.

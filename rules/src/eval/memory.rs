@@ -31,6 +31,8 @@ pub(super) struct Kept {
     pub(super) entry: usize,
     pub(super) value: KeptValue,
     pub(super) text: Vec<u8>,
+    /// True if it holds a secret.
+    pub(super) is_secret: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

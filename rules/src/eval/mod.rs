@@ -11,6 +11,7 @@ mod memory;
 mod program;
 mod reach;
 mod remember;
+mod reported;
 mod run;
 mod test;
 mod value;
@@ -24,6 +25,7 @@ pub use reach::Reach;
 
 pub(crate) use key::{Key, Target};
 pub(crate) use program::{Cond, Entry, Field, Number, Program, Source, Text};
+pub(crate) use reported::Reported;
 pub(crate) use test::{IntTest, Test, TextTest};
 pub(crate) use value::Value;
 pub(crate) use variables::{Given, Variables};

@@ -76,6 +76,7 @@ impl Program {
                 continue;
             };
             if let Some(record) = fields.decoded.find(path) {
+                kept.is_secret = fields.secret(record).is_some();
                 with_value(&fields, record, |value| kept.set(&value));
             }
         }

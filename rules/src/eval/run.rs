@@ -9,7 +9,7 @@ use teetap_wire::def::{Dialect, Record, Type, Value};
 
 use super::facts::{Facts, Fields};
 use super::key::Key;
-use super::memory::Memory;
+use super::memory::{Kept, Memory};
 use super::program::{Cond, Field, Number, Program, Source, Text};
 use super::test::{Test, TextTest, compare};
 use crate::syntax::{Arith, Compare};
@@ -201,8 +201,22 @@ impl<'a, F: Facts> Run<'a, F> {
         }
     }
 
+    pub(super) fn facts(&self) -> &F {
+        self.facts
+    }
+
+    /// Returns a field of the program.
+    pub(super) fn fields(&self, at: u16) -> Option<&'a Field> {
+        self.program.fields.get(usize::from(at))
+    }
+
+    /// Returns the last value of a field.
+    pub(super) fn kept(&self, slot: u16) -> Option<&'a Kept> {
+        self.memory.kept.get(usize::from(slot))
+    }
+
     /// Returns the entry of a field for this message.
-    fn entry<'f>(&self, field: &'f Field) -> Option<(usize, &'f super::program::Entry)> {
+    pub(super) fn entry<'f>(&self, field: &'f Field) -> Option<(usize, &'f super::program::Entry)> {
         let key = self.key?;
         field
             .entries
@@ -354,6 +368,26 @@ impl<'a, F: Facts> Run<'a, F> {
             Number::Arith(op, sides) => arith(*op, self.number(&sides.0)?, self.number(&sides.1)?),
         }
     }
+}
+
+/// Returns the first result for a snapshot item that a field may belong to.
+pub(super) fn with_fields<F: Facts, R>(
+    run: &Run<'_, F>,
+    field: &Field,
+    id: Option<u16>,
+    mut read: impl FnMut(&teetap_wire::def::Path, &Fields<'_>) -> Option<R>,
+) -> Option<R> {
+    let mut result = None;
+    run.items(field, id, &mut |at, fields| {
+        let path = field.entries.get(at).and_then(|entry| entry.path.as_ref());
+        result = path.and_then(|path| read(path, fields));
+        // The value is that of the first item with the field.
+        match path.is_some_and(|path| fields.decoded.find(path).is_some()) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    result
 }
 
 /// Calls `each` with the elements that a path leads to: those of the list it ends at, or one in each element of the

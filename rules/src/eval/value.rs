@@ -28,17 +28,6 @@ impl Program {
         self.run(facts, key, memory).number(number)
     }
 
-    /// Returns a text of a message. `None` if it has none.
-    pub(crate) fn text(
-        &self,
-        text: Text,
-        facts: &impl Facts,
-        key: Option<&Key>,
-        memory: &Memory,
-    ) -> Option<Vec<u8>> {
-        self.run(facts, key, memory).text(text, <[u8]>::to_vec)
-    }
-
     /// Returns the value for a message. `None` if it has none: a field is missing, or a number is too large.
     pub(crate) fn value(
         &self,

@@ -4,9 +4,9 @@
 
 use super::memory::MAX_KEPT;
 
-/// The values of the variables, by their index; `None` until one is set.
+/// The values of the variables, by their index; `None` until one is set. With each, true if it holds a secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Variables(Vec<Option<Given>>);
+pub(crate) struct Variables(Vec<Option<(Given, bool)>>);
 
 /// The value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,23 +18,28 @@ pub(crate) enum Given {
 
 impl Variables {
     /// Creates variables with these values.
-    pub(crate) const fn new(values: Vec<Option<Given>>) -> Self {
+    pub(crate) const fn new(values: Vec<Option<(Given, bool)>>) -> Self {
         Self(values)
     }
 
     pub(crate) fn get(&self, at: u16) -> Option<&Given> {
+        self.with_secrecy(at).map(|(given, _)| given)
+    }
+
+    /// Returns the value of a variable with true if it holds a secret.
+    pub(crate) fn with_secrecy(&self, at: u16) -> Option<&(Given, bool)> {
         self.0.get(usize::from(at))?.as_ref()
     }
 
     /// Sets a variable. A text is cut to [`MAX_KEPT`] bytes.
-    pub(crate) fn set(&mut self, at: u16, mut given: Given) {
+    pub(crate) fn set(&mut self, at: u16, mut given: Given, is_secret: bool) {
         if let Given::Text(text) = &mut given
             && text.len() > MAX_KEPT
         {
             *text = text.iter().take(MAX_KEPT).copied().collect();
         }
         if let Some(place) = self.0.get_mut(usize::from(at)) {
-            *place = Some(given);
+            *place = Some((given, is_secret));
         }
     }
 }

@@ -110,8 +110,9 @@ impl<F: Facts> Act<'_, F> {
             Deed::Replace(replace) => return self.replace(replace),
             Deed::Make(template) => return self.make(template),
             Deed::Log(parts) => {
-                let text = self.text(parts.as_deref());
-                self.effects.push(Effect::Log { rule: self.id, text });
+                let (text, whole) = self.text(parts.as_deref());
+                let rule = self.id;
+                self.effects.push(Effect::Log { rule, text, whole });
             }
             Deed::Mark(id) => {
                 let name = || {

@@ -58,7 +58,7 @@ impl Rules {
             return Variables::new(vec![None; self.variables.len()]);
         };
         let old = before.variables.borrow();
-        let given = |at: Option<u16>| old.get(at?).cloned();
+        let given = |at: Option<u16>| old.with_secrecy(at?).cloned();
         Variables::new(
             self.variables
                 .in_other(&before.rules.variables)

@@ -3,12 +3,12 @@
 //! Law: only the bytes of the fields that an action names change. An action that fails leaves the message as it is, and
 //! a notice has the cause.
 
-use teetap_wire::def::{Datum, Decoded, Dialect};
+use teetap_wire::def::{Datum, Decoded, Dialect, HIDDEN};
 use teetap_wire::{Dir, Proto};
 
 use super::act::Act;
 use crate::check::{Assign, Deed, Form, LogPart, Replace, Target, Template, VarValue};
-use crate::eval::{Facts, Given, Key, Number, Value};
+use crate::eval::{self, Facts, Given, Key, Number, Reported, Value};
 use crate::syntax::{Action, Quantity};
 use crate::verdict::{Effect, End, Made, RuleId};
 
@@ -145,68 +145,95 @@ impl<F: Facts> Act<'_, F> {
     pub(super) fn var(&mut self, at: u16, name: &str, value: &VarValue) -> Result<(), Why> {
         let key = self.key();
         let (facts, key, memory) = (self.facts, key.as_ref(), self.memory);
+        let mut is_secret = false;
         let given = match value {
-            VarValue::Number(number) => self
-                .rule
-                .when
-                .number(number, facts, key, memory)
-                .map(Given::Number),
+            VarValue::Number(number) => {
+                is_secret = self.is_secret(number);
+                let number = self.rule.when.number(number, facts, key, memory);
+                number.map(Given::Number)
+            }
             VarValue::Truth(cond) => {
                 let truth = self.rule.when.truth(cond, facts, key, memory);
                 truth.map(|truth| Given::Number(truth.into()))
             }
             VarValue::Text(text) => {
-                let text = self.rule.when.text(*text, facts, key, memory);
-                text.map(|text| Given::Text(text.into()))
+                let reported = self.reported(*text);
+                is_secret = reported.as_ref().is_some_and(|(_, secret)| secret.is_some());
+                reported.map(|(text, _)| Given::Text(text.into()))
             }
             VarValue::Fixed(text) => Some(Given::Text(text.clone())),
         };
         let given = given.ok_or_else(|| format!("the value for `${name}` is missing"))?;
-        self.variables.borrow_mut().set(at, given);
+        self.variables.borrow_mut().set(at, given, is_secret);
         Ok(())
     }
 
-    /// Returns the text that a rule reports; without `parts` the name of the message.
-    pub(super) fn text(&self, parts: Option<&[LogPart]>) -> Box<str> {
+    /// Returns the text that a rule reports, with dots for secrets, and the same with its secrets, if it has any. Without
+    /// `parts` it is the name of the message.
+    pub(super) fn text(&self, parts: Option<&[LogPart]>) -> (Box<str>, Option<Box<str>>) {
         let Some(parts) = parts else {
             let def = self.facts.subject().def;
-            return def.map_or("unknown", |def| &def.name).into();
+            return (def.map_or("unknown", |def| &def.name).into(), None);
         };
+        let mut text = Text::default();
+        parts.iter().for_each(|part| self.add_part(part, &mut text));
+        let has_secrets = text.whole != text.shown;
+        (plain(&text.shown), has_secrets.then(|| plain(&text.whole)))
+    }
+
+    fn add_part(&self, part: &LogPart, text: &mut Text) {
         let key = self.key();
         let number = |number: &Number| {
-            self.rule
+            let value = self
+                .rule
                 .when
-                .number(number, self.facts, key.as_ref(), self.memory)
+                .number(number, self.facts, key.as_ref(), self.memory);
+            (value, self.is_secret(number))
         };
-        let mut out = String::new();
-        for part in parts {
-            match part {
-                LogPart::Text(text) => out.push_str(text),
-                LogPart::Number(value, quantity) => out.push_str(&shown(number(value), *quantity)),
-                LogPart::Named(value, names) => {
-                    let value = number(value);
-                    let name = names.iter().find(|(_, of)| Some(*of) == value);
-                    out.push_str(name.map_or("?", |(name, _)| name));
-                }
-                LogPart::Flags(value, names) => {
-                    let bits = number(value).unwrap_or_default();
-                    let set = names.iter().filter(|(_, of)| bits & of != 0);
-                    let set: Vec<_> = set.map(|(name, _)| *name).collect();
-                    match &*set {
-                        [] => out.push_str("none"),
-                        set => out.push_str(&set.join("+")),
-                    }
-                }
-                LogPart::Value(text) => {
-                    let bytes = self.rule.when.text(*text, self.facts, key.as_ref(), self.memory);
-                    match bytes {
-                        Some(bytes) => out.push_str(&String::from_utf8_lossy(&bytes)),
-                        None => out.push('?'),
-                    }
-                }
+        match part {
+            LogPart::Text(fixed) => text.push(fixed, false),
+            LogPart::Number(value, quantity) => {
+                let (value, is_secret) = number(value);
+                text.push(&shown(value, *quantity), is_secret);
             }
+            LogPart::Named(value, names) => {
+                let (value, is_secret) = number(value);
+                let name = names.iter().find(|(_, of)| Some(*of) == value);
+                text.push(name.map_or("?", |(name, _)| name), is_secret);
+            }
+            LogPart::Flags(value, names) => {
+                let (value, is_secret) = number(value);
+                let bits = value.unwrap_or_default();
+                let set = names.iter().filter(|(_, of)| bits & of != 0);
+                let set: Vec<_> = set.map(|(name, _)| *name).collect();
+                let flags = if set.is_empty() { "none" } else { &set.join("+") };
+                text.push(flags, is_secret);
+            }
+            LogPart::Value(value) => match self.reported(*value) {
+                Some((bytes, secret)) => {
+                    let secret = secret.unwrap_or(bytes.len()..bytes.len());
+                    let part = |range| String::from_utf8_lossy(bytes.get(range).unwrap_or_default());
+                    text.before(&part(0..secret.start), !secret.is_empty());
+                    text.push(&part(secret.start..secret.end), !secret.is_empty());
+                    text.push(&part(secret.end..bytes.len()), false);
+                }
+                None => text.push("?", false),
+            },
         }
-        plain(&out)
+    }
+
+    /// Returns a text of the message with its secret.
+    fn reported(&self, text: eval::Text) -> Option<Reported> {
+        let (key, variables) = (self.key(), self.variables.borrow());
+        let known = (key.as_ref(), self.memory);
+        self.rule.when.reported(text, self.facts, known, &variables)
+    }
+
+    /// Returns true if a number of the message is secret.
+    fn is_secret(&self, number: &Number) -> bool {
+        let (key, variables) = (self.key(), self.variables.borrow());
+        let known = (key.as_ref(), self.memory);
+        self.rule.when.is_secret(number, self.facts, known, &variables)
     }
 
     /// Returns the definition of the message as a key.
@@ -227,6 +254,32 @@ impl<F: Facts> Act<'_, F> {
         let is_same = edit == self.message.data;
         self.verdict.edit = (!is_same).then_some(edit);
         is_new
+    }
+}
+
+/// A text that a rule reports.
+#[derive(Default)]
+struct Text {
+    /// With dots for secrets.
+    shown: String,
+    whole: String,
+}
+
+impl Text {
+    fn push(&mut self, part: &str, is_secret: bool) {
+        self.whole.push_str(part);
+        self.shown.push_str(if is_secret { HIDDEN } else { part });
+    }
+
+    /// Appends a text, which a secret may follow: one space stands before its dots, as in the line of a message.
+    fn before(&mut self, part: &str, has_secret: bool) {
+        self.whole.push_str(part);
+        if has_secret && !part.is_empty() {
+            self.shown.push_str(part.trim_end());
+            self.shown.push(' ');
+        } else {
+            self.shown.push_str(part);
+        }
     }
 }
 
@@ -278,7 +331,8 @@ pub(super) fn timed(
                     _ => "",
                 });
                 let text = plain(&texts.collect::<String>());
-                effects.push(Effect::Log { rule, text });
+                let whole = None;
+                effects.push(Effect::Log { rule, text, whole });
             }
             Deed::Plain(Action::Close { side, reason }) => {
                 let (side, reason) = (*side, reason.as_str().into());

@@ -21,6 +21,7 @@ fn logged(source: &str, message: &(Dir, Vec<u8>)) -> Vec<String> {
         Effect::Log {
             rule: RuleId(0),
             text,
+            whole: None,
         } => text.into_string(),
         other => panic!("{other:?}"),
     };
@@ -49,6 +50,7 @@ fn log_reports_a_text_with_values() {
         let wanted = Effect::Log {
             rule: RuleId(0),
             text: expected.into(),
+            whole: None,
         };
         assert_eq!(texts, [format!("{wanted:?}")], "{source}");
         assert_eq!(logged(&source, &say("x")), [""; 0]);
@@ -65,6 +67,81 @@ fn log_reports_a_text_with_values() {
     assert_eq!(long[0].len(), 1000);
 }
 
+/// The texts that rules report about messages of the client, with dots for secrets and with the secrets.
+fn reported(source: &str, messages: &[(&str, &[(&str, Datum)])]) -> Vec<(String, Option<String>)> {
+    let mut state = program(source).open(OPENING, None);
+    let mut texts = Vec::new();
+    for (name, fields) in messages {
+        decide(&mut *state, &(Dir::C2s, message(name, fields)), OPENING.at);
+        texts.extend(state.effects().into_iter().map(|effect| match effect {
+            Effect::Log { text, whole, .. } => (text.into_string(), whole.map(Into::into)),
+            other => panic!("{other:?}"),
+        }));
+    }
+    texts
+}
+
+#[test]
+fn a_secret_in_a_report_is_dots_as_in_the_line_of_its_message() {
+    let auth: (&str, &[(&str, Datum)]) = (
+        "rcon_auth",
+        &[("name", "me".into()), ("password", "hunter2".into())],
+    );
+    let say = |text: &'static str| [("message", Datum::from(text))];
+    for (source, shown, whole) in [
+        ("log \"pw={.password}\" when rcon_auth", "pw=•••", "pw=hunter2"),
+        (
+            "log \"{.name}/{.password}!\" when rcon_auth",
+            "•••/•••!",
+            "me/hunter2!",
+        ),
+        // By way of a variable, and of a variable that is set from another one.
+        (
+            "var $pw = .password, log \"{$pw}\" when rcon_auth",
+            "•••",
+            "hunter2",
+        ),
+        (
+            "var $a = .password, var $b = $a, log \"{$b}\" when rcon_auth",
+            "•••",
+            "hunter2",
+        ),
+    ] {
+        assert_eq!(
+            reported(source, &[auth]),
+            [(shown.to_owned(), Some(whole.to_owned()))],
+            "{source}"
+        );
+    }
+    // The size of a message shows the length.
+    let length = reported("log \"{len(.password)}\" when rcon_auth", &[auth]);
+    assert_eq!(length, [("7".to_owned(), None)]);
+    // An earlier message.
+    let last = "log \"{last(rcon_auth.password)}\" when cl_say";
+    assert_eq!(
+        reported(last, &[auth, ("cl_say", &say("hi"))]),
+        [("•••".to_owned(), Some("hunter2".to_owned()))]
+    );
+    // A part of a text.
+    for (text, shown, whole) in [
+        ("/login me pw", "<•••>", Some("</login me pw>")),
+        ("hello", "<hello>", None),
+    ] {
+        let shown = shown.replace("<•••>", "</login •••>");
+        assert_eq!(
+            reported("log \"<{.message}>\" when cl_say", &[("cl_say", &say(text))]),
+            [(shown, whole.map(str::to_owned))],
+            "{text}"
+        );
+    }
+    // A variable that gets another value stops being secret.
+    let source = "var $x = .password when rcon_auth\nvar $x = .message, log \"{$x}\" when cl_say";
+    assert_eq!(
+        reported(source, &[auth, ("cl_say", &say("hi"))]),
+        [("hi".to_owned(), None)]
+    );
+}
+
 /// A rule that changes nothing leaves a direction as it is, and runs there.
 #[test]
 fn passive_rules_arm_nothing() {
@@ -77,6 +154,7 @@ fn passive_rules_arm_nothing() {
     let log = Effect::Log {
         rule: RuleId(0),
         text: "sv_chat".into(),
+        whole: None,
     };
     assert_eq!(state.effects(), [log]);
     assert_eq!(state.effects(), []);
@@ -177,6 +255,7 @@ fn timers_run_from_the_start_of_the_game() {
     let tock = Effect::Log {
         rule: RuleId(0),
         text: "tock".into(),
+        whole: None,
     };
     assert_eq!(state.effects(), [tock]);
     // Entering again changes nothing, and late ones are not made up for.

@@ -151,9 +151,10 @@ fn renumbered((verdict, effects): (Verdict, Vec<Effect>), less: u16) -> (Verdict
                 rule: number(rule)?,
                 why,
             },
-            Effect::Log { rule, text } => Effect::Log {
+            Effect::Log { rule, text, whole } => Effect::Log {
                 rule: number(rule)?,
                 text,
+                whole,
             },
             Effect::End { rule, end, message } => Effect::End {
                 rule: number(rule)?,

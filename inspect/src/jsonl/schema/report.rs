@@ -30,10 +30,20 @@ impl<'a> NoticeBody<'a> {
     /// Returns the fields of a notice.
     #[must_use]
     pub fn new(notice: &'a Notice) -> Self {
+        Self::of(Cow::Borrowed(notice))
+    }
+
+    /// Returns the fields of a notice as a viewer may see it.
+    #[must_use]
+    pub fn of_viewer(notice: &'a Notice, secrets: Secrets) -> Self {
+        Self::of(notice.seen_with(secrets))
+    }
+
+    fn of(notice: Cow<'a, Notice>) -> Self {
         Self {
-            notice: Cow::Borrowed(notice),
             level: Word(notice.level()),
             text: notice.to_string().into(),
+            notice,
         }
     }
 

@@ -161,17 +161,21 @@ impl Hub {
         };
         let verdict = rules.decide(message, &mut self.env.shared);
         for effect in rules.effects() {
-            let (rule, text, is_failure) = match effect {
-                Effect::Log { rule, text } => (rule, text, false),
-                Effect::Failed { rule, why } => (rule, why, true),
-                _ => continue,
+            let name = |rule| {
+                let name = self.env.program.as_ref().and_then(|program| program.rule(rule));
+                name.unwrap_or_default().into()
             };
-            let rule = self.env.program.as_ref().and_then(|program| program.rule(rule));
-            let rule: Box<str> = rule.unwrap_or_default().into();
-            let notice = if is_failure {
-                Notice::RuleFailed { rule, why: text }
-            } else {
-                Notice::RuleLog { rule, logged: text }
+            let notice = match effect {
+                Effect::Log { rule, text, whole } => Notice::RuleLog {
+                    rule: name(rule),
+                    logged: text,
+                    whole,
+                },
+                Effect::Failed { rule, why } => Notice::RuleFailed {
+                    rule: name(rule),
+                    why,
+                },
+                _ => continue,
             };
             self.env.out.event(self.env.now, None, What::Notice(notice));
         }

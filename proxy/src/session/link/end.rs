@@ -103,9 +103,10 @@ impl Link {
                     let rule = rule_name(rule, env);
                     self.notice(Notice::RuleFailed { rule, why }, env);
                 }
-                Effect::Log { rule, text } => {
+                Effect::Log { rule, text, whole } => {
                     let rule = rule_name(rule, env);
-                    self.notice(Notice::RuleLog { rule, logged: text }, env);
+                    let logged = text;
+                    self.notice(Notice::RuleLog { rule, logged, whole }, env);
                 }
                 Effect::Release { key } => {
                     for dir in [Dir::C2s, Dir::S2c] {
