@@ -68,6 +68,11 @@ pub(super) fn open(quiet: Quiet, path: &Path) -> Result<Input, Failure> {
 pub(super) fn embedded(bytes: &[u8]) -> io::Result<Input> {
     let mut file = tempfile::tempfile()?;
     file.write_all(bytes)?;
+    of_file(file)
+}
+
+/// Returns a recording in a file, from the start of the file.
+pub(super) fn of_file(mut file: File) -> io::Result<Input> {
     file.rewind()?;
     Ok(Input {
         bytes: BufReader::with_capacity(BLOCK, Watched::new(file, None)),

@@ -2,7 +2,8 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufRead, Write},
+    io::{self, BufRead, BufReader, Read, Write},
+    os::unix::fs::FileExt as _,
     path::Path,
     sync::Arc,
 };
@@ -40,23 +41,27 @@ pub(crate) fn scrub(
     keep: Keep,
 ) -> anyhow::Result<Exit> {
     let registry = definitions.registry()?;
+    let input = file::open(quiet, path)?;
+    let shown = printable_path(file::shown(path));
+    let refused = |error: ReadError| Failure::damaged(format!("{shown}: {error}"));
     let mut scrubber = Scrubber::new(registry, keep);
-    let file::Input {
-        bytes: mut input,
-        progress,
-        ..
-    } = file::open(quiet, path)?;
-    let path = file::shown(path);
-    let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", printable_path(path)));
-    let format = Format::of(&mut input).map_err(refused)?;
-    let opened = match format {
-        Format::Pcap => Opened::Capture(Box::new(Capture::pcap(input).map_err(refused)?)),
-        Format::PcapNg => Opened::Capture(Box::new(Capture::pcapng(input))),
-        Format::JsonLines => Opened::Lines(Box::new(Lines::new(input))),
-    };
+    let mut input = input;
+    if keep.text {
+        // Texts of rules come before the traffic that shows which of them are secrets.
+        let cannot = |error: io::Error| Failure::network(format!("cannot read {shown}: {error}"));
+        let (first, second) = twice(input, path).map_err(cannot)?;
+        let found = Opened::of(first).map_err(refused)?;
+        let mut finder = Scrubber::new(registry, keep);
+        // Damage is reported by the second pass.
+        let _damage = found.1.scrub(&mut finder, registry, &mut io::sink());
+        scrubber = scrubber.with_secrets(finder.into_secrets());
+        input = second;
+    }
+    let progress = input.progress;
+    let (format, opened) = Opened::of(input.bytes).map_err(refused)?;
     check_ending(output, format)?;
     let written = create(output)?;
-    let damage = match opened.scrub(&mut scrubber, registry, written.as_file()) {
+    let damage = match opened.scrub(&mut scrubber, registry, &mut written.as_file()) {
         Ok(()) => None,
         // No part of it is a recording, or of use.
         Err(ScrubError::Read(error)) if scrubber.tally().packets == 0 => return Err(refused(error).into()),
@@ -68,7 +73,7 @@ pub(crate) fn scrub(
         progress.end();
     }
     if let Some(error) = &damage {
-        output::say(&format!("teetap: warning: {}: {error}", printable_path(path)));
+        output::say(&format!("teetap: warning: {shown}: {error}"));
     }
     output::say(&summary(&scrubber.tally(), output));
     Ok(if damage.is_none() { Exit::Ok } else { Exit::Damaged })
@@ -134,6 +139,36 @@ fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::network(format!("cannot write {}: {why}", printable_path(path)))
 }
 
+/// Returns a recording to be read two times. Stdin and pipes are copied to a file without a name.
+fn twice(mut input: file::Input, path: &Path) -> io::Result<(impl BufRead, file::Input)> {
+    let first = if input.is_live {
+        let mut copy = tempfile::tempfile()?;
+        io::copy(&mut input.bytes, &mut copy)?;
+        let second = copy.try_clone()?;
+        input = file::of_file(second)?;
+        copy
+    } else {
+        File::open(path)?
+    };
+    // Descriptors of the copy share their place: the first reader must have its own.
+    let first = BufReader::with_capacity(BLOCK, At { file: first, at: 0 });
+    Ok((first, input))
+}
+
+/// A file that is read from its start, wherever other descriptors of it are.
+struct At {
+    file: File,
+    at: u64,
+}
+
+impl Read for At {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
 /// A recording to be scrubbed.
 enum Opened<R> {
     Capture(Box<Capture<R>>),
@@ -141,11 +176,22 @@ enum Opened<R> {
 }
 
 impl<R: BufRead> Opened<R> {
+    /// Returns the format of a recording, which is at its start.
+    fn of(mut input: R) -> Result<(Format, Self), ReadError> {
+        let format = Format::of(&mut input)?;
+        let opened = match format {
+            Format::Pcap => Self::Capture(Box::new(Capture::pcap(input)?)),
+            Format::PcapNg => Self::Capture(Box::new(Capture::pcapng(input))),
+            Format::JsonLines => Self::Lines(Box::new(Lines::new(input))),
+        };
+        Ok((format, opened))
+    }
+
     fn scrub(
         self,
         scrubber: &mut Scrubber,
         registry: &'static Registry,
-        out: &File,
+        out: &mut impl Write,
     ) -> Result<(), ScrubError> {
         match self {
             Self::Capture(capture) => capture.scrub(scrubber, out),
@@ -159,7 +205,7 @@ fn scrub_lines(
     mut lines: Lines<impl BufRead>,
     scrubber: &mut Scrubber,
     registry: &'static Registry,
-    mut out: &File,
+    out: &mut impl Write,
 ) -> Result<(), ScrubError> {
     let mut encoder: Option<JsonLines> = None;
     let mut decoder = Decoder::new(registry);

@@ -5,11 +5,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use teetap_wire::{Dir, Proto};
+use teetap_wire::{Dir, Proto, Side};
 
-use super::{PLACEHOLDER, Scrubber};
+use super::{PLACEHOLDER, Scrubber, sentence};
 use crate::Run;
-use teetap_proxy::session::{Connless, Datagram, Ends, Event, Notice, SessionChange, What};
+use teetap_proxy::session::{Connless, Datagram, Ends, Event, Notice, Placed, SessionChange, What};
 
 impl Scrubber {
     /// Replaces the addresses of a run.
@@ -28,7 +28,8 @@ impl Scrubber {
             What::Connless(connless) => What::Connless(self.browser(connless)),
             What::Notice(notice) => What::Notice(self.notice(notice)),
             What::Answer(mut answer) => {
-                answer.result = answer.result.map_err(|why| self.text(&why).into());
+                // It may name a rule, or have a part of the command.
+                answer.result = answer.result.map_err(|why| self.of_others(&why).into());
                 // Held messages have the texts of peers.
                 answer.held = None;
                 What::Answer(answer)
@@ -37,88 +38,219 @@ impl Scrubber {
         Event { what, ..event }
     }
 
-    /// The same kind with placeholders for its addresses and texts, and without a datagram of unknown meaning.
-    fn notice(&mut self, mut notice: Notice) -> Notice {
-        match &mut notice {
+    /// Returns the same kind with placeholders for its addresses and texts, and without a datagram of unknown meaning. Every
+    /// kind names the class of each of its values, so that one of a later kind cannot be forgotten.
+    fn notice(&mut self, notice: Notice) -> Notice {
+        match notice {
             Notice::UnknownSender {
-                client, start, bytes, ..
-            } => {
-                *client = self.socket(*client);
-                *start = Box::default();
-                *bytes = Box::default();
-            }
-            Notice::ProtocolRefused { client, .. } | Notice::OtherProtocol { client, .. } => {
-                *client = self.socket(*client)
-            }
+                client,
+                len,
+                what,
+                start: _,
+                bytes: _,
+            } => Notice::UnknownSender {
+                client: self.socket(client),
+                len,
+                what,
+                start: Box::default(),
+                bytes: Box::default(),
+            },
+            Notice::ProtocolRefused { client, proto } => Notice::ProtocolRefused {
+                client: self.socket(client),
+                proto,
+            },
+            Notice::OtherProtocol {
+                client,
+                client_speaks,
+                server_speaks,
+            } => Notice::OtherProtocol {
+                client: self.socket(client),
+                client_speaks,
+                server_speaks,
+            },
             Notice::Guessed {
-                client: one,
-                server: other,
-                ..
-            }
-            | Notice::Foreign {
-                from: one, to: other, ..
-            }
-            | Notice::ListenerOpened {
-                server: one,
-                listen: other,
-            } => {
-                *one = self.socket(*one);
-                *other = self.socket(*other);
-            }
-            Notice::UpstreamUnreachable { error: text }
-            | Notice::UpstreamFailed { error: text }
-            | Notice::RedirectPasses { why: text, .. }
-            | Notice::Other { text, .. } => *text = self.text(text).into(),
-            Notice::RulesSet { rules } => {
-                for rule in rules {
-                    *rule = self.text(rule).into();
-                }
-            }
-            Notice::RuleFailed { rule, why }
-            | Notice::RuleLog { rule, logged: why }
-            | Notice::AssertionFailed { rule, why, .. } => {
-                *rule = self.text(rule).into();
-                *why = self.text(why).into();
-            }
-            Notice::Held { rule, .. } | Notice::ExitRequested { rule, .. } => *rule = self.text(rule).into(),
-            Notice::InjectRefused { why } | Notice::ResyncRefused { why } => *why = self.text(why).into(),
-            // The names of rules may stand in it.
-            Notice::LoginStalled { why, .. } => *why = why.take().map(|why| self.text(&why).into()),
-            Notice::UpstreamSilent { .. }
-            | Notice::PeerSilent { .. }
+                proto,
+                client,
+                server,
+                sides_clear,
+            } => Notice::Guessed {
+                proto,
+                client: self.socket(client),
+                server: self.socket(server),
+                sides_clear,
+            },
+            Notice::Foreign { from, to, len } => Notice::Foreign {
+                from: self.socket(from),
+                to: self.socket(to),
+                len,
+            },
+            Notice::ListenerOpened { server, listen } => Notice::ListenerOpened {
+                server: self.socket(server),
+                listen: self.socket(listen),
+            },
+            Notice::UpstreamUnreachable { error } => Notice::UpstreamUnreachable {
+                error: self.of_system(&error).into(),
+            },
+            Notice::UpstreamFailed { error } => Notice::UpstreamFailed {
+                error: self.of_system(&error).into(),
+            },
+            Notice::RedirectPasses { port, why } => Notice::RedirectPasses {
+                port,
+                why: self.of_system(&why).into(),
+            },
+            Notice::InjectRefused { why } => Notice::InjectRefused {
+                why: self.of_system(&why).into(),
+            },
+            Notice::ResyncRefused { why } => Notice::ResyncRefused {
+                why: self.of_system(&why).into(),
+            },
+            Notice::LoginStalled {
+                after,
+                acked,
+                from,
+                waits_for,
+                why,
+            } => Notice::LoginStalled {
+                after: after.map(|name| self.name(&name).into()),
+                acked,
+                from,
+                waits_for: self.name(&waits_for).into(),
+                // The names of rules may stand in it.
+                why: why.map(|why| self.of_others(&why).into()),
+            },
+            Notice::PeerSilent { side, time, unacked } => Notice::PeerSilent {
+                side,
+                time,
+                unacked: unacked.map(|numbers| self.numbers(&numbers).into()),
+            },
+            Notice::Suppressed { of, count } => Notice::Suppressed {
+                of: self.name(&of).into(),
+                count,
+            },
+            Notice::Other { kind, level, text } => Notice::Other {
+                kind: kind.map(|kind| self.name(&kind).into()),
+                level,
+                text: self.of_others(&text).into(),
+            },
+            notice @ (Notice::Held { .. }
+            | Notice::RulesSet { .. }
+            | Notice::RuleFailed { .. }
+            | Notice::RuleLog { .. }
+            | Notice::AssertionFailed { .. }
+            | Notice::ExitRequested { .. }) => self.of_rules(notice),
+            // They have numbers only.
+            notice @ (Notice::UpstreamSilent { time: _ }
             | Notice::Candidate
             | Notice::Restart
             | Notice::LegacyJoin
             | Notice::AcceptRepeated
-            | Notice::Renumbered { .. }
-            | Notice::Released { .. }
-            | Notice::HoldFull { .. }
-            | Notice::LinkFull { .. }
+            | Notice::Renumbered { dir: _ }
+            | Notice::Released {
+                dir: _,
+                held: _,
+                why: _,
+                edited: _,
+            }
+            | Notice::HoldFull { dir: _ }
+            | Notice::LinkFull { dir: _ }
             | Notice::Hole
             | Notice::Resync
             | Notice::Resynced
             | Notice::EarlyClose
             | Notice::HalfOpenLimit
-            | Notice::Suppressed { .. }
-            | Notice::NewToken { .. }
-            | Notice::Redirected { .. } => {}
+            | Notice::NewToken { side: _ }
+            | Notice::Redirected { port: _, listen: _ }) => notice,
         }
-        notice
+    }
+
+    /// Same as [`Self::notice`], for notices about rules.
+    fn of_rules(&mut self, notice: Notice) -> Notice {
+        match notice {
+            Notice::Held { dir, held, rule, max } => Notice::Held {
+                dir,
+                held,
+                rule: self.of_rule(&rule).into(),
+                max,
+            },
+            Notice::RulesSet { rules } => Notice::RulesSet {
+                rules: rules.iter().map(|rule| self.of_rule(rule).into()).collect(),
+            },
+            Notice::RuleFailed { rule, why } => Notice::RuleFailed {
+                rule: self.of_rule(&rule).into(),
+                why: self.of_others(&why).into(),
+            },
+            Notice::RuleLog { rule, logged, .. } => Notice::RuleLog {
+                rule: self.of_rule(&rule).into(),
+                logged: self.of_others(&logged).into(),
+                whole: None,
+            },
+            Notice::AssertionFailed {
+                rule,
+                expected,
+                why,
+                dir,
+                message,
+            } => Notice::AssertionFailed {
+                rule: self.of_rule(&rule).into(),
+                expected,
+                // The sentence about an expected message has the text of its rule.
+                why: self.of_rule(&why).into(),
+                dir,
+                message: message.map(|name| self.name(&name).into()),
+            },
+            Notice::ExitRequested {
+                rule,
+                exit,
+                dir,
+                message,
+            } => Notice::ExitRequested {
+                rule: self.of_rule(&rule).into(),
+                exit,
+                dir,
+                message: message.map(|name| self.name(&name).into()),
+            },
+            other => other,
+        }
     }
 
     fn change(&mut self, change: SessionChange) -> SessionChange {
-        let mut reason = change.reason;
-        // Without a side it is the proxy's own.
-        if let Some(reason) = reason.as_mut().filter(|_| change.by.is_some()) {
-            self.reason(reason);
-        }
-        SessionChange {
-            client: self.socket(change.client),
-            upstream: change.upstream.map(|address| self.socket(address)),
-            server: change.server.map(|address| self.socket(address)),
+        let SessionChange {
+            state,
+            proto,
+            client,
+            server,
+            upstream,
+            by,
             reason,
-            ..change
+        } = change;
+        SessionChange {
+            state,
+            proto,
+            client: self.socket(client),
+            upstream: upstream.map(|address| self.socket(address)),
+            server: server.map(|address| self.socket(address)),
+            by,
+            reason: reason.map(|reason| self.reason(by, reason)),
         }
+    }
+
+    /// Returns the reason of a session's end. Without a side it is of the proxy, of a rule or of the user.
+    fn reason(&mut self, by: Option<Side>, mut reason: Box<[u8]>) -> Box<[u8]> {
+        let text = String::from_utf8_lossy(&reason);
+        if self.keep.text {
+            let kept = self.of_others(&text);
+            // Bytes that are not text stay, too.
+            return if kept == text {
+                reason
+            } else {
+                kept.into_bytes().into()
+            };
+        }
+        let is_own = by.is_none() && sentence::is_reason(self, &text);
+        if !is_own {
+            self.text_bytes(&mut reason);
+        }
+        reason
     }
 
     fn whole(&mut self, datagram: Datagram) -> Datagram {
@@ -145,9 +277,18 @@ impl Scrubber {
         new.leg = datagram.leg;
         new.ordinal = datagram.ordinal;
         new.ends = ends;
-        new.placed = datagram.placed;
+        new.placed = datagram.placed.iter().map(|placed| self.placed(placed)).collect();
         new.notes = datagram.notes;
         new
+    }
+
+    /// Returns the fate of a chunk; marks are texts of rules.
+    fn placed(&mut self, placed: &Placed) -> Placed {
+        let marks = placed.marks.iter().map(|mark| self.of_rule(mark).into());
+        Placed {
+            marks: marks.collect(),
+            ..placed.clone()
+        }
     }
 
     fn part(&mut self, proto: Proto, dir: Dir, bytes: &[u8]) -> Vec<u8> {

@@ -9,6 +9,13 @@ pub(super) struct Hole {
     pub(super) form: Form,
 }
 
+impl Hole {
+    /// Returns true if another hole has no byte beside those of this one.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        self.range.start <= other.range.start && other.range.end <= self.range.end
+    }
+}
+
 /// The kind of bytes in a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {

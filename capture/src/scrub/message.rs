@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use teetap_wire::{
     Code, Dir, Proto,
-    def::{Def, Field, Record, Source, Type, Value},
+    def::{Decoded, Def, Field, Record, Registry, Source, Type, Value},
     identify,
 };
 
@@ -20,34 +20,40 @@ impl Scrubber {
     /// Replaces in the data of a chunk.
     pub(super) fn chunk(&mut self, proto: Proto, dir: Dir, data: &mut [u8]) {
         let id = identify(data).map_or(0, |(_, len)| len);
-        let def = self.decoded.message(self.registry, proto, dir, data);
-        // An unknown UUID is read as the envelope it is.
-        let is_unknown = self
-            .registry
-            .message(proto, dir, data)
-            .is_none_or(|found| found.unknown);
-        self.replace(def.filter(|_| !is_unknown), id, data);
+        self.replace(id, data, |decoded, registry, data| {
+            let def = decoded.message(registry, proto, dir, data);
+            // An unknown UUID is read as the envelope it is.
+            def.filter(|_| registry.known_message(proto, dir, data).is_some())
+        });
     }
 
     /// Replaces in the clear payload of a control packet.
     pub(super) fn control(&mut self, proto: Proto, dir: Dir, data: &mut [u8]) {
-        let def = self.decoded.control(self.registry, proto, dir, data);
-        self.replace(def, 1, data);
+        self.replace(1, data, |decoded, registry, data| {
+            decoded.control(registry, proto, dir, data)
+        });
     }
 
     /// Replaces in a connless message.
     pub(super) fn connless_message(&mut self, proto: Proto, data: &mut [u8]) {
-        let def = self.decoded.connless(self.registry, proto, data);
         let id = if data.starts_with(&[0xff; 4]) { 8 } else { 0 };
-        self.replace(def, id, data);
+        self.replace(id, data, |decoded, registry, data| {
+            decoded.connless(registry, proto, data)
+        });
     }
 
-    /// Replaces in a message that was just decoded. `id`: bytes of its id.
-    fn replace(&mut self, def: Option<&Def>, id: usize, data: &mut [u8]) {
+    /// Replaces in a message that `read` decodes. `id`: bytes of its id. The built-in definitions count beside those of the
+    /// user, whose file may be of another person.
+    fn replace(
+        &mut self,
+        id: usize,
+        data: &mut [u8],
+        read: impl Fn(&mut Decoded, &'static Registry, &[u8]) -> Option<&'static Def>,
+    ) {
         let mut holes = std::mem::take(&mut self.holes);
         holes.clear();
-        match def {
-            Some(def) => self.find(def, data, &mut holes),
+        match read(&mut self.decoded, self.registry, data) {
+            Some(def) => self.find(def, data, true, &mut holes),
             None => self.blank(
                 (id..data.len(), Form::Unknown),
                 data,
@@ -55,15 +61,29 @@ impl Scrubber {
                 &mut holes,
             ),
         }
+        let builtin = Registry::builtin();
+        if !std::ptr::eq(self.registry, builtin)
+            && let Some(def) = read(&mut self.decoded, builtin, data)
+        {
+            let mut more = Vec::new();
+            self.find(def, data, false, &mut more);
+            let is_new = |hole: &Hole| !holes.iter().any(|known| known.covers(hole));
+            more.retain(is_new);
+            holes.append(&mut more);
+        }
         for hole in holes.drain(..) {
             if let Some(bytes) = data.get_mut(hole.range) {
+                if matches!(hole.form, Form::Bytes | Form::Rest | Form::Decimal) {
+                    self.secrets.add(bytes);
+                }
                 self.fill(hole.form, bytes);
             }
         }
         self.holes = holes;
     }
 
-    fn find(&mut self, def: &Def, data: &[u8], holes: &mut Vec<Hole>) {
+    /// Adds the holes of a message that was just decoded; with `is_whole` those of bytes without a meaning, too.
+    fn find(&mut self, def: &Def, data: &[u8], is_whole: bool, holes: &mut Vec<Hole>) {
         let source = Source::Bytes(data);
         let decoded = std::mem::take(&mut self.decoded);
         let mut known = decoded.body();
@@ -73,7 +93,7 @@ impl Scrubber {
                 continue;
             };
             let (start, end) = (record.at as usize, (record.at + record.len) as usize);
-            if start > known {
+            if start > known && is_whole {
                 // Ints of an object that has more of them than fields.
                 self.blank((known..start, Form::UnknownInts), data, false, holes);
             }
@@ -90,13 +110,15 @@ impl Scrubber {
                 range,
             }));
         }
-        // Ints of an object at the end.
-        let end = decoded.known_end().clamp(known, data.len());
-        self.blank((known..end, Form::UnknownInts), data, false, holes);
-        // Unreadable bytes may be half a secret; bytes after the fields are of a later version.
-        let is_surplus = decoded.notes().contains(Code::SurplusBytes);
-        let keep = is_surplus && self.keep.unknown;
-        self.blank((end..data.len(), Form::Unknown), data, keep, holes);
+        if is_whole {
+            // Ints of an object at the end.
+            let end = decoded.known_end().clamp(known, data.len());
+            self.blank((known..end, Form::UnknownInts), data, false, holes);
+            // Unreadable bytes may be half a secret; bytes after the fields are of a later version.
+            let is_surplus = decoded.notes().contains(Code::SurplusBytes);
+            let keep = is_surplus && self.keep.unknown;
+            self.blank((end..data.len(), Form::Unknown), data, keep, holes);
+        }
         self.decoded = decoded;
     }
 
@@ -147,10 +169,10 @@ impl Scrubber {
         }
     }
 
-    /// Replaces the reason of a session's end.
-    pub(super) fn reason(&mut self, reason: &mut [u8]) {
-        if !self.keep.text && !reason.is_empty() {
-            self.fill(Form::Text, reason);
+    /// Replaces the bytes of a text.
+    pub(super) fn text_bytes(&mut self, text: &mut [u8]) {
+        if !text.is_empty() {
+            self.fill(Form::Text, text);
         }
     }
 

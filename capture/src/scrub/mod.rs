@@ -11,6 +11,9 @@
 //!   addresses, which are the same everywhere.
 //! * Bytes without a definition: those after the last known field, and unknown messages. They become `*`, unless
 //!   [`Keep::unknown`] is set.
+//! * Texts of rules and of the user: rules, their names, marks and reports, reasons of `close`, expressions, command lines
+//!   and paths, unless [`Keep::text`] is set. Log lines of the program stay where they are one of its sentences. Secrets that
+//!   the traffic shows are replaced in all of these texts, too.
 //! * Text beside the packets: comments, names of hosts, interfaces and programs. None of it is copied; the comments
 //!   of captures written by teetap are written anew.
 //!
@@ -37,6 +40,7 @@ mod frame;
 mod hole;
 mod message;
 mod own;
+mod sentence;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -50,6 +54,7 @@ use teetap_wire::{
 use addresses::Addresses;
 
 pub use file::{Capture, ScrubError};
+pub use text::Secrets;
 
 /// The placeholder of a byte: not the first byte of a longer int, so that a reader sees only what was there.
 const PLACEHOLDER: u8 = b'*';
@@ -72,7 +77,7 @@ pub struct Scrubbed {
     pub secrets: u64,
     /// IP addresses with a placeholder.
     pub addresses: u64,
-    /// Texts of peers.
+    /// Texts of peers, rules and the user.
     pub texts: u64,
     /// Messages that are unknown, or not known to their end.
     pub unknown: u64,
@@ -110,6 +115,7 @@ pub struct Scrubber {
     addresses: Addresses,
     /// Names of the servers of the runs.
     hosts: Vec<Box<str>>,
+    secrets: Secrets,
     tally: Scrubbed,
     decoded: Decoded,
     /// Holes of the current message.
@@ -127,6 +133,7 @@ impl Scrubber {
             keep,
             addresses: Addresses::default(),
             hosts: Vec::new(),
+            secrets: Secrets::default(),
             tally: Scrubbed::default(),
             decoded: Decoded::new(),
             holes: Vec::new(),

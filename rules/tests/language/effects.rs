@@ -117,7 +117,7 @@ fn a_secret_in_a_report_is_dots_as_in_the_line_of_its_message() {
     let length = reported("log \"{len(.password)}\" when rcon_auth", &[auth]);
     assert_eq!(length, [("7".to_owned(), None)]);
     // An earlier message.
-    let last = "log \"{last(rcon_auth.password)}\" when cl_say";
+    let last = "log \"{last(rcon_auth).password}\" when cl_say";
     assert_eq!(
         reported(last, &[auth, ("cl_say", &say("hi"))]),
         [("•••".to_owned(), Some("hunter2".to_owned()))]

@@ -1,6 +1,7 @@
 //! `teetap scrub` of the built binary: nothing that is secret and no address is left, everything else is, and others can read it.
 
 mod given;
+mod session;
 
 use std::{
     collections::BTreeSet, fs, net::IpAddr, os::unix::fs::PermissionsExt as _, path::Path, process::Command,

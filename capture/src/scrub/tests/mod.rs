@@ -2,6 +2,7 @@
 
 mod file;
 mod frame;
+mod notice;
 mod text;
 
 use std::net::IpAddr;
