@@ -411,12 +411,12 @@ fn a_datagram_that_opens_nothing_is_shown_with_its_bytes() {
         session: None,
         what: What::Notice(notice),
     };
-    let line = "00:00:01.000  -  note: 127.0.0.1:5000 sent 12 bytes that open no session: byte 0 is 04, the control flag of 0.7: in 0.6 \
+    let line = "   1.000 -   note: 127.0.0.1:5000 sent 12 bytes that open no session: byte 0 is 04, the control flag of 0.7: in 0.6 \
                 and DDNet it is 10; they are 04 00 00 01 54 4b 45 4e ff ff ff ff";
     assert_eq!(texts(&event, Verbosity::Datagrams), [line]);
     assert_eq!(
         texts(&event, Verbosity::Bytes),
-        [line, "00:00:01.000  -      in 0400 0001 544b 454e ffff ffff"]
+        [line, "   1.000 -       in 04000001544b454effffffff"]
     );
 }
 
