@@ -141,6 +141,7 @@ impl Scrubber {
             // They have numbers only.
             notice @ (Notice::UpstreamSilent { time: _ }
             | Notice::Candidate
+            | Notice::OtherName
             | Notice::Restart
             | Notice::LegacyJoin
             | Notice::AcceptRepeated

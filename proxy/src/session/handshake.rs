@@ -110,6 +110,23 @@ impl Handshake {
         }
     }
 
+    /// Expects answers to a CONNECT that names this token.
+    pub(crate) fn expect(&mut self, name: Token) {
+        match self {
+            Self::Connect6(state) => state.own = name,
+            Self::Connect7(state) => state.own = name,
+            Self::AskToken(_) => {}
+        }
+    }
+
+    /// Returns the server's token, once it is known before the server has accepted (0.7).
+    pub(crate) fn server_token(&self) -> Option<Token> {
+        match self {
+            Self::Connect7(state) => Some(state.server),
+            Self::Connect6(_) | Self::AskToken(_) => None,
+        }
+    }
+
     /// Handles a server's datagram.
     pub(crate) fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> Step {
         match self {

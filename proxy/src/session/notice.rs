@@ -176,6 +176,10 @@ notices! {
     /// The client restarted on its port; the candidate replaces the session.
     Restart "restart" Info => "the client restarted on the same port: its new session replaces the old one";
 
+    /// A CONNECT of 0.7 names another token than the TOKEN request of its client.
+    OtherName "other_name" Info
+        => "CONNECT names another token than the TOKEN request: the server sends everything to that one";
+
     /// A join with a legacy or anti-spoof handshake: nothing is changed until it is over.
     LegacyJoin "legacy_join" Info
         => "join without tokens: nothing is renumbered or injected until the server acks the client";

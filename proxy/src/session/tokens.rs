@@ -20,12 +20,21 @@ pub(crate) enum Purpose {
     Stateless(u32, u64),
     /// Our own side of the n-th upstream socket.
     Upstream(u32),
+    /// The counterpart, on the server leg of the n-th session, of a token that its client names.
+    Name(u32, Token),
 }
 
 /// Makes tokens: SipHash-2-4 of the purpose and the client's address under the secret.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Tokens {
     secret: [u8; 16],
+}
+
+impl std::fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Never shown: with it the tokens of a run can be computed.
+        f.write_str("Tokens")
+    }
 }
 
 impl Tokens {

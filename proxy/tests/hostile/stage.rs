@@ -8,9 +8,9 @@ use teetap_kit::{
     link::{Conditions, MS, SECOND},
     peer::{Options, Peer, Policy, Server},
     rules::pass_all,
-    world::{self, Place, World, client_addr, hub},
+    world::{self, Middle, Place, World, client_addr},
 };
-use teetap_proxy::session::{Input, SessionId, State, UpstreamId, What};
+use teetap_proxy::session::{Config, Hub, Input, SessionId, State, UpstreamId, What};
 use teetap_wire::{Code, Side};
 
 /// The pairs of a client and a server: all framings, DDNet on either side, and the fallback to no token.
@@ -100,7 +100,13 @@ impl Stage {
 
     fn new(pair: (Variant, Variant)) -> Self {
         let server = Server::new(pair.1, Policy::greets(b"greeting"), 5);
-        let mut world = World::new(hub(9, None, true), server, Conditions::GOOD, 3);
+        // What DDNet sends once may be lost here.
+        let config = Config {
+            heals: true,
+            ..world::config(9, None, true)
+        };
+        let middle = Middle::Hub(Box::new(Hub::new(config, world::route())));
+        let mut world = World::new(middle, server, Conditions::GOOD, 3);
         world.network.sent = Some(Vec::new());
         world.add(client(pair.0, 1), Conditions::GOOD, 1);
         world.clients[0].peer.connect(0);

@@ -78,6 +78,8 @@ fn the_server_decides_where_the_probe_was_wrong() {
         assert_eq!(mismatches(&stage).len(), 1, "{server:?}");
         // From now on there is no doubt.
         stage.world.input(Input::Probed(SIX_ONLY));
+        stage.leave("bye");
+        stage.run(SECOND);
         stage.restart();
         stage.run(2 * SECOND);
         stage.assert_plays();

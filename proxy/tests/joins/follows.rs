@@ -288,6 +288,10 @@ fn a_reconnecting_client_replaces_its_session() {
                 .last()
                 .map(|message| message.data.clone());
             assert_eq!(received.as_deref(), Some(&extended::RECONNECT[..]), "{pair:?}");
+            if !leaves && pair.client == Variant::D7 {
+                // It names no token from its second CONNECT on, so that it gets no answer that it reads.
+                continue;
+            }
             if leaves {
                 stage.leave("");
                 stage.step();
@@ -295,13 +299,21 @@ fn a_reconnecting_client_replaces_its_session() {
                 stage.vanish();
             }
             stage.restart();
-            // A server that sends messages of DDNet waits for 100 s.
-            stage.run(match (leaves, pair.is_tokenless(), pair.server) {
-                (false, true, Variant::Ddnet) => 102 * SECOND,
-                (false, ..) => pair.restart_time(),
-                (true, ..) => 3 * SECOND,
-            });
-            stage.assert_plays();
+            if leaves {
+                stage.run(3 * SECOND);
+            } else {
+                // The server decides how long it keeps its slot: 10 s, DDNet 100 s.
+                stage.client().options.limits = false;
+                while !stage.client().is_online() && stage.world.now < 130 * SECOND {
+                    stage.step();
+                }
+                stage.run(SECOND);
+            }
+            let plays = stage.plays() && stage.talks(SECOND);
+            stage.check(plays, format_args!("leaves: {leaves}"));
+            if !leaves {
+                continue;
+            }
             // The server's time for the old slot runs out: the new one plays on.
             stage.run(12 * SECOND);
             stage.assert_plays();

@@ -12,6 +12,7 @@ mod admission;
 mod bench;
 mod browsing;
 mod crowds;
+mod direct;
 mod dummies;
 mod ends;
 mod examples;

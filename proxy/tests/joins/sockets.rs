@@ -38,7 +38,7 @@ impl Witness for Opened {
 #[test]
 fn a_socket_that_could_not_be_opened_is_tried_again_with_each_request() {
     for pair in Pair::ALL {
-        let mut stage = Stage::new(pair, 1);
+        let mut stage = Stage::healing(pair, 1);
         let opened = Arc::new(AtomicUsize::new(0));
         stage.world.witness = Some(Box::new(Opened(Arc::clone(&opened))));
         let conditions = stage.world.up.conditions;
@@ -163,7 +163,7 @@ fn without_descriptors_the_least_trusted_gives_way_first() {
         stage.world.stranger_sends(flood, &connect);
     }
     stage.world.stranger_sends(addr(1), &connect);
-    stage.run(12 * SECOND);
+    stage.run(14 * SECOND);
     assert_eq!(stage.world.sockets.len(), 1);
     let hello = Datagram::of_chunks(Variant::V6, 0, None, vec![Chunk::new(Some(1), b"hello".to_vec())]);
     stage.world.stranger_sends(addr(1), &hello.build());

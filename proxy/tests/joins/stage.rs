@@ -50,16 +50,6 @@ impl Pair {
             || self.client == Variant::V65 && self.server == Variant::Ddnet
     }
 
-    /// The time within which a client plays that starts again on its port without having left. Without tokens only silence
-    /// distinguishes it from a late copy of its CONNECT, and servers wait 10 s.
-    pub(crate) fn restart_time(self) -> u64 {
-        if self.is_tokenless() {
-            12 * SECOND
-        } else {
-            3 * SECOND
-        }
-    }
-
     /// Returns true if the server is DDNet and knows its client by the lone ACCEPT.
     pub(crate) fn has_lone_accept(self) -> bool {
         self == pair(Variant::Ddnet, Variant::Ddnet)

@@ -171,6 +171,8 @@ fn run(seed: u64, draws: u64, program: Arc<Program>) -> Ran {
         ..Plan::default()
     };
     let mut config = config(seed, Some(Duration::MAX), false);
+    // The loss of what DDNet sends once is not what this is about.
+    config.heals = true;
     config.seed = draws;
     let mut hub = Hub::new(config, route());
     hub.record_decisions();
@@ -192,6 +194,8 @@ fn run(seed: u64, draws: u64, program: Arc<Program>) -> Ran {
 /// Runs a log through a fresh hub.
 fn replays(seed: u64, draws: u64, log: &Log) -> Result<(), String> {
     let mut config = config(seed, Some(Duration::MAX), false);
+    // The loss of what DDNet sends once is not what this is about.
+    config.heals = true;
     config.seed = draws;
     let mut hub = Hub::new(config, route());
     let compile = |source: &str| compiled(source).map(|program| (*program).clone());

@@ -5,9 +5,9 @@ use teetap_kit::{
     link::{Conditions, Random, SECOND},
     peer::{Counters, Options, Peer, Policy, Server},
     rules::{BOTH, compiled, made, program},
-    world::{self, Middle, World, client_addr, hub},
+    world::{self, Middle, World, client_addr, config, route},
 };
-use teetap_proxy::session::Input;
+use teetap_proxy::session::{Config, Hub, Input};
 use teetap_wire::Dir;
 
 use crate::compare::check;
@@ -189,7 +189,12 @@ fn world(seed: u64, plan: &Plan) -> World {
         Middle::Wire
     } else {
         let patience = (!plan.limits).then_some(std::time::Duration::MAX);
-        hub(seed, patience, plan.trace)
+        // The loss of what DDNet sends once is not what this is about.
+        let config = Config {
+            heals: true,
+            ..config(seed, patience, plan.trace)
+        };
+        Middle::Hub(Box::new(Hub::new(config, route())))
     };
     world_with(seed, plan, middle)
 }

@@ -40,13 +40,3 @@ pub(crate) fn mangled(flow: &Flow) -> Flow {
         ..flow.clone()
     }
 }
-
-/// The flow without its client's last part, as if the program had died. The server goes on. Also when that happens.
-pub(crate) fn abandoned(flow: &Flow) -> (Flow, u64) {
-    let cut = flow.packets.len() * 3 / 5;
-    let died = flow.packets[cut].time;
-    let mut rest = flow.clone();
-    rest.packets
-        .retain(|packet| packet.time < died || packet.from == flow.server);
-    (rest, died)
-}

@@ -328,7 +328,12 @@ impl Replay {
 
     /// Returns true if a datagram of the hub belongs to a handshake. The answer of the peer is handed in at once.
     fn plays_handshake(&mut self, index: usize, out: &Out) -> bool {
+        if let Out::Server(to, _) = out {
+            // A client that connects again has the socket of its session before.
+            self.actors[index].upstream.get_or_insert(*to);
+        }
         if let Out::Server(to, bytes) = out
+            && self.actors[index].upstream != Some(*to)
             && let Some(left) = self.left_behind(index, *to)
         {
             left.is_left(bytes);
@@ -366,6 +371,19 @@ impl Replay {
 
     /// Carries out what the hub wants: what it sent, and the sockets that it opened.
     fn drain(&mut self) -> (Vec<Out>, Vec<UpstreamId>) {
+        let (mut out, mut all) = (Vec::new(), Vec::new());
+        loop {
+            let (sent, opened) = self.drain_once();
+            out.extend(sent);
+            if opened.is_empty() {
+                return (out, all);
+            }
+            all.extend(opened);
+        }
+    }
+
+    /// The same, up to what follows from the opening of the sockets.
+    fn drain_once(&mut self) -> (Vec<Out>, Vec<UpstreamId>) {
         let (mut out, mut opened) = (Vec::new(), Vec::new());
         while let Some(output) = self.hub.poll() {
             match output {

@@ -51,6 +51,7 @@ const NOTICES: &[(&str, &str)] = &[
     ),
     ("candidate", "{}"),
     ("restart", "{}"),
+    ("other_name", "{}"),
     ("legacy_join", "{}"),
     ("accept_repeated", "{}"),
     ("renumbered", r#"{"dir":"c2s"}"#),

@@ -15,7 +15,7 @@ use super::{
     strangers::Kind,
 };
 use crate::session::{
-    ClientAddr,
+    ClientAddr, What,
     link::{Opened, Standing},
     outbox::Destination,
     tokens::Purpose,
@@ -47,6 +47,8 @@ pub(super) struct Request {
     pub(super) standing: Standing,
     /// True if it waits beside a living session.
     pub(super) beside: bool,
+    /// The session whose socket it has, too.
+    pub(super) shares: Option<SessionId>,
 }
 
 /// The relation of a new CONNECT to the session of its address.
@@ -159,6 +161,10 @@ impl Hub {
             self.unknown_sender(addr, bytes);
             return true;
         }
+        if let Some(id) = current.filter(|id| self.keeps_tokens(*id)) {
+            self.with_link(id, |link, _, env| link.pass_token_request(token, bytes, env));
+            return true;
+        }
         let six = self.sessions.at(addr.addr).find(|id| self.plays_six(*id));
         if let Some(id) = six {
             self.refuse(id, bytes, Code::UnknownFlags);
@@ -201,6 +207,11 @@ impl Hub {
         })
     }
 
+    /// Returns true if a server may have a slot for the client of a session, and then answers none of its TOKEN requests.
+    fn keeps_tokens(&self, id: SessionId) -> bool {
+        self.sessions.links.get(&id).is_some_and(Link::keeps_tokens)
+    }
+
     fn is_seven(&self, id: Option<SessionId>) -> bool {
         let link = id.and_then(|id| self.sessions.links.get(&id));
         link.is_some_and(|link| link.proto() == Proto::V7)
@@ -211,11 +222,11 @@ impl Hub {
         let Some(link) = self.sessions.links.get(&id) else {
             return false;
         };
-        if link.requested() != connect.proto {
+        if link.requested() != connect.proto || link.is_closing() {
             return false;
         }
         match connect.proto {
-            Proto::V7 => connect.shown == Some(link.token()),
+            Proto::V7 => connect.shown == Some(link.token()) && !link.has_renewed_token(),
             // One that was answered without a session did not keep the token that it named.
             Proto::V65 if link.client_token().is_none() => self.env.now.since(link.opened_at()) < ANSWERED,
             Proto::V65 => connect.client_token == link.client_token(),
@@ -229,6 +240,10 @@ impl Hub {
             return true;
         };
         let relation = self.relation(slot, connect);
+        let named_otherwise = connect.shown.is_some_and(|shown| {
+            let named = client_token.map(Purpose::Named);
+            named.is_some_and(|named| self.tokens.token(addr.addr, named) != shown)
+        });
         let cost = match relation {
             Relation::Copy(id) => {
                 self.with_link(id, |link, _, env| link.on_repeated_connect(bytes, env));
@@ -249,19 +264,33 @@ impl Hub {
         if let Some(old) = slot.candidate {
             self.with_link(old, |link, _, env| link.leave(env));
         }
-        if let Relation::Instead(id) = relation {
-            self.with_link(id, |link, _, env| link.leave(env));
-        }
-        let beside = matches!(relation, Relation::Beside);
         let request = Request {
             proto: connect.proto,
             client_token,
             token: connect.shown,
             standing: cost.standing(),
-            beside,
+            beside: matches!(relation, Relation::Beside),
+            shares: slot.current.filter(|id| self.is_shareable(*id)),
         };
         self.open(addr, request, |opened, env| Link::open(opened, bytes, env));
+        if let Relation::Instead(id) = relation {
+            self.with_link(id, |link, _, env| link.leave(env));
+        }
+        if named_otherwise {
+            let slot = self.sessions.slot(addr);
+            let notice = What::Notice(Notice::OtherName);
+            self.env
+                .out
+                .event(self.env.now, slot.candidate.or(slot.current), notice);
+        }
         true
+    }
+
+    /// Returns true if a new session of the client has the socket of this one: the server has let the client in there, and
+    /// decides about it by its address.
+    fn is_shareable(&self, id: SessionId) -> bool {
+        let link = self.sessions.links.get(&id);
+        link.is_some_and(|link| link.local().is_some() && (link.is_online() || link.is_closing()))
     }
 
     /// Returns true if the session that waits beside another one must not be replaced for this CONNECT. Otherwise any host
@@ -271,7 +300,15 @@ impl Hub {
         let is_undecided = |link: &Link| {
             link.answer().is_none() && link.is_half_open() && self.env.now.since(link.opened_at()) < UNDECIDED
         };
-        candidate.is_some_and(|link| is_undecided(link) || self.stateless_answer(addr, connect).is_some())
+        if connect.shown.is_some() {
+            // Its address is not forged.
+            return false;
+        }
+        // One whose client has shown a token of the proxy gives way to none that may be forged.
+        let is_proved = |link: &Link| link.standing() == Standing::Proved && link.is_half_open();
+        candidate.is_some_and(|link| {
+            is_proved(link) || is_undecided(link) || self.stateless_answer(addr, connect).is_some()
+        })
     }
 
     /// Returns the relation of a CONNECT that is not a repeated one to the session of its address.
@@ -296,12 +333,8 @@ impl Hub {
                 false => Relation::Beside,
             };
         }
-        // Without tokens only the old session's silence distinguishes a restart from a late copy.
-        if link.is_given_up(self.env.now) {
-            Relation::Instead(id)
-        } else {
-            Relation::Copy(id)
-        }
+        // Without tokens only the server knows whether the client is still there.
+        Relation::Copy(id)
     }
 
     /// The client's own token, when the connect proves that its address is real where the protocol can.
@@ -311,7 +344,7 @@ impl Hub {
             return Some(connect.client_token);
         };
         let is_answer = |named: &Token| self.tokens.token(addr.addr, Purpose::Named(*named)) == shown;
-        if named == Token::TKEN {
+        if named == Token::TKEN && self.env.config.heals {
             return self.named.of(addr.addr).find(is_answer).map(Some);
         }
         // A server's token does not depend on the client's: it accepts a CONNECT that names another one than the TOKEN
@@ -338,9 +371,21 @@ impl Hub {
             token,
             standing,
             beside,
+            shares,
         } = request;
         let id = self.sessions.next_id();
-        let upstream = self.sessions.next_upstream(Owner::Session(id));
+        let shared = shares.and_then(|id| self.sessions.links.get_mut(&id));
+        let shared = shared.and_then(|link| {
+            link.set_shares_socket(true);
+            Some((link.upstream(), link.local()?))
+        });
+        let (upstream, own) = match shared {
+            Some((upstream, _)) => (upstream, Purpose::Name(id.0, Token::NONE)),
+            None => {
+                let upstream = self.sessions.next_upstream(Owner::Session(id));
+                (upstream, Purpose::Upstream(upstream.0))
+            }
+        };
         let purpose = client_token.map_or(Purpose::Session(id.0), Purpose::Named);
         let opened = Opened {
             id,
@@ -352,9 +397,11 @@ impl Hub {
             client_token,
             // The client goes on showing the token that it was given.
             token: token.unwrap_or_else(|| self.tokens.token(addr.addr, purpose)),
-            own: self.tokens.token(addr.addr, Purpose::Upstream(upstream.0)),
+            own: self.tokens.token(addr.addr, own),
+            tokens: self.tokens,
             at: self.env.now,
             is_candidate: beside,
+            shared: shared.map(|(_, local)| local),
             standing,
         };
         let link = link(opened, &mut self.env);

@@ -6,6 +6,30 @@ use super::{Env, Hub, Link, SessionId, sessions::Slot};
 use crate::session::{ClientAddr, link::Standing};
 
 impl Hub {
+    /// Handles a datagram of the server on the socket of a session. It may be for the one that waits beside that session
+    /// with the same socket, or answer a TOKEN request of its client.
+    pub(super) fn session_datagram(&mut self, id: SessionId, bytes: &[u8]) {
+        let Some(link) = self.sessions.links.get_mut(&id) else {
+            return;
+        };
+        let client = link.client_addr();
+        if let Some((named, size)) = link.take_answered_request(bytes, &mut self.scratch) {
+            self.with_link(id, |link, _, env| {
+                link.report_token(bytes, env);
+            });
+            let mark = self.env.out.mark();
+            self.give_token(client, named, size);
+            self.report_answer(client, Proto::V7, mark);
+            return;
+        }
+        let candidate = self.sessions.slot(client).candidate;
+        let claims = |candidate: &SessionId| {
+            let candidate = self.sessions.links.get(candidate);
+            candidate.is_some_and(|link| link.shares_socket() && link.claims(bytes))
+        };
+        self.server_datagram(candidate.filter(claims).unwrap_or(id), bytes);
+    }
+
     pub(super) fn server_datagram(&mut self, id: SessionId, bytes: &[u8]) {
         let may_take_over = self.may_take_over(id);
         let answered = self.with_link(id, |link, scratch, env| {
@@ -68,7 +92,15 @@ impl Hub {
                 candidate: None,
             },
         );
+        let shares = self
+            .sessions
+            .links
+            .get(&candidate)
+            .is_some_and(Link::shares_socket);
         self.announce(candidate, Link::promote);
-        self.with_link(current, |link, _, env| link.leave(env));
+        self.with_link(current, |link, _, env| match shares {
+            true => link.hand_over(env),
+            false => link.leave(env),
+        });
     }
 }

@@ -206,7 +206,7 @@ impl Hub {
     pub(super) fn free_socket(&mut self, except: Option<SessionId>) -> bool {
         let links = self.sessions.links.values();
         let gives_way = links
-            .filter(|link| link.has_socket() && Some(link.id()) != except)
+            .filter(|link| link.has_socket() && !link.shares_socket() && Some(link.id()) != except)
             .filter(|link| link.is_closing() || link.is_half_open() && link.standing() != Standing::Proved)
             .min_by_key(|link| (!link.is_closing(), link.standing(), link.opened_at(), link.id()));
         let Some(id) = gives_way.map(Link::id) else {

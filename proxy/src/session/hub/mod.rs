@@ -123,9 +123,10 @@ impl Hub {
                 self.on_server(upstream, bytes);
             }
             Input::UpstreamOpened { upstream, local } => {
-                let id = self.sessions.of_upstream(upstream);
-                if let Some(link) = id.and_then(|id| self.sessions.links.get_mut(&id)) {
-                    link.on_upstream_open(local);
+                if let Some(id) = self.sessions.of_upstream(upstream) {
+                    self.with_link(id, |link, scratch, env| {
+                        link.on_upstream_open(local, scratch, env)
+                    });
                 }
             }
             Input::UpstreamFailed {
@@ -278,9 +279,7 @@ impl Hub {
     fn on_server(&mut self, upstream: UpstreamId, bytes: &[u8]) {
         match self.sessions.owners.get(&upstream).copied() {
             Some(Owner::Session(id)) if is_connless(bytes) => self.connless_ruled(id, bytes),
-            Some(Owner::Session(id)) => {
-                self.server_datagram(id, bytes);
-            }
+            Some(Owner::Session(id)) => self.session_datagram(id, bytes),
             Some(Owner::Relay(addr)) => self.browse_back_ruled(addr, bytes),
             None => self.stats.refused += 1,
         }
@@ -360,6 +359,9 @@ impl Hub {
         let Some((mut link, promoted)) = self.sessions.remove(id) else {
             return;
         };
+        if link.shares_socket() && self.sessions.of_upstream(link.upstream()).is_none() {
+            self.env.out.close(link.upstream());
+        }
         self.timers.clear(Timer::Session(id), &mut link.alarm);
         self.ended.remember(&link);
         if let Some(next) = promoted {

@@ -66,7 +66,7 @@ impl Sessions {
     /// Takes a session out. The candidate beside it takes its place; its promotion has to be reported.
     pub(super) fn remove(&mut self, id: SessionId) -> Option<(Link, Option<SessionId>)> {
         let link = self.links.remove(&id)?;
-        self.owners.remove(&link.upstream());
+        let upstream = link.upstream();
         let addr = link.client_addr();
         let mut promoted = None;
         if let Some(slot) = self.slots.get_mut(&addr) {
@@ -79,6 +79,23 @@ impl Sessions {
             }
             if slot.current.is_none() {
                 self.slots.remove(&addr);
+            }
+        }
+        // The other session of the client may have the same socket, which is its own now.
+        let Slot { current, candidate } = self.slot(addr);
+        let mut others = [current, candidate].into_iter().flatten();
+        let heir = others.find(|other| {
+            self.links
+                .get(other)
+                .is_some_and(|other| other.upstream() == upstream)
+        });
+        match heir.and_then(|heir| self.links.get_mut(&heir)) {
+            Some(heir) => {
+                heir.set_shares_socket(false);
+                self.owners.insert(upstream, Owner::Session(heir.id()));
+            }
+            None => {
+                self.owners.remove(&upstream);
             }
         }
         Some((link, promoted))

@@ -117,6 +117,7 @@ impl Hub {
             token,
             standing: cost.standing(),
             beside: false,
+            shares: None,
         };
         self.open(addr, request, |opened, env| {
             Link::open_answered(opened, bytes, env)

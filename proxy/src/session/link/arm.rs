@@ -27,7 +27,7 @@ impl Link {
         let is_new = matches!(self.phase, Phase::Opening(_));
         self.rules = env.open_rules(&self.opened, is_new, self.rules.take());
         self.open_links(env);
-        if self.is_online() {
+        if matches!(self.phase, Phase::Online(_)) {
             self.arm_for_rules(env);
         }
     }

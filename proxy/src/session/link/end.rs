@@ -190,7 +190,19 @@ impl Link {
         self.finish(env);
     }
 
+    /// Ends the session without a word: another one of its client goes on with its socket, and the server knows.
+    pub(crate) fn hand_over(&mut self, env: &mut Env) {
+        if !self.is_closing() {
+            self.begin_closing(Some(Side::Client), None, env);
+        }
+        self.finish(env);
+    }
+
     fn close_leg(&mut self, leg: Side, reason: &[u8], env: &mut Env) {
+        if leg == Side::Server && self.opened.is_candidate && self.shares_socket {
+            // The server knows the other session only.
+            return;
+        }
         match (leg, &self.phase) {
             (Side::Server, Phase::Opening(_)) => self.close_server_while_opening(reason, env),
             // A server of a stateless kind has no slot before the client's first packet, but others do.
@@ -235,7 +247,9 @@ impl Link {
         self.phase = Phase::Closed;
         // What is left there leaves now: later there is no socket.
         self.send_late(Time(u64::MAX), env);
-        env.out.close(self.upstream());
+        if !self.shares_socket {
+            env.out.close(self.upstream());
+        }
         self.report_state(State::Closed, None, None, env);
     }
 }

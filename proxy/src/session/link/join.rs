@@ -1,7 +1,8 @@
 //! How a session comes online: both handshakes, each with tokens of its own.
 //!
-//! The client's CONNECT opens the server leg in the client's kind; only when the server has answered is the client
-//! answered, in the kind that the server chose. So a refusal reaches the client in the server's own words.
+//! The client's CONNECT goes to the server in the client's kind; the server's answer goes to the client, in the kind that
+//! the server chose. So a refusal reaches the client in the server's own words, and a client that the server would not let
+//! in is not let in. A session is online once the server has shown that it has let the client in, whatever the client sends.
 
 use std::time::Duration;
 
@@ -9,9 +10,11 @@ use teetap_rules::impair::LineSet;
 use teetap_wire::{Control, Dir, Flags, Header, Notes, Packet, Proto, Seq, Side, Token, control};
 
 use super::{
-    Env, Link, Opened, Tried,
+    Env, Link, Opened, Standing, Tried,
+    carry::Name,
     phase::{LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
-    ruled::Later,
+    rejoin::Asked,
+    ruled::{Came, Later},
 };
 use crate::session::{
     Notice, State, datagram::readable, handshake::Handshake, leg::Leg, redirect::Waiting,
@@ -42,20 +45,27 @@ impl Link {
         (client.token_in, client.token_out) = (shared, shared);
         let early = vec![readable(datagram).into()];
         let mut link = Self::with(opened, client, Some(early), env);
-        link.begin(env);
+        link.begin();
         link
     }
 
     fn with(opened: Opened, client: Leg, early: Option<Vec<Box<[u8]>>>, env: &mut Env) -> Self {
         let now = opened.at;
         let handshake = Handshake::new(opened.requested, opened.own);
+        let named = opened.client_token.map(|client| Name {
+            client,
+            own: opened.own,
+        });
         let mut link = Self {
             opened,
-            local: None,
+            local: opened.shared,
             client,
             server: Leg::new(opened.requested, now),
             c2s: Splice::new(),
             s2c: Splice::new(),
+            names: named.into_iter().collect(),
+            shares_socket: opened.shared.is_some(),
+            asked: Asked::default(),
             lanes: Default::default(),
             open_lines: LineSet::ALL,
             phase: Phase::Opening(Opening {
@@ -65,7 +75,8 @@ impl Link {
                 next_notice: now + FIRST_NOTICE,
                 has_begun: false,
                 left: None,
-                early,
+                was_answered: early.is_some(),
+                early: early.unwrap_or_default(),
             }),
             answer: None,
             tried: Tried::default(),
@@ -80,37 +91,44 @@ impl Link {
         };
         link.rules = env.open_rules(&link.opened, true, None);
         link.open_links(env);
-        env.out.open(opened.upstream, opened.server.port());
+        if opened.shared.is_none() {
+            env.out.open(opened.upstream, opened.server.port());
+        }
         link.report_state(State::Opening, None, None, env);
         link
     }
 
-    /// A CONNECT of the client. Returns true if the rules let it come; the first of these opens the server leg.
-    fn connect_came(&mut self, datagram: &[u8], env: &mut Env) -> bool {
+    /// Handles a CONNECT of the client, and sends it on as often as the rules let it through.
+    fn connect_came(&mut self, datagram: &[u8], env: &mut Env) {
         let came = self.request_came(datagram, env);
         self.report_one_leg(Side::Client, datagram, &Notes::default(), env);
-        if came {
-            self.begin(env);
+        match came {
+            Came::Not => {}
+            Came::AsItIs => self.connect(datagram, env),
+            Came::Times(bytes, times) => (0..times).for_each(|_| self.connect(&bytes, env)),
         }
-        came
     }
 
-    /// A CONNECT once more: answered as before, so that a lost answer is healed.
-    pub(crate) fn on_repeated_connect(&mut self, datagram: &[u8], env: &mut Env) {
-        if !self.is_closing() && self.is_half_open() {
-            self.client.last_received = env.now;
+    /// Sends a CONNECT on that the rules have let through.
+    pub(super) fn connect(&mut self, datagram: &[u8], env: &mut Env) {
+        self.begin();
+        self.note_rejoin(env.now);
+        if env.config.heals && matches!(self.phase, Phase::Answered(_)) {
+            // The server's only answer may have been lost.
+            return self.answer_client(env);
         }
+        self.pass_connect(datagram, env);
+    }
+
+    /// Handles one more CONNECT. The server knows whether to answer it.
+    pub(crate) fn on_repeated_connect(&mut self, datagram: &[u8], env: &mut Env) {
         if self.is_closing() {
             return self.report_one_leg(Side::Client, datagram, &Notes::default(), env);
         }
-        if !self.connect_came(datagram, env) {
-            return;
+        if self.is_half_open() {
+            self.client.last_received = env.now;
         }
-        // Online, the client has shown that it got the answer. One more, with its ack of 0, could only harm: a 0.7
-        // client whose numbers have wrapped takes it for an ack, and a restarted tokenless client for the old session.
-        if matches!(self.phase, Phase::Answered(_)) {
-            self.answer_client(env);
-        }
+        self.connect_came(datagram, env);
     }
 
     /// The candidate takes the place of the session beside which it waited.
@@ -144,20 +162,72 @@ impl Link {
         self.send_control(Side::Client, &header, &payload, env);
     }
 
-    /// The client's first packet in a session that the server has accepted.
-    pub(super) fn go_online(&mut self, connect_took: Duration, env: &mut Env) {
+    /// The client's first packet that can be sent on.
+    pub(super) fn go_online(&mut self, env: &mut Env) {
+        let connect_took = match &self.phase {
+            Phase::Answered(answered) => answered.connect_took,
+            _ => Duration::ZERO,
+        };
         self.server.last_received = env.now;
-        let is_lone = self.server.proto == Proto::Ddnet;
-        let accept = (is_lone && env.config.heals).then(|| LoneAccept::new(env.now, connect_took));
+        let is_lone = self.server.proto == Proto::Ddnet && env.config.heals;
+        let accept = is_lone.then(|| LoneAccept::new(env.now, connect_took));
         self.phase = Phase::Online(Online::new(accept));
         if is_lone {
             self.send_accept(env);
         }
-        self.report_state(State::Online, None, None, env);
     }
 
-    /// DDNet's ACCEPT makes the server's slot. In a living session it would reset the server's numbers, so it is
-    /// sent once, and again only while nothing at all has come back.
+    /// Notes a valid datagram of the client's, other than a CONNECT.
+    pub(super) fn client_came(&mut self, env: &mut Env) {
+        if matches!(self.phase, Phase::Opening(_) | Phase::Answered(_)) {
+            self.go_online(env);
+        }
+        if let Some(online) = self.online() {
+            online.left = None;
+            online.is_rejoining = false;
+        }
+        let shown = match self.client.token_in {
+            Some(_) => Standing::Proved,
+            None => Standing::Came,
+        };
+        self.opened.standing = self.opened.standing.max(shown);
+    }
+
+    /// Returns true for DDNet's ACCEPT, which goes to the server as it is. Its header is not looked at: a server takes it
+    /// whatever its ack is (DDNet 16.4, network_server.cpp, `OnConnCtrlMsg`).
+    pub(super) fn is_lone_accept(&self, packet: &Packet<'_>, env: &Env) -> bool {
+        let is_accept = matches!(packet.control(), Some(Control::Accept));
+        is_accept && packet.proto == Proto::Ddnet && !env.config.heals
+    }
+
+    /// Handles an ACCEPT of DDNet's: sends it on.
+    pub(super) fn accept_came(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
+        self.client.on_valid(packet, env.now);
+        self.client_came(env);
+        self.report_one_leg(Side::Client, datagram, &packet.notes, env);
+        self.note_accept();
+        self.pass_accept(datagram, packet, env);
+    }
+
+    /// Notes that the server has let the client in, if its datagram shows that. It answers CONNECT and requests for tokens
+    /// without a slot; of a server without tokens only an ack of the client shows that it is no challenge.
+    pub(super) fn note_let_in(&mut self, control: Option<Control<'_>>, env: &mut Env) {
+        let is_tokenless = self.server.proto == Proto::V6;
+        let shows = match control {
+            Some(Control::ConnectAccept { .. } | Control::Token { .. } | Control::Close { .. }) => false,
+            Some(Control::KeepAlive) => true,
+            _ => !is_tokenless || self.c2s.has_been_acked(),
+        };
+        let Some(online) = self.online().filter(|_| shows) else {
+            return;
+        };
+        if !std::mem::replace(&mut online.is_let_in, true) {
+            self.report_state(State::Online, None, None, env);
+        }
+    }
+
+    /// Sends DDNet's ACCEPT in the client's place, if that is requested. It makes the server's slot. In a living session it
+    /// would reset the server's numbers, so it is sent once, and again only while nothing at all has come back.
     fn send_accept(&mut self, env: &mut Env) {
         let header = Header {
             flags: Flags::CONTROL,
@@ -169,14 +239,6 @@ impl Link {
         control::accept(&mut payload);
         // A second one would reset the server's numbers.
         self.send_control_as(Side::Server, &header, &payload, true, env);
-    }
-
-    /// Returns true if the client's lone ACCEPT was lost and is not to be repaired: without it a DDNet server has no
-    /// slot and ignores whatever else comes.
-    pub(super) fn lacks_accept(&self, control: Option<Control<'_>>, env: &Env) -> bool {
-        let is_waiting = matches!(self.phase, Phase::Answered(_)) && self.server.proto == Proto::Ddnet;
-        let may_pass = matches!(control, Some(Control::Accept | Control::Close { .. }));
-        is_waiting && !env.config.heals && !may_pass
     }
 
     pub(super) fn repeat_lone_accept(&mut self, env: &mut Env) {
@@ -198,6 +260,19 @@ impl Link {
         let proto = packet.proto;
         match packet.control() {
             Some(Control::Accept) if proto == Proto::Ddnet => {}
+            Some(Control::ConnectAccept { .. }) if from == Side::Server => {
+                self.report_one_leg(from, datagram, &packet.notes, env);
+                if self.is_new_slot() {
+                    self.restart(env);
+                }
+                self.pass_answer(datagram, env);
+                if matches!(self.phase, Phase::Online(_)) && self.c2s.is_shifted() {
+                    // It may send nothing else, because rules drop all that the client sends; the client gets its acks all
+                    // the same.
+                    self.show_ack(Dir::S2c, env);
+                }
+                return true;
+            }
             Some(Control::ConnectAccept { .. } | Control::Connect { .. }) => {}
             Some(Control::Token { token, .. }) => {
                 // What a 0.7 peer does with it: the token is the one to show from now on, none when it is cut off.
@@ -207,10 +282,6 @@ impl Link {
             _ => return false,
         }
         self.report_one_leg(from, datagram, &packet.notes, env);
-        if from == Side::Server && self.is_online() && self.c2s.is_shifted() {
-            // It may send nothing else, because rules drop all that the client sends; the client gets its acks all the same.
-            self.show_ack(Dir::S2c, env);
-        }
         true
     }
 }

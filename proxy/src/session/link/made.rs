@@ -3,7 +3,7 @@
 use teetap_rules::Made;
 use teetap_wire::{Dir, Flags, Header, Seq, Side, Trailing, control, write};
 
-use super::{Env, Link};
+use super::{Env, Link, phase::Phase};
 use crate::session::{Held, HeldId, Notice, Origin, Waiting, compose::fits};
 
 const NOT_ONLINE: &str = "the session is not online";
@@ -16,7 +16,7 @@ impl Link {
     /// # Errors
     /// Why it is not sent.
     pub(crate) fn inject(&mut self, made: &Made, origin: Origin, env: &mut Env) -> Result<(), &'static str> {
-        let why = if !self.is_online() {
+        let why = if self.online().is_none() {
             Some(NOT_ONLINE)
         } else if !self.may_renumber() {
             Some("a tokenless join is not over")
@@ -88,7 +88,7 @@ impl Link {
 
     /// Adds the messages that are held.
     pub(crate) fn list_held(&self, list: &mut Vec<Waiting>) {
-        if !self.is_online() {
+        if self.must_be_online().is_err() {
             return;
         }
         for (dir, splice) in [(Dir::C2s, &self.c2s), (Dir::S2c, &self.s2c)] {
@@ -107,7 +107,9 @@ impl Link {
     }
 
     fn must_be_online(&self) -> Result<(), &'static str> {
-        self.is_online().then_some(()).ok_or(NOT_ONLINE)
+        matches!(self.phase, Phase::Online(_))
+            .then_some(())
+            .ok_or(NOT_ONLINE)
     }
 
     /// Lets go what is held.

@@ -1,16 +1,18 @@
 //! One client-server pair: two legs, two directions, one phase.
 //!
-//! `join` and `opening` bring both legs online, `arm` begins to renumber, `relay` carries datagrams across, `made` sends
+//! `join` and `opening` bring both legs online, `carry` translates their handshake, `arm` begins to renumber, `relay` carries datagrams across, `made` sends
 //! messages of the proxy itself, `end` closes. Every datagram is read by `skim` and leaves through `transmit`. The order of
 //! steps for a datagram is in `relay`. A `phase` owns the state that exists in that phase only.
 
 mod arm;
+mod carry;
 mod end;
 mod env;
 mod join;
 mod made;
 mod opening;
 mod phase;
+mod rejoin;
 mod relay;
 mod report;
 mod ruled;
@@ -22,7 +24,9 @@ use std::{net::SocketAddr, time::Duration};
 use teetap_rules::{Decide, impair::LineSet};
 use teetap_wire::{Code, Dir, Notes, Packet, Proto, Scratch, Side, Token};
 
+use self::carry::Name;
 use self::phase::{CLIENT_NEVER_CAME, Online, Phase, SERVER_SILENT};
+use self::rejoin::Asked;
 use self::ruled::{Came, Later};
 use super::{
     ClientAddr, Notice, SessionId, State, Time, UpstreamId,
@@ -32,6 +36,7 @@ use super::{
     snapshots::Snapshots,
     splice::Splice,
     timers::Alarm,
+    tokens::Tokens,
 };
 
 pub(crate) use self::env::{Browsing, Env, Work};
@@ -55,9 +60,14 @@ pub(crate) struct Opened {
     pub(crate) token: Token,
     /// Our token on the server leg.
     pub(crate) own: Token,
+    /// The maker of further tokens.
+    pub(crate) tokens: Tokens,
     pub(crate) at: Time,
     /// True while it waits beside a living session, unannounced.
     pub(crate) is_candidate: bool,
+    /// The local address of the upstream socket, if it is the one of another session of the client: the server sees one
+    /// address, as it does of the client.
+    pub(crate) shared: Option<SocketAddr>,
     pub(crate) standing: Standing,
 }
 
@@ -104,6 +114,12 @@ pub(crate) struct Link {
     server: Leg,
     c2s: Splice,
     s2c: Splice,
+    /// The tokens that the client has named, the first one of its CONNECT.
+    names: Vec<Name>,
+    /// True while another session of the client has the same upstream socket.
+    shares_socket: bool,
+    /// TOKEN requests in the session that were sent on: the counterparts of the tokens that they name.
+    asked: Asked,
     /// The links towards the client and towards the server.
     lanes: [Lane; 2],
     /// The link lines whose windows were open when the datagram at hand came.
@@ -166,7 +182,7 @@ impl Link {
 
     /// The proxy's token on the server leg, in variants where it has one (0.7).
     pub(crate) fn own(&self) -> Token {
-        self.opened.own
+        self.server.token_in.unwrap_or(self.opened.own)
     }
 
     pub(crate) fn opened_at(&self) -> Time {
@@ -183,21 +199,36 @@ impl Link {
     }
 
     pub(crate) fn state(&self) -> State {
-        match self.phase {
-            Phase::Opening(_) | Phase::Answered(_) => State::Opening,
-            Phase::Online(_) => State::Online,
+        match &self.phase {
+            Phase::Online(online) if online.is_let_in => State::Online,
+            Phase::Opening(_) | Phase::Answered(_) | Phase::Online(_) => State::Opening,
             Phase::Closing(_) => State::Closing,
             Phase::Closed => State::Closed,
         }
     }
 
+    /// Returns true until the server has shown that it has let the client in.
     pub(crate) fn is_half_open(&self) -> bool {
-        matches!(self.phase, Phase::Opening(_) | Phase::Answered(_))
+        self.state() == State::Opening
     }
 
     /// Returns true if the client was answered and has not come.
     pub(crate) fn is_answered(&self) -> bool {
         matches!(self.phase, Phase::Answered(_))
+    }
+
+    /// Returns true while another session of the client has the same socket.
+    pub(crate) fn shares_socket(&self) -> bool {
+        self.shares_socket
+    }
+
+    pub(crate) fn set_shares_socket(&mut self, shares: bool) {
+        self.shares_socket = shares;
+    }
+
+    /// Returns its own address towards the server, once the socket is open.
+    pub(crate) fn local(&self) -> Option<SocketAddr> {
+        self.local
     }
 
     /// Returns the protocol in which the server has answered; `None` before that.
@@ -242,8 +273,9 @@ impl Link {
         })
     }
 
+    /// Returns true once the server has shown that it has let the client in.
     pub(crate) fn is_online(&self) -> bool {
-        matches!(self.phase, Phase::Online(_))
+        self.state() == State::Online
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -314,12 +346,16 @@ impl Link {
         env: &mut Env,
     ) {
         self.may_take_over = may_take_over;
+        self.adopt_name(datagram, scratch);
         if matches!(self.phase, Phase::Opening(_)) {
             if !self.server_while_opening(datagram, scratch, env) {
                 return;
             }
         } else if self.is_closing() {
             self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
+            return;
+        }
+        if self.answers_again(datagram, scratch, env) {
             return;
         }
         let refused = match self.read(Side::Server, datagram, scratch, env) {
@@ -391,12 +427,11 @@ impl Link {
         match &self.phase {
             // Without a CONNECT that the rules let come there is nothing to repeat.
             Phase::Opening(opening) if !opening.has_begun => Some(heard + opening.patience()),
-            Phase::Opening(opening) => Some(
-                opening
-                    .next_request
-                    .min(opening.next_notice)
-                    .min(heard + opening.patience()),
-            ),
+            Phase::Opening(opening) => {
+                let request = opening.asks_itself().then_some(opening.next_request);
+                let patience = heard + opening.patience();
+                request.into_iter().chain([opening.next_notice, patience]).min()
+            }
             Phase::Answered(_) => Some(heard + CLIENT_NEVER_CAME),
             Phase::Online(online) => {
                 let accept = online.accept.as_ref().map(|accept| accept.repeat_at());

@@ -5,35 +5,43 @@ use std::time::Duration;
 use teetap_wire::{Code, Control, Note, Notes, Packet, Proto, Scratch, Side};
 
 use super::{
-    Env, Link, Taken, fitting,
+    Env, Link, Taken,
+    carry::Name,
+    fitting,
     phase::{Answered, Opening, Phase, REQUEST_EVERY},
     ruled::Came,
 };
 use crate::session::{
     Notice,
-    datagram::readable,
     handshake::{Accepted, Step},
 };
 
 /// No line on which one plays is slower; a server that took longer to answer was not there.
 const SLOWEST: Duration = Duration::from_secs(3);
-/// Datagrams of a client that wait for the server's answer; its resends make up for more.
-const MAX_EARLY: usize = 16;
 
 impl Link {
-    /// Sends the first request to the server.
-    pub(super) fn begin(&mut self, env: &mut Env) {
-        let Phase::Opening(opening) = &mut self.phase else {
-            return;
-        };
-        opening.left = None;
-        if !std::mem::replace(&mut opening.has_begun, true) {
-            self.send_request(env);
+    /// Notes a CONNECT that the rules have let through: the client is there.
+    pub(super) fn begin(&mut self) {
+        if let Phase::Opening(opening) = &mut self.phase {
+            opening.left = None;
+            opening.has_begun = true;
         }
     }
 
-    pub(crate) fn on_upstream_open(&mut self, local: std::net::SocketAddr) {
+    pub(crate) fn on_upstream_open(
+        &mut self,
+        local: std::net::SocketAddr,
+        scratch: &mut Scratch,
+        env: &mut Env,
+    ) {
         self.local = Some(local);
+        self.send_request(env);
+        if !self.must_wait()
+            && let Phase::Opening(opening) = &mut self.phase
+        {
+            let early = std::mem::take(&mut opening.early);
+            self.handle_early(early, scratch, env);
+        }
     }
 
     /// Reports that there is no upstream socket: the network may be down, or descriptors used up. The next request to the
@@ -42,10 +50,13 @@ impl Link {
         self.local = None;
         if let Phase::Opening(opening) = &mut self.phase {
             opening.has_no_socket = true;
+            // Nothing of this was sent; the client repeats it.
+            opening.early.retain(|_| opening.was_answered);
         }
         self.report_network(Notice::UpstreamFailed { error: error.into() }, env);
     }
 
+    /// Opens the socket to the server if there is none, and sends the proxy's own request, if it has one.
     pub(crate) fn send_request(&mut self, env: &mut Env) {
         let Phase::Opening(opening) = &mut self.phase else {
             return;
@@ -58,20 +69,19 @@ impl Link {
         if std::mem::take(&mut opening.has_no_socket) {
             env.out.open(self.opened.upstream, self.opened.server.port());
         }
-        let Phase::Opening(Opening {
-            handshake: Some(handshake),
-            ..
-        }) = &self.phase
-        else {
+        if self.local.is_none() {
+            // Sent once it is open.
+            return;
+        }
+        let Phase::Opening(opening) = &self.phase else {
+            return;
+        };
+        let Some(handshake) = opening.handshake.as_ref().filter(|_| opening.asks_itself()) else {
             return;
         };
         let mut request = Vec::new();
         handshake.request(&mut request);
-        let mut scratch = Scratch::new();
-        let Ok(packet) = Packet::parse(self.server.proto, &request, &mut scratch) else {
-            return;
-        };
-        self.send_control(Side::Server, &packet.header, packet.payload, env);
+        self.send_datagram(Side::Server, &request, false, env);
     }
 
     pub(super) fn opening_timeout(&mut self, env: &mut Env) {
@@ -94,14 +104,15 @@ impl Link {
             opening.next_notice = env.now + silent;
             self.notice(Notice::UpstreamSilent { time: silent }, env);
         }
-        if matches!(&self.phase, Phase::Opening(opening) if opening.next_request <= env.now) {
+        if matches!(&self.phase, Phase::Opening(opening) if opening.asks_itself() && opening.next_request <= env.now)
+        {
             self.send_request(env);
         }
     }
 
-    /// Before the server has let the proxy in, a client can only leave, unless it was answered before. Without a token of
-    /// the proxy's only a client of 0.6.4 can leave: servers with tokens ignore a CLOSE that shows none, and any host can
-    /// forge one.
+    /// Handles what the client sends before the server has answered. It goes to the server as soon as that is possible: at
+    /// once without tokens, and in 0.7 with the server's token. A client of 0.6 with tokens does not know any yet: its
+    /// datagrams go on as they are.
     pub(super) fn client_while_opening(
         &mut self,
         datagram: &[u8],
@@ -111,17 +122,77 @@ impl Link {
         if let Err(code) = self.client.check(packet).and_then(|()| fitting(packet)) {
             return Taken::No(code);
         }
+        let is_close = matches!(packet.control(), Some(Control::Close { .. }));
+        let Phase::Opening(opening) = &self.phase else {
+            return Taken::Yes;
+        };
+        if opening.was_answered || is_close && self.must_wait() {
+            return self.answered_while_opening(datagram, packet, env);
+        }
+        self.client.last_received = env.now;
+        if self.must_wait() {
+            self.wait(datagram);
+        } else if matches!(self.opened.requested, Proto::V6 | Proto::V7) {
+            self.relay_ruled(Side::Client, datagram, packet, env);
+        } else {
+            return self.raw_while_opening(datagram, packet, env);
+        }
+        Taken::Yes
+    }
+
+    /// Handles a control message of the client's that rules have delayed. It was reported when it came.
+    pub(super) fn late_while_opening(&mut self, datagram: &[u8], env: &mut Env) {
+        if self.must_wait() {
+            return self.wait(datagram);
+        }
+        let mut scratch = Scratch::new();
+        match Packet::parse(self.client.proto, datagram, &mut scratch) {
+            Ok(packet) if matches!(self.opened.requested, Proto::V6 | Proto::V7) => {
+                self.relay(Side::Client, datagram, &packet, env);
+            }
+            _ => self.pass_raw(datagram, env),
+        }
+    }
+
+    /// Sends what a client has sent before it could know a token on as it is. Servers with tokens ignore it.
+    fn raw_while_opening(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) -> Taken {
+        for proto in [Proto::V6, Proto::V65] {
+            let mut scratch = Scratch::new();
+            if let Ok(packet) = Packet::parse(proto, datagram, &mut scratch)
+                && let Err(code) = fitting(&packet)
+            {
+                return Taken::No(code);
+            }
+        }
+        let came = self.control_came(Side::Client, datagram, packet, env);
+        self.report_one_leg(Side::Client, datagram, &packet.notes, env);
+        match came {
+            Came::Not => return Taken::Yes,
+            Came::AsItIs => self.pass_raw(datagram, env),
+            Came::Times(bytes, times) => (0..times).for_each(|_| self.pass_raw(&bytes, env)),
+        }
+        let mut scratch = Scratch::new();
+        let closes = Packet::parse(Proto::V6, datagram, &mut scratch)
+            .ok()
+            .and_then(|packet| match packet.control() {
+                Some(Control::Close { reason }) => Some(reason.unwrap_or_default().into()),
+                _ => None,
+            });
+        if let (Some(reason), Phase::Opening(opening)) = (closes, &mut self.phase) {
+            opening.left = Some(reason);
+        }
+        Taken::Yes
+    }
+
+    /// Handles what a client sends that was answered before the session opened, or whose CONNECT the rules have dropped.
+    fn answered_while_opening(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) -> Taken {
         let reason = match packet.control() {
             Some(Control::Close { reason }) => Some(reason.unwrap_or_default()),
             _ => None,
         };
-        if let (None, Phase::Opening(opening)) = (reason, &mut self.phase)
-            && let Some(early) = &mut opening.early
-        {
+        if reason.is_none() {
             self.client.last_received = env.now;
-            if early.len() < MAX_EARLY {
-                early.push(readable(datagram).into());
-            }
+            self.wait(datagram);
             return Taken::Yes;
         }
         let came = self.control_came(Side::Client, datagram, packet, env);
@@ -189,12 +260,16 @@ impl Link {
 
     /// The same for one that the rules let come.
     pub(super) fn server_opens(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> bool {
+        let chosen = self.chosen_by(datagram, scratch);
         let Phase::Opening(opening) = &mut self.phase else {
             return true;
         };
-        let Some(handshake) = opening.handshake.take() else {
+        let Some(mut handshake) = opening.handshake.take() else {
             return false;
         };
+        if let Some(name) = chosen {
+            handshake.expect(name.own);
+        }
         match handshake.handle(datagram, scratch) {
             Step::Stay(handshake) => {
                 opening.handshake = Some(handshake);
@@ -203,19 +278,24 @@ impl Link {
                 false
             }
             Step::Next(handshake) => {
+                // The server's token is known: what waits for it can go on.
+                (self.server.token_in, self.server.token_out) =
+                    (Some(self.opened.own), handshake.server_token());
                 opening.handshake = Some(handshake);
+                let early = std::mem::take(&mut opening.early);
                 self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
-                self.send_request(env);
+                self.handle_early(early, scratch, env);
                 false
             }
             Step::Accepted(accepted) => {
                 let is_traffic = accepted.is_traffic;
-                let early = opening.early.take();
+                let early = std::mem::take(&mut opening.early);
+                let was_answered = opening.was_answered;
                 self.answer = Some(accepted.proto);
-                if early.is_some() && accepted.proto != self.client.proto {
+                if was_answered && accepted.proto != self.client.proto {
                     return self.answers_otherwise(&accepted, datagram, env);
                 }
-                self.on_accepted(&accepted, env);
+                self.on_accepted(&accepted, chosen, env);
                 if !is_traffic {
                     self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
                 }
@@ -224,9 +304,13 @@ impl Link {
                     self.leave(env);
                     return false;
                 }
-                match early {
-                    Some(early) => self.client_came_early(&early, scratch, env),
-                    None => self.answer_client(env),
+                if was_answered {
+                    self.handle_early(early, scratch, env);
+                } else if !is_traffic {
+                    self.pass_answer(datagram, env);
+                } else if env.config.heals {
+                    // The server's only answer was lost.
+                    self.answer_client(env);
                 }
                 is_traffic && !self.is_closing()
             }
@@ -235,15 +319,6 @@ impl Link {
                 self.send_close(Side::Client, &reason, env);
                 self.begin_closing(Some(Side::Server), Some(&reason), env);
                 false
-            }
-        }
-    }
-
-    /// Handles what a client sent that was answered before the server.
-    fn client_came_early(&mut self, early: &[Box<[u8]>], scratch: &mut Scratch, env: &mut Env) {
-        for datagram in early {
-            if let Taken::No(code) = self.on_client(datagram, scratch, env) {
-                self.report_refused(Side::Client, datagram, code, env);
             }
         }
     }
@@ -280,7 +355,7 @@ impl Link {
         notes
     }
 
-    fn on_accepted(&mut self, accepted: &Accepted, env: &Env) {
+    fn on_accepted(&mut self, accepted: &Accepted, chosen: Option<Name>, env: &Env) {
         // From the first CONNECT on: on a slow line the answer to that one comes after others have been sent.
         let connect_took = env.now.since(self.opened.at).min(SLOWEST);
         self.phase = Phase::Answered(Answered {
@@ -296,7 +371,7 @@ impl Link {
         let shared = accepted.token_out.map(|_| self.opened.token);
         self.client.token_in = shared;
         self.client.token_out = if accepted.proto == Proto::V7 {
-            self.opened.client_token
+            chosen.map(|name| name.client).or(self.opened.client_token)
         } else {
             shared
         };

@@ -8,8 +8,9 @@ use crate::session::{handshake::Handshake, resync::Resync, time::Time};
 pub(super) const REQUEST_EVERY: Duration = Duration::from_millis(500);
 /// A client that repeats its CONNECT no more has given up.
 pub(super) const CLIENT_GONE: Duration = Duration::from_secs(5);
-/// A client that was let in but never came.
-pub(super) const CLIENT_NEVER_CAME: Duration = Duration::from_secs(10);
+/// A client that was answered but never came, or came but was not let in. A server that keeps a slot for it ends that after
+/// 10 s, and its CLOSE has to reach the client.
+pub(super) const CLIENT_NEVER_CAME: Duration = Duration::from_secs(12);
 /// A client that sends nothing after its CLOSE for so long has left: while a session opens, clients repeat CONNECT every
 /// 500 ms, and later they send inputs.
 const LEFT_WHILE_OPENING: Duration = Duration::from_secs(1);
@@ -47,8 +48,11 @@ pub(super) struct Opening {
     /// The reason of the client's last CLOSE, if no CONNECT has come since. Without a token it may be forged, and some
     /// servers ignore it.
     pub(super) left: Option<Box<[u8]>>,
-    /// The datagrams of a client that was answered before the session opened; `None` if it was not.
-    pub(super) early: Option<Vec<Box<[u8]>>>,
+    /// Datagrams of the client that wait for a socket or the server's token. A client that was answered before the session
+    /// opened waits for the server's answer.
+    pub(super) early: Vec<Box<[u8]>>,
+    /// True if the client was answered before the session opened.
+    pub(super) was_answered: bool,
 }
 
 impl Opening {
@@ -58,6 +62,12 @@ impl Opening {
             Some(_) => LEFT_WHILE_OPENING,
             None => CLIENT_GONE,
         }
+    }
+
+    /// Returns true if the proxy has a request of its own to repeat: it needs the server's token, or its client, which
+    /// was answered before the session opened, repeats none.
+    pub(super) fn asks_itself(&self) -> bool {
+        self.was_answered || matches!(self.handshake, Some(Handshake::AskToken(_)))
     }
 }
 
@@ -71,8 +81,14 @@ pub(super) struct Answered {
 
 #[derive(Debug)]
 pub(super) struct Online {
+    /// True once the server has shown that it has let the client in.
+    pub(super) is_let_in: bool,
     /// DDNet's alone, until the server has sent something.
     pub(super) accept: Option<LoneAccept>,
+    /// True if a CONNECT has come that the server may answer with a new slot, and nothing else since.
+    pub(super) is_rejoining: bool,
+    /// True if an ACCEPT of DDNet's was sent on in the session: the server may begin its numbers anew.
+    pub(super) may_restart: bool,
     /// Rules act but the session may not be renumbered yet.
     pub(super) arm_pending: bool,
     /// True once the server's present silence was reported.
@@ -93,7 +109,10 @@ pub(super) struct LoneAccept {
 impl Online {
     pub(super) fn new(accept: Option<LoneAccept>) -> Self {
         Self {
+            is_let_in: false,
             accept,
+            is_rejoining: false,
+            may_restart: false,
             arm_pending: true,
             is_silence_reported: false,
             left: None,
@@ -105,7 +124,8 @@ impl Online {
     pub(super) fn patience(&self) -> Duration {
         match self.left {
             Some(_) => LEFT,
-            None => CLIENT_SILENT,
+            None if self.is_let_in => CLIENT_SILENT,
+            None => CLIENT_NEVER_CAME,
         }
     }
 }

@@ -3,10 +3,7 @@
 use teetap_rules::Verdict;
 use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Notes, Packet, Rewrite, Seq, Side, rewrite};
 
-use super::{
-    Env, Link, Work,
-    phase::{Answered, Phase},
-};
+use super::{Env, Link, Work, phase::Phase};
 use crate::session::{
     Action, Datagram, Notice, Origin, Placed, SentAt, What,
     compose::Composer,
@@ -21,6 +18,12 @@ impl Link {
     /// The order of steps for one datagram: ack, handshake packets, redirects, resend request, chunks, sending,
     /// reporting.
     pub(super) fn relay(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
+        if from == Side::Client && self.is_lone_accept(packet, env) {
+            return self.accept_came(datagram, packet, env);
+        }
+        if from == Side::Server && self.has_restarted(packet) {
+            self.restart(env);
+        }
         let (_, back, _) = self.parts(from);
         let (ack, odd_ack) = match back.on_ack(packet.header.ack) {
             Acked::Show(ack, odd) => (ack, odd),
@@ -30,9 +33,6 @@ impl Link {
         if let (Some(Control::Close { .. }), Some(code)) = (control, odd_ack) {
             // Its receiver would ignore it, so it ends nothing.
             return self.report_refused(from, datagram, code, env);
-        }
-        if from == Side::Client && self.lacks_accept(control, env) {
-            return self.report_one_leg(from, datagram, &packet.notes, env);
         }
         self.leg(from).on_valid(packet, env.now);
         if from == Side::Client
@@ -50,17 +50,13 @@ impl Link {
                         online.accept = None;
                     }
                 }
+                self.note_let_in(control, env);
                 if control.is_none() {
                     self.label_legacy_join(env);
                 }
             }
             Side::Client => {
-                if let Phase::Answered(Answered { connect_took, .. }) = self.phase {
-                    self.go_online(connect_took, env);
-                }
-                if let Some(online) = self.online() {
-                    online.left = None;
-                }
+                self.client_came(env);
             }
         }
         // Before that the client's address is not proven: what a rule makes of one datagram could be more than came.

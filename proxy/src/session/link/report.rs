@@ -1,6 +1,6 @@
 //! The events of a session: notices, states, and datagrams that stay on one leg.
 
-use teetap_wire::{Code, Dir, Note, Notes, Side};
+use teetap_wire::{Code, Dir, Note, Notes, Proto, Side};
 
 use super::{Env, Link};
 use crate::session::{Datagram, Ends, ListenerId, Notice, Origin, SessionChange, State, What};
@@ -73,12 +73,22 @@ impl Link {
         self.report_one_leg(from, datagram, &notes, env);
     }
 
+    /// Returns the protocol of what is sent to a leg. A DDNet client that has no token yet is sent none: its last bytes are
+    /// part of the message.
+    fn written(&mut self, to: Side) -> Proto {
+        let leg = self.leg(to);
+        match leg.proto {
+            Proto::Ddnet if to == Side::Client && leg.token_out.is_none() => Proto::V6,
+            proto => proto,
+        }
+    }
+
     /// Reports the datagrams that the proxy sent on one leg on its own since `mark`.
     pub(super) fn report_made(&mut self, to: Side, origin: Origin, mark: usize, env: &mut Env) {
         if !env.out.is_watched_closely() {
             return;
         }
-        let proto = self.leg(to).proto;
+        let proto = self.written(to);
         let dir = Dir::from_sender(to.other());
         let mut event = Datagram::new(dir, proto, origin, &[], env.out.sent_since(mark));
         event.leg = Some(to);

@@ -12,6 +12,8 @@ use teetap_wire::{Control, Dir, Flags, Header, Packet, Proto, Scratch, Seq, Side
 use super::{Env, Link, phase::Phase};
 use crate::session::{Action, Origin, Placed, Time};
 
+/// The id of DDNet's ACCEPT.
+const LONE_ACCEPT: u8 = 3;
 /// Control messages that wait at most; more pass at once.
 const MAX_LATER: usize = 64;
 
@@ -40,6 +42,32 @@ enum Waiting {
         payload: Box<[u8]>,
         once: bool,
     },
+    /// A datagram of a handshake to this side.
+    GoesAsItIs(Side, Box<[u8]>, bool),
+}
+
+/// A control message that is about to be sent.
+#[derive(Clone, Copy)]
+struct Sends<'a> {
+    header: Header,
+    payload: &'a [u8],
+    /// The whole datagram, if it is sent as it is.
+    raw: Option<&'a [u8]>,
+    once: bool,
+}
+
+impl Sends<'_> {
+    fn waits(&self, to: Side) -> Waiting {
+        match self.raw {
+            Some(bytes) => Waiting::GoesAsItIs(to, bytes.into(), self.once),
+            None => Waiting::Goes {
+                to,
+                header: self.header,
+                payload: self.payload.into(),
+                once: self.once,
+            },
+        }
+    }
 }
 
 impl Later {
@@ -81,8 +109,9 @@ impl Link {
         let message = Message::unnumbered(place, Form::Control(leg), payload, packet, env.now.0);
         let mut verdict = self.rules.as_mut()?.decide(&message, &mut env.shared);
         self.carry_out_effects(env);
-        if !self.may_renumber() {
-            // A join without tokens: nothing is doubled.
+        let is_accept = payload.first() == Some(&LONE_ACCEPT) && self.leg(leg).proto == Proto::Ddnet;
+        if !self.may_renumber() || is_accept {
+            // A join without tokens, or DDNet's ACCEPT: nothing is doubled.
             verdict.copies.clear();
         }
         if verdict.rules.is_empty() && verdict == Verdict::PASS {
@@ -157,26 +186,39 @@ impl Link {
         verdict
     }
 
-    /// Lets the rules decide about a CONNECT of the client. Returns true if it came. One that names another token than
-    /// before gets no answer that the client could read, so it did not come.
-    pub(super) fn request_came(&mut self, datagram: &[u8], env: &mut Env) -> bool {
+    /// Lets the rules decide about a CONNECT of the client.
+    pub(super) fn request_came(&mut self, datagram: &[u8], env: &mut Env) -> Came {
         let mut scratch = Scratch::new();
-        let Ok(packet) = Packet::parse(self.opened.requested, datagram, &mut scratch) else {
-            return true;
-        };
-        match self.control_came(Side::Client, datagram, &packet, env) {
-            Came::AsItIs => true,
-            Came::Not => false,
-            Came::Times(bytes, times) => {
-                let mut scratch = Scratch::new();
-                let read = Packet::parse(packet.proto, &bytes, &mut scratch);
-                let is_same = read.is_ok_and(|read| read.control() == packet.control());
-                if is_same && matches!(self.phase, Phase::Answered(_)) {
-                    (1..times).for_each(|_| self.answer_client(env));
-                }
-                is_same
-            }
+        match Packet::parse(self.opened.requested, datagram, &mut scratch) {
+            Ok(packet) => self.control_came(Side::Client, datagram, &packet, env),
+            Err(_) => Came::AsItIs,
         }
+    }
+
+    /// Sends a datagram of a handshake, unless rules have it otherwise; with `once` it leaves once and nothing overtakes it.
+    pub(super) fn send_datagram(&mut self, to: Side, bytes: &[u8], once: bool, env: &mut Env) {
+        let mark = env.out.mark();
+        let proto = self.leg(to).proto;
+        let mut scratch = Scratch::new();
+        let is_ruled = match Packet::parse(proto, bytes, &mut scratch) {
+            Ok(packet) if packet.control().is_some() => {
+                let sends = Sends {
+                    header: packet.header,
+                    payload: packet.payload,
+                    raw: Some(bytes),
+                    once,
+                };
+                self.send_ruled(to, sends, env)
+            }
+            _ => false,
+        };
+        if !is_ruled {
+            self.put_raw(to, bytes, once, env);
+        }
+        if env.out.sent_since(mark).next().is_some() {
+            self.report_made(to, Origin::Proxy, mark, env);
+        }
+        env.work.control = None;
     }
 
     /// Sends a control message, unless rules have it otherwise.
@@ -194,7 +236,13 @@ impl Link {
         env: &mut Env,
     ) {
         let mark = env.out.mark();
-        if !self.send_ruled(to, header, payload, once, env) {
+        let sends = Sends {
+            header: *header,
+            payload,
+            raw: None,
+            once,
+        };
+        if !self.send_ruled(to, sends, env) {
             self.put(to, header, payload, once, env);
         }
         if env.out.sent_since(mark).next().is_some() {
@@ -226,39 +274,62 @@ impl Link {
             num_chunks: 0,
             token: self.leg(to).token_out,
         };
-        let is_ruled = self.send_ruled(to, &header, packet.payload, false, env);
+        let sends = Sends {
+            header,
+            payload: packet.payload,
+            raw: None,
+            once: false,
+        };
+        let is_ruled = self.send_ruled(to, sends, env);
         env.work.control = env.work.control.take().or(received);
         is_ruled
     }
 
     /// Returns false if the rules do nothing with the message.
-    fn send_ruled(&mut self, to: Side, header: &Header, payload: &[u8], once: bool, env: &mut Env) -> bool {
+    fn send_ruled(&mut self, to: Side, sends: Sends<'_>, env: &mut Env) -> bool {
         let dir = Dir::from_sender(to.other());
-        let Some(verdict) = self.rule_on(to, dir, payload, header, env) else {
+        let Some(verdict) = self.rule_on(to, dir, sends.payload, &sends.header, env) else {
             return false;
         };
-        let payload = verdict.edit.as_deref().unwrap_or(payload);
-        let waits = |payload: &[u8]| Waiting::Goes {
-            to,
-            header: *header,
-            payload: payload.into(),
-            once,
+        let sends = match verdict.edit.as_deref() {
+            Some(payload) => Sends {
+                payload,
+                raw: None,
+                ..sends
+            },
+            None => sends,
         };
         match verdict.fate {
             Fate::Drop | Fate::Lose { .. } => {}
             Fate::Delay { for_, .. } if self.later.has_room() => {
-                self.later.add(env.now + for_, waits(payload));
+                self.later.add(env.now + for_, sends.waits(to));
             }
-            _ => self.put(to, header, payload, once, env),
+            _ => self.put_one(to, sends, env),
         }
-        for after in verdict.copies.iter().filter(|_| !once) {
+        for after in verdict.copies.iter().filter(|_| !sends.once) {
             if after.is_zero() {
-                self.put(to, header, payload, once, env);
+                self.put_one(to, sends, env);
             } else if self.later.has_room() {
-                self.later.add(env.now + *after, waits(payload));
+                self.later.add(env.now + *after, sends.waits(to));
             }
         }
         true
+    }
+
+    fn put_one(&mut self, to: Side, sends: Sends<'_>, env: &mut Env) {
+        match sends.raw {
+            Some(bytes) => self.put_raw(to, bytes, sends.once, env),
+            None => self.put(to, &sends.header, sends.payload, sends.once, env),
+        }
+    }
+
+    fn put_raw(&mut self, to: Side, bytes: &[u8], once: bool, env: &mut Env) {
+        let write = |out: &mut Vec<u8>| out.extend_from_slice(bytes);
+        if once {
+            self.transmit_once(to, env, write);
+        } else {
+            self.transmit(to, env, write);
+        }
     }
 
     fn put(&mut self, to: Side, header: &Header, payload: &[u8], once: bool, env: &mut Env) {
@@ -281,6 +352,11 @@ impl Link {
             }
             match waiting {
                 Waiting::Came(from, datagram) => self.comes_late(from, &datagram, env),
+                Waiting::GoesAsItIs(to, bytes, once) => {
+                    let mark = env.out.mark();
+                    self.put_raw(to, &bytes, once, env);
+                    self.report_made(to, Origin::Rule, mark, env);
+                }
                 Waiting::Goes {
                     to,
                     mut header,
@@ -304,18 +380,17 @@ impl Link {
         let proto = self.leg(from).proto;
         let requested = self.opened.requested;
         let is_request = from == Side::Client
-            && self.is_half_open()
+            && !self.is_closing()
             && Packet::parse(requested, datagram, &mut scratch)
                 .is_ok_and(|packet| matches!(packet.control(), Some(Control::Connect { .. })));
         if is_request {
-            self.begin(env);
-            if matches!(self.phase, Phase::Answered(_)) {
-                self.answer_client(env);
-            }
-            return;
+            return self.connect(datagram, env);
         }
         if matches!(self.phase, Phase::Opening(_)) {
-            let is_traffic = from == Side::Server && self.server_opens(datagram, &mut scratch, env);
+            if from == Side::Client {
+                return self.late_while_opening(datagram, env);
+            }
+            let is_traffic = self.server_opens(datagram, &mut scratch, env);
             if !is_traffic {
                 return;
             }

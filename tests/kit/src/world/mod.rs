@@ -362,15 +362,8 @@ impl World {
             }
         }
         for upstream in opened {
-            let input = Input::UpstreamOpened {
-                upstream,
-                local: upstream_addr(upstream),
-            };
-            if let Some(witness) = &mut self.witness {
-                witness.input(Time(self.now), &input);
-            }
-            hub.handle(Time(self.now), input);
-            assert!(hub.poll().is_none_or(|output| matches!(output, Output::Event(_))));
+            let local = upstream_addr(upstream);
+            self.input(Input::UpstreamOpened { upstream, local });
         }
         self.wanted_listeners.extend(&wanted);
         let open = if self.listens { wanted } else { Vec::new() };

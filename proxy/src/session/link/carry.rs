@@ -1,0 +1,261 @@
+//! Handshake datagrams, carried from one leg to the other with the tokens replaced.
+//!
+//! Law: the proxy translates. Each CONNECT, ACCEPT and TOKEN request of the client that its rules let through causes one
+//! datagram to the server, each answer of the server one to the client. Ack, flags, counts, compression, padding and
+//! trailing bytes stay; only tokens differ. So a wrong form reaches the server, and the server decides. The proxy
+//! requests only what the client cannot see: the server's token of 0.7, for its CONNECT, and a session for a client
+//! that was answered while there was none.
+//!
+//! A client may name another token in each CONNECT. Each name has one counterpart on the server leg, so that the server
+//! sees as many names as the client has, and its answers say which one it has chosen.
+
+use teetap_wire::{
+    Control, Flags, HeaderView, Packet, Proto, Rewrite, Scratch, Side, Token, Trailing, compress, rewrite,
+};
+
+use super::{
+    Env, Link,
+    phase::{Opening, Phase},
+};
+use crate::session::{datagram::readable, handshake::Handshake, tokens::Purpose};
+
+/// Datagrams of a client that wait for the server's token or answer; its resends make up for more.
+const MAX_EARLY: usize = 16;
+/// Names of a client that have a counterpart; the oldest but the first is forgotten.
+const MAX_NAMES: usize = 8;
+
+/// A token that the client names, and its counterpart on the server leg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Name {
+    pub(super) client: Token,
+    pub(super) own: Token,
+}
+
+impl Link {
+    /// Returns the counterpart of a name of the client.
+    pub(super) fn counterpart(&mut self, client: Token) -> Token {
+        if [Token::NONE, Token([0; 4])].contains(&client) {
+            return client;
+        }
+        if let Some(name) = self.names.iter().find(|name| name.client == client) {
+            return name.own;
+        }
+        if self.names.len() == MAX_NAMES {
+            self.names.remove(1);
+        }
+        let purpose = Purpose::Name(self.opened.id.0, client);
+        let own = self.opened.tokens.token(self.opened.client.addr, purpose);
+        self.names.push(Name { client, own });
+        own
+    }
+
+    /// Returns the name of the client whose counterpart a server's datagram shows in its header.
+    pub(super) fn named_by(&self, shown: Option<Token>) -> Option<Name> {
+        self.names.iter().copied().find(|name| Some(name.own) == shown)
+    }
+
+    /// Returns the name of the client that a server's datagram in a handshake answers.
+    pub(super) fn chosen_by(&self, datagram: &[u8], scratch: &mut Scratch) -> Option<Name> {
+        let proto = self.opened.requested;
+        if !matches!(proto, Proto::V65 | Proto::V7) {
+            return None;
+        }
+        let packet = Packet::parse(proto, datagram, scratch).ok()?;
+        self.named_by(packet.header.token)
+    }
+
+    /// Learns which of the client's names the server has chosen (0.7), until it has let the client in.
+    pub(super) fn adopt_name(&mut self, datagram: &[u8], scratch: &mut Scratch) {
+        let is_open = self.server.proto == Proto::V7 && self.server.token_out.is_some();
+        if !is_open || self.names.len() < 2 || self.is_online() || self.is_closing() {
+            return;
+        }
+        if let Some(name) = self.chosen_by(datagram, scratch) {
+            self.server.token_in = Some(name.own);
+            self.client.token_out = Some(name.client);
+        }
+    }
+
+    /// Sends one more answer to a CONNECT on whose header shows the client's name, not the session's token (0.6.5). Returns
+    /// false for other datagrams.
+    pub(super) fn answers_again(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> bool {
+        if self.server.proto != Proto::V65 || self.is_online() && !self.is_new_slot() {
+            return false;
+        }
+        let Ok(packet) = Packet::parse(Proto::V65, datagram, scratch) else {
+            return false;
+        };
+        if self.named_by(packet.header.token).is_none() {
+            return false;
+        }
+        let (told, reason) = match packet.control() {
+            Some(Control::ConnectAccept {
+                token: Some(told), ..
+            }) => (Some(told), None),
+            Some(Control::Close { reason }) => (None, Some(reason.unwrap_or_default())),
+            _ => return false,
+        };
+        self.report_one_leg(Side::Server, datagram, &packet.notes, env);
+        if self.is_new_slot() {
+            self.restart(env);
+        }
+        if let Some(told) = told.filter(|_| matches!(self.phase, Phase::Answered(_)) || self.is_new_slot()) {
+            // Its token is renewed every 10 s, and one that is older than 20 s is worth nothing.
+            (self.server.token_in, self.server.token_out) = (Some(told), Some(told));
+        }
+        self.pass_answer(datagram, env);
+        if let Some(reason) = reason {
+            self.begin_closing(Some(Side::Server), Some(reason), env);
+        }
+        true
+    }
+
+    /// Sends a CONNECT of the client on, or keeps it until there is a socket, or the server's token.
+    pub(super) fn pass_connect(&mut self, datagram: &[u8], env: &mut Env) {
+        if self.must_wait() {
+            self.wait(datagram);
+            return self.send_request(env);
+        }
+        let proto = self.opened.requested;
+        let mut scratch = Scratch::new();
+        let mut bytes = datagram.to_vec();
+        if let Ok(packet) = Packet::parse(proto, datagram, &mut scratch)
+            && let Some(Control::Connect { token, .. }) = packet.control()
+        {
+            let at = proto.layout().connect.token_at;
+            // DDNet's 0.7 client repeats its CONNECT without its token.
+            let token = match token {
+                Some(Token::TKEN) if env.config.heals => self.opened.client_token,
+                token => token,
+            };
+            let named = at.zip(token.map(|token| self.counterpart(token)));
+            let shown = self.server.token_out.filter(|_| proto == Proto::V7);
+            bytes = translated(&packet, datagram, shown, named, self.client.trailing);
+        }
+        self.send_datagram(Side::Server, &bytes, false, env);
+    }
+
+    /// Sends a control message of the client on: DDNet's ACCEPT.
+    pub(super) fn pass_accept(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
+        let token = self.server.token_out;
+        let bytes = translated(packet, datagram, token, None, self.client.trailing);
+        // The network between the legs neither doubles nor reorders it: that would reset the server's numbers.
+        self.send_datagram(Side::Server, &bytes, true, env);
+    }
+
+    /// Sends a server's answer to a CONNECT on to the client.
+    pub(super) fn pass_answer(&mut self, datagram: &[u8], env: &mut Env) {
+        let proto = self.client.proto;
+        let mut scratch = Scratch::new();
+        let Ok(packet) = Packet::parse(proto, datagram, &mut scratch) else {
+            return;
+        };
+        let shown = packet.header.token;
+        // 0.6.5 and 0.7 show the name that the client gave, DDNet the token of the session.
+        let named = self.named_by(shown).map(|name| name.client);
+        let token = match proto {
+            Proto::V65 => named.or(self.opened.client_token),
+            Proto::V6 | Proto::Ddnet | Proto::V7 => self.client.token_out,
+        };
+        let told: Option<Token> = packet
+            .payload
+            .get(1..)
+            .and_then(<[u8]>::first_chunk)
+            .copied()
+            .map(Token);
+        let ours = self.opened.token;
+        let known = self.server.token_out;
+        let reversed = |token: Token| Token([token.0[3], token.0[2], token.0[1], token.0[0]]);
+        let told = match (proto, told) {
+            (Proto::V65, Some(_)) => Some((1, ours)),
+            // DDNet's server adds its token, some releases with its bytes turned round. No client reads it.
+            (Proto::V7, Some(told)) if Some(told) == known => Some((1, ours)),
+            (Proto::V7, Some(told)) if Some(reversed(told)) == known => Some((1, reversed(ours))),
+            _ => None,
+        };
+        let bytes = translated(&packet, datagram, token, told, self.server.trailing);
+        self.send_datagram(Side::Client, &bytes, false, env);
+    }
+
+    /// Sends a datagram of a client that has no token yet on as it is, for a server without tokens to take it.
+    pub(super) fn pass_raw(&mut self, datagram: &[u8], env: &mut Env) {
+        let mark = env.out.mark();
+        self.transmit(Side::Server, env, |out| out.extend_from_slice(readable(datagram)));
+        self.report_made(Side::Server, crate::session::Origin::Proxy, mark, env);
+    }
+
+    /// Returns true if nothing can be sent on yet: there is no socket, or the server's token is not known.
+    pub(super) fn must_wait(&self) -> bool {
+        let Phase::Opening(opening) = &self.phase else {
+            return false;
+        };
+        let has_token = !matches!(opening.handshake, Some(Handshake::AskToken(_)));
+        self.local.is_none() || !has_token || opening.was_answered
+    }
+
+    /// Keeps a datagram of the client.
+    pub(super) fn wait(&mut self, datagram: &[u8]) {
+        if let Phase::Opening(Opening { early, .. }) = &mut self.phase
+            && early.len() < MAX_EARLY
+        {
+            early.push(readable(datagram).into());
+        }
+    }
+
+    /// Handles what waits, now that the session can carry it.
+    pub(super) fn handle_early(&mut self, early: Vec<Box<[u8]>>, scratch: &mut Scratch, env: &mut Env) {
+        for datagram in early {
+            if self.is_closing() {
+                return;
+            }
+            let requested = self.opened.requested;
+            let is_connect = Packet::parse(requested, &datagram, scratch)
+                .is_ok_and(|packet| matches!(packet.control(), Some(Control::Connect { .. })));
+            if is_connect {
+                self.pass_connect(&datagram, env);
+            } else if let super::Taken::No(code) = self.on_client(&datagram, scratch, env) {
+                self.report_refused(Side::Client, &datagram, code, env);
+            }
+        }
+    }
+}
+
+/// Returns a handshake datagram with another token in its header or at its end, and another one at a place of its
+/// payload.
+fn translated(
+    packet: &Packet<'_>,
+    datagram: &[u8],
+    token: Option<Token>,
+    told: Option<(usize, Token)>,
+    usual: Trailing,
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    let with = Rewrite {
+        token,
+        ack: packet.header.ack,
+        resend: packet.header.flags.contains(Flags::RESEND),
+        usual,
+    };
+    rewrite(packet, datagram, with, &mut out);
+    let Some((at, told)) = told else {
+        return out;
+    };
+    let start = HeaderView::new(packet.proto, &out).len();
+    if packet.header.flags.contains(Flags::COMPRESSION) {
+        let mut payload = packet.payload.to_vec();
+        patch(&mut payload, at, told);
+        out.truncate(start);
+        let mut body = Vec::new();
+        compress(&payload, usual, &mut body);
+        out.append(&mut body);
+    } else {
+        patch(&mut out, start + at, told);
+    }
+    out
+}
+
+fn patch(bytes: &mut [u8], at: usize, token: Token) {
+    if let Some(place) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        *place = token.0;
+    }
+}

@@ -1,0 +1,186 @@
+//! Whatever becomes of a handshake without the proxy becomes of it through the proxy, too.
+
+use teetap_kit::{
+    codec::control,
+    link::SECOND,
+    peer::Policy,
+    world::{Loss, Middle, Place, Sent, hub},
+};
+
+use crate::spoofs::pairs;
+use crate::stage::{HELLO, Pair, Stage, has};
+
+/// What the peers have made of a handshake.
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    client_is_online: bool,
+    /// True if its first message has arrived.
+    is_heard: bool,
+    talks: bool,
+    rejoins: u64,
+}
+
+/// Lets a client join directly and through the proxy, while `act` interferes, and returns both outcomes with the
+/// answers that the client got.
+fn both(
+    pair: Pair,
+    challenges: bool,
+    prepare: impl Fn(&mut Stage),
+    act: impl Fn(&mut Stage, u64),
+) -> [(Outcome, Stage); 2] {
+    [Middle::Wire, hub(31, None, true)].map(|middle| {
+        let policy = Policy {
+            challenges,
+            ..Policy::default()
+        };
+        let mut stage = Stage::with(pair, 31, policy, middle);
+        prepare(&mut stage);
+        for tick in 0..800 {
+            act(&mut stage, tick);
+            stage.step();
+        }
+        let is_heard = stage.world.server.peers().any(|(_, slot)| has(slot, HELLO));
+        let talks = stage.talks(2 * SECOND);
+        let outcome = Outcome {
+            client_is_online: stage.client().is_online(),
+            is_heard,
+            talks,
+            rejoins: stage.world.server.counters.rejoins,
+        };
+        (outcome, stage)
+    })
+}
+
+fn is_alike(what: &str, [(direct, _), (through, stage)]: [(Outcome, Stage); 2]) -> bool {
+    stage.check(
+        direct == through,
+        format_args!("{what}: directly {direct:?}, but {through:?}"),
+    );
+    direct.talks
+}
+
+/// A message that is sent once is lost for both, and one that is repeated for none.
+#[test]
+fn a_loss_costs_as_much_as_directly() {
+    let (mut joined, mut failed) = (0, 0);
+    for (pair, challenges) in pairs() {
+        for place in [Place::FromClient, Place::FromServer] {
+            for message in [
+                control::CONNECT,
+                control::CONNECT_ACCEPT,
+                control::ACCEPT,
+                control::TOKEN,
+            ] {
+                // The proxy answers TOKEN requests without the server, and needs its token.
+                if place == Place::FromServer && message == control::TOKEN {
+                    continue;
+                }
+                for times in 1..=3 {
+                    let loss = |stage: &mut Stage| {
+                        stage.world.network.losses.push(Loss {
+                            place,
+                            message,
+                            times,
+                        });
+                    };
+                    let what = format!("{challenges} {place:?} {message} lost {times} times");
+                    match is_alike(&what, both(pair, challenges, loss, |_, _| ())) {
+                        true => joined += 1,
+                        false => failed += 1,
+                    }
+                }
+            }
+        }
+    }
+    assert!(joined > 100 && failed > 10, "{joined} {failed}");
+}
+
+/// Copies of what the client has sent.
+fn sent_by_client(stage: &Stage, message: u8) -> Option<Vec<u8>> {
+    let sent = stage.world.network.sent.as_deref().unwrap_or_default();
+    let is_wanted =
+        |sent: &&Sent| sent.place == Place::FromClient && control::message(&sent.bytes) == Some(message);
+    sent.iter().find(is_wanted).map(|sent| sent.bytes.clone())
+}
+
+#[test]
+fn a_copy_does_what_it_does_directly() {
+    for (pair, challenges) in pairs() {
+        for message in [control::CONNECT, control::ACCEPT] {
+            for tick in [4, 8, 12, 20, 40, 300] {
+                let act = |stage: &mut Stage, now: u64| {
+                    if now == tick
+                        && let Some(bytes) = sent_by_client(stage, message)
+                    {
+                        stage.world.client_sends(0, &bytes);
+                    }
+                };
+                let what = format!("{challenges} copy of {message} at {tick}");
+                is_alike(&what, both(pair, challenges, |_| (), act));
+            }
+        }
+    }
+}
+
+/// The answers to CONNECT that reach the client are those that the server sends.
+#[test]
+fn the_client_gets_as_many_answers_as_directly() {
+    for (pair, challenges) in pairs() {
+        // Its data is lost: it stays a client that has only connected.
+        let act = |stage: &mut Stage, _: u64| {
+            if stage.client().is_online() {
+                stage.world.clients[0].up.conditions.loss = 1.0;
+            }
+        };
+        let [direct, through] = both(pair, challenges, |_| (), act).map(|(_, stage)| {
+            (
+                stage.count(Place::FromServer, control::CONNECT_ACCEPT),
+                stage.count(Place::ToClient, control::CONNECT_ACCEPT),
+            )
+        });
+        assert_eq!(direct.0, through.0, "{pair:?} {challenges}");
+        assert_eq!(through.0, through.1, "{pair:?} {challenges}");
+    }
+}
+
+/// A wrong form is put before the server, which decides.
+#[test]
+fn odd_forms_of_connect_are_taken_as_directly() {
+    for (pair, challenges) in pairs() {
+        for (name, change) in [
+            ("ack 5", (|bytes: &mut Vec<u8>| bytes[1] = 5) as fn(&mut Vec<u8>)),
+            ("a chunk", |bytes| bytes[2] = 1),
+            ("shorter", |bytes| {
+                bytes.pop();
+            }),
+            ("half", |bytes| bytes.truncate(bytes.len() / 2 + 2)),
+            ("longer", |bytes| bytes.extend([0; 9])),
+        ] {
+            let [direct, through] = [Middle::Wire, hub(31, None, true)].map(|middle| {
+                let policy = Policy {
+                    challenges,
+                    ..Policy::default()
+                };
+                let mut stage = Stage::with(pair, 31, policy, middle);
+                // Its own CONNECT is changed on the way.
+                stage.world.network.losses.push(Loss {
+                    place: Place::FromClient,
+                    message: control::CONNECT,
+                    times: 1000,
+                });
+                let mut sent = 0;
+                for tick in 0..300 {
+                    stage.step();
+                    let own = sent_by_client(&stage, control::CONNECT);
+                    if let Some(mut odd) = own.filter(|_| sent < 3 && tick % 50 == 0) {
+                        change(&mut odd);
+                        stage.world.client_sends(0, &odd);
+                        sent += 1;
+                    }
+                }
+                stage.count(Place::FromServer, control::CONNECT_ACCEPT)
+            });
+            assert_eq!(direct, through, "{pair:?} {challenges} {name}");
+        }
+    }
+}
