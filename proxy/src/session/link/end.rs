@@ -193,7 +193,7 @@ impl Link {
     /// Ends the session without a word: another one of its client goes on with its socket, and the server knows.
     pub(crate) fn hand_over(&mut self, env: &mut Env) {
         if !self.is_closing() {
-            self.begin_closing(Some(Side::Client), None, env);
+            self.begin_closing(None, None, env);
         }
         self.finish(env);
     }
