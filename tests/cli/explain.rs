@@ -169,7 +169,7 @@ fn on_terminal(columns: u16) -> String {
     let mut text = Vec::new();
     // Reading a terminal that no process has open any more ends with an error.
     let _ended = outer.read_to_end(&mut text);
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(child.wait().unwrap().code(), Some(0), "the exit code");
     String::from_utf8(text).unwrap()
 }
 

@@ -156,7 +156,11 @@ fn no_process_survives_where_the_run_ends_at_once_or_with_an_error() {
     signal(&child, "INT");
     thread::sleep(Duration::from_millis(250));
     signal(&child, "INT");
-    assert_eq!(wait_end(&mut child, PATIENCE).unwrap(), Some(130));
+    assert_eq!(
+        wait_end(&mut child, PATIENCE).unwrap(),
+        Some(130),
+        "the exit code"
+    );
     none_is_left(&mark, "INT twice");
 
     // The lines cannot be written, which ends the run with an error.
@@ -193,6 +197,10 @@ fn a_command_reads_the_terminal_and_ctrl_c_ends_it_with_the_run() {
     terminal.press("word\r").unwrap();
     terminal.wait_for("got word", PATIENCE).unwrap();
     terminal.press("\x03").unwrap();
-    assert_eq!(wait_end(&mut child, PATIENCE).unwrap(), Some(130));
+    assert_eq!(
+        wait_end(&mut child, PATIENCE).unwrap(),
+        Some(130),
+        "the exit code"
+    );
     none_is_left(&mark, "ctrl-c");
 }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use teetap_kit::binary;
+use teetap_kit::{binary, real::PATIENCE};
 
 use crate::{
     TEETAP,
@@ -140,7 +140,7 @@ fn a_full_disk_behind_stdout_ends_no_run() {
         command.arg(&file).arg(&end).stdout(full).stderr(stderr);
         let mut child = command.spawn().unwrap();
         let started = loop {
-            assert_eq!(child.try_wait().unwrap(), None);
+            assert_eq!(child.try_wait().unwrap(), None, "the run ended too early");
             if let Ok(started) = fs::read_to_string(&file) {
                 break started;
             }
@@ -152,9 +152,13 @@ fn a_full_disk_behind_stdout_ends_no_run() {
             client.send_to(REQUEST, started.trim()).unwrap();
             thread::sleep(Duration::from_millis(20));
         }
-        assert_eq!(child.try_wait().unwrap(), None);
+        assert_eq!(child.try_wait().unwrap(), None, "the run ended too early");
         fs::write(&end, b"").unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(1));
+        assert_eq!(
+            binary::wait_end(&mut child, PATIENCE).unwrap(),
+            Some(1),
+            "the exit code"
+        );
         let stderr = fs::read_to_string(&errors).unwrap();
         let warnings: Vec<&str> = stderr.lines().filter(|line| line.contains("stdout")).collect();
         assert_eq!(warnings.len(), 1, "{stderr}");
@@ -200,7 +204,11 @@ fn signals_end_it_with_a_summary_and_their_code() {
         // Twice at once, as timeout signals its child and its group.
         let (signal, id) = (format!("-{signal}"), child.id().to_string());
         binary::run(Command::new("kill").args([&signal, &id, &id]), 0);
-        assert_eq!(child.wait().unwrap().code(), Some(code), "{signal}");
+        assert_eq!(
+            binary::wait_end(&mut child, PATIENCE).unwrap(),
+            Some(code),
+            "{signal}"
+        );
         let last = last(stdout);
         assert!(
             last["event"] == "summary" && last["exit"] == code,
@@ -228,7 +236,7 @@ fn datagrams_dropped_by_the_kernel_are_reported() {
     }
     assert_eq!(json(&line)["level"], "warning");
     kill(&child, "TERM");
-    child.wait().unwrap();
+    binary::wait_end(&mut child, PATIENCE).unwrap();
     let last = last(stdout);
     let (dropped, read) = (&last["kernel_drops"], &last["datagrams"]["c2s"]);
     assert_eq!(dropped.as_u64().unwrap() + read.as_u64().unwrap(), 20_000);
@@ -239,7 +247,11 @@ fn a_signal_ends_the_command_too() {
     let args = ["run", NO_SERVER, "-l", ":0", "--json", "--", "sleep", "1000"];
     let (mut child, _, stdout) = start_json(&args);
     kill(&child, "TERM");
-    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert_eq!(
+        binary::wait_end(&mut child, PATIENCE).unwrap(),
+        Some(143),
+        "the exit code"
+    );
     let last = last(stdout);
     // Started in time or not, none is left; if started, TERM ended it.
     let is_stopped = last["cmd_exit"] == 143 && last["cmd_stopped"] == true;
@@ -326,6 +338,10 @@ fn a_closed_pipe_is_success() {
     drop(stdout);
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
+    assert_eq!(
+        binary::wait_end(&mut child, PATIENCE).unwrap(),
+        Some(0),
+        "{stderr}"
+    );
     assert!(!stderr.contains("panicked"), "{stderr}");
 }

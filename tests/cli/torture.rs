@@ -94,6 +94,10 @@ fn a_signal_ends_the_runs_and_their_clients() {
     let mut child = command.spawn().unwrap();
     thread::sleep(Duration::from_millis(700));
     binary::run(Command::new("kill").args(["-INT", &child.id().to_string()]), 0);
-    assert_eq!(wait_end(&mut child, Duration::from_secs(30)).unwrap(), Some(130));
+    assert_eq!(
+        wait_end(&mut child, Duration::from_secs(30)).unwrap(),
+        Some(130),
+        "the exit code"
+    );
     crate::processes::none_is_left(&mark, "torture");
 }

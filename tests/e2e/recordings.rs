@@ -59,7 +59,7 @@ fn a_capture_holds_every_datagram_of_both_legs_for_other_tools() {
         .map(|leg| (leg.interface.as_str(), hex(&leg.payload)))
         .collect();
     assert_eq!(found, expected(&objects));
-    assert!(found.len() > 100);
+    assert!(found.len() > 100, "{} packets", found.len());
     // Addresses: of the run, of the clients, and sockets of the proxy that the session lines name.
     let text = |object: &Value, name: &str| object[name].as_str().unwrap_or_default().to_owned();
     let start = &objects[0];
@@ -126,7 +126,7 @@ fn a_recording_is_shown_as_the_run_was() {
         let (live, _) = demo(&path, &["-v"]);
         let (shown, stderr) = open(&path, &["-v"], 0);
         assert!(live == shown, "{name}:\n{live}\n-- and shown\n{shown}");
-        assert!(live.lines().count() > 200);
+        assert!(live.lines().count() > 200, "too few lines: {live}");
         assert!(
             stderr.contains("a run of teetap") && stderr.contains(", 2 sessions, "),
             "{stderr}"
@@ -318,7 +318,7 @@ fn a_closed_stdout_is_success() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/rich-dd16.pcap");
     let script = "set -o pipefail; \"$0\" open \"$1\" -vv | head -n 1";
     let (stdout, _) = run(Command::new("bash").args(["-c", script, TEETAP]).arg(&path), 0);
-    assert_eq!(stdout.lines().count(), 1);
+    assert_eq!(stdout.lines().count(), 1, "lines: {stdout}");
 }
 
 /// A limit of the file's size stands for a full disk: the shell ignores the signal, so that the write fails.

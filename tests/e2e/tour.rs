@@ -45,7 +45,11 @@ fn the_tour_makes_a_fault_that_is_seen_on_the_screen() {
     step("\r", &["tour 7/7: your turn", "teetap --tui HOST"]);
     step("\r3", &["no rules yet"]);
     terminal.press("Q").unwrap();
-    assert_eq!(binary::wait_end(&mut child, PATIENCE).unwrap(), Some(0));
+    assert_eq!(
+        binary::wait_end(&mut child, PATIENCE).unwrap(),
+        Some(0),
+        "the exit code"
+    );
 }
 
 #[test]
@@ -61,5 +65,9 @@ fn the_tour_is_skipped() {
         .wait_for("2 players are online: end the run?", PATIENCE)
         .unwrap();
     terminal.press("1").unwrap();
-    assert_eq!(binary::wait_end(&mut child, PATIENCE).unwrap(), Some(0));
+    assert_eq!(
+        binary::wait_end(&mut child, PATIENCE).unwrap(),
+        Some(0),
+        "the exit code"
+    );
 }

@@ -89,10 +89,11 @@ fn a_visit_is_listed_and_q_ends_the_run_with_the_terminal_as_before() -> Result<
     terminal.wait_for("session closed", PATIENCE)?;
 
     terminal.press("q")?;
-    assert_eq!(end(&mut child)?.code(), Some(0));
+    assert_eq!(end(&mut child)?.code(), Some(0), "the exit code");
     let last = terminal.wait_for("exit 0", PATIENCE)?;
     assert!(last.contains("1 session,") && !terminal.is_alternate(), "{last}");
-    assert!(fs::metadata(&recording)?.len() > 1000);
+    let size = fs::metadata(&recording)?.len();
+    assert!(size > 1000, "the recording has {size} bytes");
     server.stop()
 }
 
@@ -150,7 +151,7 @@ fn a_chat_line_is_held_edited_and_released_and_a_message_is_injected() -> Result
 
     bot.quit()?;
     terminal.press("Q")?;
-    assert_eq!(end(&mut child)?.code(), Some(0));
+    assert_eq!(end(&mut child)?.code(), Some(0), "the exit code");
     server.stop()
 }
 
@@ -162,7 +163,7 @@ fn a_signal_ends_the_run_and_restores_the_terminal() -> Result<()> {
         let (terminal, mut child, _) = start(server.addr(), &[])?;
         let process = Pid::from_raw(child.id().try_into()?).context("a process id")?;
         kill_process(process, signal)?;
-        assert_eq!(end(&mut child)?.code(), Some(128 + number));
+        assert_eq!(end(&mut child)?.code(), Some(128 + number), "the exit code");
         let last = terminal.wait_for(&format!("exit {}", 128 + number), PATIENCE)?;
         assert!(!terminal.is_alternate(), "{last}");
     }

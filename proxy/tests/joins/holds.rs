@@ -247,14 +247,22 @@ fn a_message_without_room_is_decided_once() {
         bench.is("S a1 301:h", &["C a1 keepalive"]);
         bench.is("C a0 keepalive", &["S a300 keepalive"]);
         bench.is("S a1 301*:h", &["C a1 keepalive"]);
-        assert_eq!(bench.decisions("h"), 301);
+        assert_eq!(
+            bench.decisions("h"),
+            301,
+            "each message is decided once, however often it is sent"
+        );
         let left = bench.release(7);
         let chunks: usize = left.iter().map(|line| line.split(' ').count() - 2).sum();
         assert_eq!(chunks, 300, "{left:?}");
         // There is room again: it is held as decided before.
         bench.is("S a1 301*:h", &["C a1 keepalive"]);
         bench.is("C a300 keepalive", &["S a301 keepalive"]);
-        assert_eq!(bench.decisions("h"), 301);
+        assert_eq!(
+            bench.decisions("h"),
+            301,
+            "each message is decided once, however often it is sent"
+        );
         assert_eq!(bench.release(7), ["C a1 301:h"]);
     });
 }

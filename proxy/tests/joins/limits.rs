@@ -57,7 +57,11 @@ fn the_loopback_address_is_exempt() {
     for port in 1000..1100 {
         knock(&mut stage.world, address([127, 0, 0, 1], port), Variant::Ddnet);
     }
-    assert_eq!(stage.world.hub().unwrap().sessions(), 101);
+    assert_eq!(
+        stage.world.hub().unwrap().sessions(),
+        101,
+        "sessions: the one that joined, and those of 100 ports of the loopback address"
+    );
     assert_eq!(limits_reported(&stage), 0);
 }
 
@@ -76,10 +80,14 @@ fn half_open_sessions_are_bounded() {
         }
     }
     let hub = stage.world.hub().unwrap();
-    assert_eq!(hub.sessions(), 1 + 256);
+    assert_eq!(
+        hub.sessions(),
+        1 + 256,
+        "sessions: the one that joined, and the most of one network"
+    );
     assert!(hub.session_of(address([10, 3, 0, 0], 1000)).is_some());
     assert_eq!(hub.session_of(address([10, 3, 0, 255], 1000)), None);
-    assert_eq!(stage.world.sockets.len(), 257);
+    assert_eq!(stage.world.sockets.len(), 257, "a socket for each session");
     // A flood is counted.
     assert_eq!(limits_reported(&stage), 10);
     stage.run(6 * SECOND);

@@ -79,7 +79,7 @@ fn some_snapshots_are_dropped() {
                 .iter()
                 .filter(|(whole, left)| *left == [whole.clone()])
                 .count();
-            assert_eq!(dropped + passed, 500);
+            assert_eq!(dropped + passed, 500, "messages that were dropped or passed");
         });
     }
 }

@@ -80,7 +80,10 @@ pub fn wait_end(child: &mut Child, patience: Duration) -> Result<Option<i32>> {
         if let Some(status) = child.try_wait()? {
             return Ok(status.code());
         }
-        ensure!(Instant::now() < deadline, "the process does not end");
+        ensure!(
+            Instant::now() < deadline,
+            "the process does not end within {patience:?}"
+        );
         thread::sleep(Duration::from_millis(5));
     }
 }

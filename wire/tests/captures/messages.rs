@@ -70,7 +70,7 @@ fn chunks() {
             count += 1;
         }
     });
-    assert_eq!(count, 13383);
+    assert_eq!(count, 13383, "messages in all captures");
     let expected = ODD
         .iter()
         .map(|&(count, what, _)| (what.to_owned(), count))
