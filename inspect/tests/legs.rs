@@ -222,3 +222,60 @@ fn a_client_that_falls_silent_is_named_before_its_server_gives_up() {
         assert_eq!(views.leg[0].text, views.live[0].text, "{variant:?}");
     }
 }
+
+/// What a link line loses is nobody's error.
+#[test]
+fn a_join_over_a_bad_link_accuses_nobody() {
+    for variant in Variant::ALL {
+        for seed in 0..6 {
+            let setting = Setting {
+                length: 4 * SECOND,
+                ..Setting::new(variant, seed)
+            };
+            let through = faulty::through(&setting, None, "link both loss 25%").unwrap();
+            let accused: Vec<_> = live(&through)
+                .into_iter()
+                .filter(|one| {
+                    one.severity == Severity::Error
+                        || one.role == Role::Fault && one.severity == Severity::Warning
+                })
+                .map(|one| one.to_string())
+                .collect();
+            assert_eq!(accused, Vec::<String>::new(), "{variant:?} {seed}");
+        }
+    }
+}
+
+/// A rule that keeps a message of the join back is named, and no peer.
+#[test]
+fn a_join_that_a_rule_stops_is_of_the_proxy() {
+    for (rules, text) in [
+        (
+            "silence: drop when con_ready",
+            "it came, but was dropped (silence)",
+        ),
+        ("brake: delay 60s when con_ready", "it came, but is held (brake)"),
+        (
+            "early: delay 300ms when ready\nsilence: drop when con_ready",
+            "it came, but was dropped (silence)",
+        ),
+    ] {
+        let setting = Setting::new(Variant::V7, 1);
+        let through = faulty::through(&setting, None, rules).unwrap();
+        for list in [live(&through), judged(&recorded(&through)).unwrap()] {
+            let ends: Vec<_> = list
+                .iter()
+                .filter(|one| one.role == Role::Consequence)
+                .map(|one| (one.topic.to_string(), one.by, one.severity, one.text.to_string()))
+                .collect();
+            let codes: Vec<_> = ends.iter().map(|(code, ..)| &**code).collect();
+            assert_eq!(codes, ["login-stalled", "never-entered"], "{ends:#?}");
+            assert!(
+                ends.iter()
+                    .all(|(_, by, severity, _)| (*by, *severity) == (By::Proxy, Severity::Warning)),
+                "{ends:#?}"
+            );
+            assert!(ends[1].3.contains(text), "{ends:#?}");
+        }
+    }
+}

@@ -148,6 +148,8 @@ mod tests {
             after: Some("sv_ready_to_enter"),
             acked: Some(true),
             awaited: Some(("enter_game", Side::Client)),
+            kept: false,
+            note: None,
             misstep: None,
             cause: None,
         })

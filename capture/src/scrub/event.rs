@@ -110,6 +110,7 @@ impl Scrubber {
                 from,
                 waits_for,
                 why,
+                kept,
             } => Notice::LoginStalled {
                 after: after.map(|name| self.name(&name).into()),
                 acked,
@@ -117,6 +118,7 @@ impl Scrubber {
                 waits_for: self.name(&waits_for).into(),
                 // The names of rules may stand in it.
                 why: why.map(|why| self.of_others(&why).into()),
+                kept,
             },
             Notice::PeerSilent { side, time, unacked } => Notice::PeerSilent {
                 side,

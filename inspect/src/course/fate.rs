@@ -3,6 +3,7 @@
 use std::fmt;
 
 use teetap_proxy::session::{Action, Datagram};
+use teetap_rules::impair::Lost;
 use teetap_wire::{Code, receiver::MessageVerdict};
 
 use crate::{
@@ -32,8 +33,27 @@ pub(super) enum Why {
     Rule(String),
     /// A rule holds it.
     Held(String),
+    /// Link lines lost its datagram.
+    Link(Lost),
     /// Sent vital or not, too early or too late. The other message is the one that has to come first.
     Verdict(MessageVerdict, &'static str),
+}
+
+impl Why {
+    /// Returns the note that says the same.
+    pub(super) const fn note(&self) -> Option<Code> {
+        match self {
+            Self::Datagram(code) | Self::Message(code, _) => Some(*code),
+            Self::Verdict(MessageVerdict::NeedsVital, _) => Some(Code::NotVital),
+            Self::Verdict(MessageVerdict::NeedsNotVital, _) => Some(Code::UnexpectedVital),
+            Self::Verdict(..) | Self::Rule(_) | Self::Held(_) | Self::Link(_) => None,
+        }
+    }
+
+    /// Returns true if the proxy has kept the message back: no peer is at fault.
+    pub(super) const fn is_of_proxy(&self) -> bool {
+        matches!(self, Self::Rule(_) | Self::Held(_) | Self::Link(_))
+    }
 }
 
 impl fmt::Display for Why {
@@ -45,6 +65,7 @@ impl fmt::Display for Why {
                 write!(f, "came, but its receiver drops it ({}: {values})", code.name())
             }
             Self::Rule(names) => write!(f, "came, but was dropped ({names})"),
+            Self::Link(lost) => write!(f, "came, but the link lost it ({lost})"),
             Self::Held(names) => write!(f, "came, but is held ({names})"),
             Self::Verdict(verdict, other) => match verdict {
                 MessageVerdict::NeedsVital => f.write_str("came in a chunk that is not vital and is ignored"),
@@ -75,6 +96,9 @@ pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> F
         | Done::Refused
         | Done::Ended => {}
     }
+    if let Some(lost) = lost(datagram) {
+        return Fate::Lost(Why::Link(lost));
+    }
     let of_datagram = datagram.notes.iter();
     let mut notes = of_datagram.chain(reading.notes.iter().copied());
     if let Some(note) = notes.find(|note| drops_datagram(note.code)) {
@@ -89,6 +113,13 @@ pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> F
         None if message.done == Done::Placed(Action::Gap) => Fate::Nothing,
         None => Fate::Arrives,
     }
+}
+
+/// Returns the reason why link lines lost all copies of a datagram; `None` if one has left.
+pub(super) fn lost(datagram: &Datagram) -> Option<Lost> {
+    let first = datagram.link.first()?.lost;
+    let mut transits = datagram.link.iter();
+    first.filter(|_| transits.all(|transit| transit.lost.is_some()))
 }
 
 /// Returns true for the note of a datagram that its receiver drops as a whole.

@@ -70,7 +70,7 @@ impl Finding {
             join.stalls > 0 || join.misstep.is_some() || join.cause.is_some() || join.rejection().is_some();
         Some(Self {
             code: join.outcome.name(),
-            severity: if is_stuck {
+            severity: if is_stuck && !join.kept {
                 Severity::Error
             } else {
                 Severity::Warning

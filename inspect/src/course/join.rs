@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use super::STOPPED;
 use teetap_proxy::session::{SessionId, Time};
 use teetap_wire::{
-    Side,
+    Code, Side,
     receiver::{JoinKind, Rejection},
 };
 
@@ -36,6 +36,10 @@ pub struct Join {
     pub awaited: Option<(&'static str, Side)>,
     /// The reason why that message does not count, if it came: `came in a chunk that is not vital and is ignored`.
     pub misstep: Option<String>,
+    /// True if a rule or a link line kept that message back.
+    pub kept: bool,
+    /// The note because of which that message did not count.
+    pub note: Option<Code>,
     /// Another reason why nothing came, such as a server of another protocol.
     pub cause: Option<String>,
 }

@@ -7,7 +7,7 @@ use teetap_wire::Severity;
 
 use super::{
     finding::{Finding, Place},
-    matter::Topic,
+    matter::{LedBy, Topic},
     peers::{By, Peers, Program},
 };
 
@@ -48,6 +48,10 @@ pub(super) struct Entry {
     count: u64,
     /// The kind of stranger that it is about; `None` for all others.
     pub(super) stranger: Option<Stranger>,
+    /// True if it may have led to a consequence.
+    pub(super) leads: bool,
+    /// The findings that may have led to it.
+    pub(super) led_by: LedBy,
     /// The importance, where it is not that of its kind.
     pub(super) severity: Option<Severity>,
 }
@@ -68,6 +72,8 @@ impl Entry {
             first,
             count: 1,
             stranger: None,
+            leads: topic.leads(),
+            led_by: LedBy::Any,
             severity: None,
         }
     }
@@ -92,6 +98,8 @@ impl Entry {
             first: self.first.clone(),
             last: self.last,
             count: self.count,
+            leads: self.leads,
+            led_by: self.led_by,
         }
     }
 }

@@ -6,7 +6,7 @@ use teetap_proxy::session::{SessionId, Time};
 use teetap_wire::{Dir, Severity};
 
 use super::{
-    matter::{Role, Topic},
+    matter::{LedBy, Role, Topic},
     peers::{By, Program},
 };
 
@@ -37,6 +37,10 @@ pub struct Finding {
     pub last: Time,
     /// How often it was seen.
     pub count: u64,
+    /// True if it may have led to a consequence.
+    pub(super) leads: bool,
+    /// The findings that may have led to it.
+    pub(super) led_by: LedBy,
 }
 
 /// The place of a finding.

@@ -14,6 +14,18 @@ pub enum Topic {
     Matter(Matter),
 }
 
+/// The findings that may have led to a consequence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum LedBy {
+    /// All faults before it, as far as they lead to anything.
+    #[default]
+    Any,
+    /// Of warnings only this one: the fate of the awaited message names it.
+    Only(Topic),
+    /// No fault of a peer: the proxy kept the message back.
+    Proxy,
+}
+
 /// The part that a finding plays in an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
@@ -165,6 +177,29 @@ impl Topic {
             Self::Note(_) => Role::Fault,
             Self::Matter(matter) => matter.row().2,
         }
+    }
+
+    /// Returns true if its bytes may be lost for their receiver, or mislead it: what fails later may come from it. An error does so in any
+    /// case.
+    #[must_use]
+    pub const fn leads(self) -> bool {
+        !matches!(
+            self,
+            Self::Note(
+                Code::Amplified
+                    | Code::HuffmanSurplus
+                    | Code::LateReply
+                    | Code::ResendAcked
+                    | Code::ResendNeedless
+                    | Code::ResendStorm
+                    | Code::SnapEmptyUnacked
+                    | Code::SnapIdReused
+                    | Code::SnapItemAgain
+                    | Code::SnapNearLimit
+                    | Code::SnapNotThere
+                    | Code::TooManyFields
+            )
+        )
     }
 
     /// Returns the condition of a filter that the datagrams of such findings meet; `None` if no datagram shows them.

@@ -52,10 +52,14 @@ impl Judge {
             Origin::Rule | Origin::User | Origin::Proxy => By::Proxy,
         };
         let topic = Topic::Note(note.code);
+        // Nothing is lost with an empty datagram.
+        let is_empty = note.code == Code::EmptyNoResend && reading.payload == 0;
+        let leads = topic.leads() && !is_empty;
         if note.code == Code::KeepaliveLate {
             self.is_back(session, by);
         }
         if let Some(entry) = self.entries.known(session, topic, by) {
+            entry.leads |= leads;
             return entry.again(at);
         }
         let secrets = self.secrets;
@@ -72,7 +76,9 @@ impl Judge {
         };
         let detail = sentence::detail(reading, message, Some(datagram), note, secrets);
         let text = Cow::Borrowed(note.code.text());
-        session.entries.push(Entry::new(topic, by, (text, detail), place));
+        let mut entry = Entry::new(topic, by, (text, detail), place);
+        entry.leads = leads;
+        session.entries.push(entry);
     }
 
     pub(super) fn connless(&mut self, at: Time, connless: &Connless, reading: &Reading) {

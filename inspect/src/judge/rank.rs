@@ -5,7 +5,10 @@ use std::cmp::Reverse;
 use teetap_proxy::session::Time;
 use teetap_wire::Severity;
 
-use super::{finding::Finding, matter::Role};
+use super::{
+    finding::Finding,
+    matter::{LedBy, Role},
+};
 
 /// All findings of a run or a recording, the most important first.
 #[derive(Clone, Debug, Default)]
@@ -33,10 +36,14 @@ impl Findings {
     /// Ranks findings.
     ///
     /// Faults and consequences come before losses, errors before warnings, early ones before late ones. A fault that came in the
-    /// session before one of its consequences counts as much as that, and stands before it.
+    /// session before one of its consequences counts as much as that, and stands before it: an error always, a warning if the fate of the
+    /// awaited message does not point elsewhere. A warning also counts as much as an error of its peer in the same or the next datagram.
     pub(super) fn rank(list: Vec<Finding>) -> Vec<Finding> {
         let consequences: Vec<_> = list.iter().filter(|one| one.role == Role::Consequence).collect();
-        let keys: Vec<Key> = list.iter().map(|one| Key::of(one, &consequences)).collect();
+        let keys: Vec<Key> = list
+            .iter()
+            .map(|one| Key::of(one, &consequences, &list))
+            .collect();
         let mut ranked: Vec<_> = keys.into_iter().zip(list).collect();
         // A stable sort: what is equal keeps the order in which it was found.
         ranked.sort_by_key(|(key, _)| *key);
@@ -60,6 +67,36 @@ impl Findings {
     }
 }
 
+impl Finding {
+    /// Returns true if it may be a cause of a consequence after it.
+    fn led_to(&self, end: &Self) -> bool {
+        let is_error = self.severity == Severity::Error;
+        let may_lead = match end.led_by {
+            LedBy::Any => self.leads,
+            LedBy::Only(topic) => self.topic == topic,
+            LedBy::Proxy => false,
+        };
+        self.role == Role::Fault && (is_error || self.severity == Severity::Warning && may_lead)
+    }
+
+    /// Returns an error of the same peer that may follow from this warning: it is in the same datagram, or in the next one.
+    fn next_error<'a>(&self, all: &'a [Self]) -> Option<&'a Self> {
+        let own = self
+            .first
+            .datagram
+            .filter(|_| self.role == Role::Fault && self.leads)?;
+        let is_next = |other: &&Self| {
+            let same = (other.run, other.session, other.by) == (self.run, self.session, self.by);
+            let number = other.first.datagram.filter(|_| other.first.dir == self.first.dir);
+            let after = number.and_then(|number| number.checked_sub(own));
+            let is_error = other.role == Role::Fault && other.severity == Severity::Error;
+            same && is_error && matches!(after, Some(0 | 1))
+        };
+        let is_warning = self.severity == Severity::Warning;
+        all.iter().filter(|_| is_warning).find(is_next)
+    }
+}
+
 /// The rank of a finding; the lowest is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
@@ -71,13 +108,16 @@ struct Key {
 }
 
 impl Key {
-    fn of(finding: &Finding, consequences: &[&Finding]) -> Self {
+    fn of(finding: &Finding, consequences: &[&Finding], all: &[Finding]) -> Self {
         let led_to = |end: &&&Finding| {
             (end.run, end.session) == (finding.run, finding.session) && finding.first.at <= end.last
         };
-        let is_cause = finding.role == Role::Fault && finding.severity >= Severity::Warning;
-        let ends = consequences.iter().filter(led_to).filter(|_| is_cause);
+        let ends = consequences
+            .iter()
+            .filter(led_to)
+            .filter(|end| finding.led_to(end));
         let severity = ends.map(|end| end.severity).max();
+        let severity = severity.max(finding.next_error(all).map(|error| error.severity));
         Self {
             is_network: finding.role == Role::Network,
             severity: Reverse(finding.severity.max(severity.unwrap_or(Severity::Info))),

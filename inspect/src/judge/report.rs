@@ -9,7 +9,7 @@ use super::{
     Judge,
     entries::Entry,
     finding::Place,
-    matter::{Matter, Topic},
+    matter::{LedBy, Matter, Topic},
     peers::By,
 };
 use crate::course::{self, Join};
@@ -77,34 +77,52 @@ impl Judge {
             );
             let awaited = join.awaited.map(|(_, side)| cause(side, join.acked));
             let awaited = if is_of_client { Some(Side::Client) } else { awaited };
-            self.course(found, awaited);
+            let led_by = match join.note {
+                _ if join.kept => LedBy::Proxy,
+                Some(code) => LedBy::Only(Topic::Note(code)),
+                None => LedBy::Any,
+            };
+            self.course(found, awaited.map(By::from), led_by);
         }
     }
 
-    /// Takes a finding about a join that waits because of this side.
-    fn course(&mut self, found: course::Finding, cause: Option<Side>) {
+    /// Takes a finding about a join that waits because of this side, or of a message that the proxy kept back.
+    fn course(&mut self, found: course::Finding, cause: Option<By>, led_by: LedBy) {
         let Some(matter) = Matter::named(found.code) else {
             return;
         };
+        let by = match led_by {
+            LedBy::Proxy => By::Proxy,
+            LedBy::Any | LedBy::Only(_) => cause.unwrap_or(By::Client),
+        };
+        let (topic, session) = (Topic::Matter(matter), Some(found.session));
         self.report(Report {
-            topic: Topic::Matter(matter),
-            session: Some(found.session),
-            by: cause.map_or(By::Client, By::from),
+            topic,
+            session,
+            by,
             severity: Some(found.severity),
             text: Cow::Owned(found.sentence),
             detail: None,
             place: Place::at(found.at),
         });
+        if let Some(entry) = self.entries.known(session, topic, by) {
+            entry.led_by = led_by;
+        }
     }
 
     pub(super) fn notice(&mut self, event: &Event, notice: &Notice) {
         if let Some(matter) = Matter::of(notice) {
             self.matter(event, notice, matter);
         }
-        if let (Some(found), Notice::LoginStalled { from, acked, .. }) =
-            (course::Finding::of_event(event), notice)
+        if let (
+            Some(found),
+            Notice::LoginStalled {
+                from, acked, kept, ..
+            },
+        ) = (course::Finding::of_event(event), notice)
         {
-            self.course(found, Some(cause(*from, *acked)));
+            let led_by = if *kept { LedBy::Proxy } else { LedBy::Any };
+            self.course(found, Some(By::from(cause(*from, *acked))), led_by);
         }
     }
 

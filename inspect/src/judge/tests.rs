@@ -7,7 +7,7 @@ use teetap_proxy::session::{Datagram, Event, Notice, Origin, SessionId, State, S
 use teetap_rules::Filter;
 use teetap_wire::{Code, Dir, Note, Proto, Severity, def::Registry};
 
-use super::*;
+use super::{matter::LedBy, *};
 use crate::{
     Decoder,
     testing::{chunks, session},
@@ -176,6 +176,127 @@ fn causes_come_before_their_consequences_and_losses_last() {
     let ranked = Findings::rank(list);
     let names: Vec<_> = ranked.iter().map(|finding| finding.topic.name()).collect();
     assert_eq!(names, expected[2..]);
+}
+
+/// Returns the codes of findings with their sessions.
+fn order(list: Vec<Finding>) -> Vec<(&'static str, u32)> {
+    let ranked = Findings::rank(list);
+    ranked
+        .iter()
+        .map(|one| (one.topic.name(), one.session.unwrap().0))
+        .collect()
+}
+
+/// A cause is of the session of its consequence, before its end, and leads to anything.
+#[test]
+fn a_warning_is_a_cause_in_its_own_session_up_to_the_end_of_the_consequence() {
+    let mut run = Run::new();
+    let never = Topic::Matter(Matter::NeverEntered);
+    let of = |topic, at, session| Report {
+        session: Some(SessionId(session)),
+        ..report(topic, at)
+    };
+    let note = Topic::Note;
+    run.judge.report(of(never, 1000, 1));
+    run.judge.report(of(never, 4000, 1));
+    run.judge.report(of(note(Code::UnknownFlags), 500, 2));
+    run.judge.report(of(note(Code::LateReply), 600, 1));
+    run.judge.report(of(note(Code::TrailingBytes), 700, 1));
+    // Within the time of the consequence, and after its end.
+    run.judge.report(of(note(Code::NotVital), 2000, 1));
+    run.judge.report(of(note(Code::OutOfRange), 4001, 1));
+    let list = run.judge.findings().list;
+    let expected = [
+        ("trailing-bytes", 1),
+        ("not-vital", 1),
+        ("never-entered", 1),
+        ("unknown-flags", 2),
+        ("late-reply", 1),
+        ("out-of-range", 1),
+    ];
+    assert_eq!(order(list.clone()), expected);
+    // The fate of the awaited message names one of them, or the proxy.
+    let led = |led_by| {
+        let list = list.iter().cloned();
+        order(list.map(|one| Finding { led_by, ..one }).collect())
+    };
+    let first = |list: Vec<(&'static str, u32)>| [list[0].0, list[1].0];
+    assert_eq!(
+        first(led(LedBy::Only(note(Code::NotVital)))),
+        ["not-vital", "never-entered"]
+    );
+    assert_eq!(first(led(LedBy::Proxy)), ["never-entered", "unknown-flags"]);
+}
+
+/// A warning that an error follows in the same or the next datagram stands above it.
+#[test]
+fn the_first_of_neighbouring_datagrams_stands_above_the_next() {
+    let placed = |code, datagram, by| {
+        let topic = Topic::Note(code);
+        let place = Place {
+            dir: Some(Dir::C2s),
+            datagram: Some(datagram),
+            ..Place::at(Time(datagram * 1000))
+        };
+        Report {
+            by,
+            place,
+            ..report(topic, 0)
+        }
+    };
+    for (datagram, by, is_first) in [
+        (7, By::Client, true),
+        (6, By::Client, true),
+        (5, By::Client, false),
+        (8, By::Client, false),
+        (7, By::Server, false),
+    ] {
+        let mut run = Run::new();
+        run.judge.report(placed(Code::UnknownMessage, datagram, by));
+        run.judge.report(placed(Code::MissingField, 7, By::Client));
+        let expected = match is_first {
+            true => ["unknown-message", "missing-field"],
+            false => ["missing-field", "unknown-message"],
+        };
+        assert_eq!(run.codes(), expected, "{datagram} {by:?}");
+    }
+}
+
+/// Losses, delays and another order are of no peer.
+#[test]
+fn each_kind_has_its_role() {
+    let of = |role| {
+        let topics = Topic::all().filter(move |topic| topic.role() == role);
+        topics.map(Topic::name).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of(Role::Network),
+        [
+            "overtaken",
+            "seq-ahead",
+            "seq-again",
+            "resend-request",
+            "keepalive-late",
+            "cut-by-capture",
+            "snap-part-again",
+            "snap-parts-missing",
+            "snap-late",
+            "snap-again",
+            "no-session",
+            "upstream-unreachable",
+            "hole",
+        ]
+    );
+    assert_eq!(
+        of(Role::Consequence),
+        [
+            "login-stalled",
+            "never-online",
+            "never-entered",
+            "timed-out",
+            "upstream-silent"
+        ]
+    );
 }
 
 #[test]

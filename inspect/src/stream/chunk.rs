@@ -95,6 +95,8 @@ impl Streams {
             }
             if is_first {
                 stream.note_answer(seen, piece, found);
+            } else {
+                stream.forget_question(seen, piece);
             }
         }
         Counted {
@@ -287,7 +289,12 @@ impl Stream {
         }
         let row = message(receiver.release, dir.receiver(), &def.name);
         if let Some((row, answer)) = row.and_then(|row| Some((row, row.answer?))) {
-            other.pace.asked(row.name, answer, seen.at);
+            // What a rule or a link line keeps back is answered later.
+            let is_sent = piece.seq_out.is_some() && seen.datagram.link.is_empty();
+            match is_sent {
+                true => other.pace.asked(row.name, answer, seen.at),
+                false => other.pace.forget(answer),
+            }
             if let Some(seq) = piece.seq_out {
                 other.shown.asked(answer, seq);
             }
@@ -296,6 +303,18 @@ impl Stream {
 }
 
 impl Stream {
+    /// A question that is sent again may have been lost before: its answer is not late.
+    fn forget_question(&mut self, seen: &Seen<'_>, piece: &Piece<'_>) {
+        let (proto, dir) = (seen.datagram.proto, seen.datagram.dir);
+        let Some(known) = seen.registry.known_message(proto, dir, piece.chunk.data) else {
+            return;
+        };
+        let row = message(self.receiver(seen).release, dir.receiver(), &known.def.name);
+        if let Some(answer) = row.and_then(|row| row.answer) {
+            self.both(dir).1.pace.forget(answer);
+        }
+    }
+
     /// Adds a note if the server requests a map that the client loads already.
     fn note_map(&mut self, def: &Def, dir: Dir, piece: &Piece<'_>, found: &mut Found<'_>) {
         match (dir, &*def.name) {

@@ -79,6 +79,11 @@ impl Pace {
         self.questions.push((question, answer, at));
     }
 
+    /// Forgets a question with this answer.
+    pub(super) fn forget(&mut self, answer: &str) {
+        self.questions.retain(|(_, known, _)| *known != answer);
+    }
+
     /// Takes a message of this peer in the current datagram. Returns the delay if it is an answer that waited for the flush of the
     /// connection.
     pub(super) fn answered(&mut self, name: &str, at: Time) -> Option<Late> {

@@ -328,6 +328,9 @@ notices! {
         waits_for: Box<str>,
         /// The reason why it does not count, if it was sent.
         why: Option<Box<str>>,
+        /// True if a rule or a link line kept it back.
+        #[cfg_attr(feature = "io", serde(default))]
+        kept: bool,
     } => "the login stands still: {place}", place = place(after.as_deref(), *acked, *from, waits_for, why.as_deref());
 
     /// Nothing has come from a peer for a while, although datagrams were sent to it. Watchers find it in the events of the session; the core

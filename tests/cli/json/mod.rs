@@ -86,7 +86,7 @@ const NOTICES: &[(&str, &str)] = &[
     ("early_close", "{}"),
     (
         "login_stalled",
-        r#"{"after":"map_change","acked":true,"from":"client","waits_for":"ready","why":null}"#,
+        r#"{"after":"map_change","acked":true,"from":"client","waits_for":"ready","why":null,"kept":false}"#,
     ),
     (
         "peer_silent",

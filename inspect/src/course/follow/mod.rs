@@ -2,7 +2,9 @@
 
 mod steps;
 
-use teetap_proxy::session::{Datagram, Notice, SessionId, Time};
+use std::fmt;
+
+use teetap_proxy::session::{Datagram, Notice, Origin, SessionId, Time};
 use teetap_wire::{
     Dir, Proto, Seq, Side,
     receiver::{JoinKind, JoinStep, Stage},
@@ -13,7 +15,10 @@ use super::{
     Ended, FOR_ACK, Join, JoinOutcome, PATIENCE, PassedStep,
     fate::{self, Fate, Why},
 };
-use crate::{Reading, reading::Message};
+use crate::{
+    Reading,
+    reading::{Layer, Message},
+};
 
 /// Steps that are kept of a join. A server may change its map again and again.
 const STEPS: usize = 64;
@@ -56,7 +61,19 @@ pub(super) struct Follow {
     is_anew: bool,
     /// The last message of the client that did not count.
     misstep: Option<(&'static str, Why)>,
+    /// The datagrams that link lines lost, with the first of them.
+    lost: Option<Losses>,
     cause: Option<String>,
+}
+
+/// Datagrams of a join that link lines lost.
+#[derive(Clone, Copy, Debug)]
+struct Losses {
+    count: u32,
+    dir: Dir,
+    /// The number of the first one in its direction; 0 if no peer sent it.
+    ordinal: u64,
+    at: Time,
 }
 
 /// The last message of a join.
@@ -68,6 +85,24 @@ struct Last {
     seq: Option<Seq>,
     /// The time of the first ack of it.
     acked: Option<Time>,
+}
+
+impl fmt::Display for Losses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            count,
+            dir,
+            ordinal,
+            at,
+        } = self;
+        let s = if *count == 1 { "" } else { "s" };
+        write!(f, "the link lost {count} datagram{s}, the first ")?;
+        match ordinal {
+            0 => write!(f, "of the proxy, {dir}, ")?,
+            _ => write!(f, "{dir} datagram {ordinal}, ")?,
+        }
+        write!(f, "at {:.3} s", at.as_secs_f64())
+    }
 }
 
 impl Follow {
@@ -93,6 +128,7 @@ impl Follow {
             requested: None,
             is_anew: false,
             misstep: None,
+            lost: None,
             cause: None,
         }
     }
@@ -128,6 +164,7 @@ impl Follow {
         self.is_reported = true;
         self.stalls = self.stalls.saturating_add(1);
         let (after, acked) = self.after();
+        let kept = self.is_kept(waits_for);
         let why = self.misstep_of(waits_for).map(|why| format!("{waits_for} {why}"));
         let why = why.or_else(|| self.cause_of(waits_for));
         Some(Notice::LoginStalled {
@@ -136,6 +173,7 @@ impl Follow {
             from,
             waits_for: waits_for.into(),
             why: why.map(Into::into),
+            kept,
         })
     }
 
@@ -192,8 +230,23 @@ impl Follow {
     pub(super) fn datagram(&mut self, at: Time, datagram: &Datagram, reading: &Reading) {
         let (dir, leg) = (datagram.dir, datagram.leg);
         let sender = dir.sender();
-        // What the proxy says in place of a side is not of the join.
-        if leg.is_some_and(|leg| leg != sender) {
+        if fate::lost(datagram).is_some() {
+            let (ordinal, count) = (datagram.ordinal, 0);
+            let lost = self.lost.get_or_insert(Losses {
+                count,
+                dir,
+                ordinal,
+                at,
+            });
+            lost.count = lost.count.saturating_add(1);
+        }
+        // What the proxy says in place of a side is not of the join. A message that a rule held is.
+        let is_control = reading
+            .messages
+            .iter()
+            .all(|message| message.layer == Layer::Control);
+        let is_own = is_control || datagram.origin == Origin::Proxy;
+        if leg.is_some_and(|leg| leg != sender) && is_own {
             return;
         }
         if reading.size.is_some() && reading.error.is_none() && reading.token_ok() {
@@ -313,6 +366,15 @@ impl Follow {
         (*of == name).then(|| why.to_string())
     }
 
+    /// Returns true if a rule or a link line kept a message back.
+    fn is_kept(&self, name: &str) -> bool {
+        let misstep = self.misstep.as_ref();
+        match misstep.filter(|(of, _)| *of == name) {
+            Some((_, why)) => why.is_of_proxy(),
+            None => self.cause.is_none() && !self.is_anew && self.lost.is_some(),
+        }
+    }
+
     /// Takes a request for a part of the map, which has a number in 0.6.
     fn requested(&mut self, data: &[u8]) {
         let body = varint::decode(data).and_then(|id| data.get(id.len..));
@@ -327,7 +389,9 @@ impl Follow {
     fn cause_of(&self, name: &str) -> Option<String> {
         let anew = "the client has begun the download anew, with part 0";
         let anew = (self.is_anew && name == DOWNLOAD).then(|| anew.to_owned());
-        self.cause.clone().or(anew)
+        let lost = self.lost.filter(|_| self.misstep_of(name).is_none());
+        let lost = lost.map(|lost| lost.to_string());
+        self.cause.clone().or(anew).or(lost)
     }
 
     /// Returns true if the join does not stand still at this time.
@@ -340,6 +404,12 @@ impl Follow {
         let awaited = self.awaited();
         let (after, acked) = self.after();
         let misstep = awaited.and_then(|(name, _)| self.misstep_of(name));
+        let note = self
+            .misstep
+            .as_ref()
+            .filter(|(of, _)| awaited.is_some_and(|(name, _)| name == *of));
+        let note = note.and_then(|(_, why)| why.note());
+        let kept = awaited.is_some_and(|(name, _)| self.is_kept(name));
         let cause = awaited.map_or_else(|| self.cause.clone(), |(name, _)| self.cause_of(name));
         let has_reason = misstep.is_some() || cause.is_some();
         let outcome = match (self.has_entered, self.is_online) {
@@ -360,6 +430,8 @@ impl Follow {
             acked,
             awaited,
             misstep,
+            kept,
+            note,
             cause,
             steps: self.passed,
         }
