@@ -9,7 +9,17 @@ pub(super) fn line(line: &Line) -> String {
     let mut parts = Vec::new();
     match (line.delay, line.jitter) {
         (Some(delay), Some(jitter)) => {
-            parts.push(format!("delay by {}{}", shown(delay), spread(jitter)));
+            let order = match line.reorder {
+                Some(Reorder {
+                    share: Share::WHOLE,
+                    gap: 0 | 1,
+                }) => "",
+                _ => {
+                    "; a datagram waits for those before it, so that the mean is higher if they are sent closer together \
+                      than the delay varies"
+                }
+            };
+            parts.push(format!("delay by {}{}{order}", shown(delay), spread(jitter)));
         }
         (Some(delay), None) => parts.push(format!("delay by {}", shown(delay))),
         // The parser accepts no jitter without a delay.
@@ -29,12 +39,19 @@ pub(super) fn line(line: &Line) -> String {
     if let Some(share) = line.dup {
         parts.push(format!("send {} twice", of(share)));
     }
-    if let Some(Reorder { share, gap }) = line.reorder {
-        let of_which = match gap {
+    if let Some(reorder) = line.reorder {
+        let of_which = match reorder.gap {
             0 | 1 => String::new(),
-            gap => format!(" of every {}", ordinal(gap)),
+            gap => format!(
+                ": each one from the {} after the last that did, with a chance of {}",
+                ordinal(gap),
+                of(reorder.share)
+            ),
         };
-        parts.push(format!("let {}{of_which} overtake those before", of(share)));
+        parts.push(format!(
+            "let {} overtake those before{of_which}",
+            of(reorder.overall())
+        ));
     }
     if let Some(share) = line.corrupt {
         parts.push(format!("flip one bit in {}", of(share)));

@@ -131,6 +131,22 @@ impl Line {
     }
 }
 
+impl Reorder {
+    /// Returns the share of all datagrams that overtake: after one that did, `gap` less one are no candidates, and of the
+    /// candidates each one does with a chance of `share`.
+    #[must_use]
+    pub fn overall(self) -> Share {
+        let share = u64::from(self.share.0);
+        let whole = u64::from(Share::WHOLE.0);
+        let others = u64::from(self.gap.saturating_sub(1)) * share;
+        let overall = (share * whole + (others + whole) / 2) / (others + whole);
+        u32::try_from(overall)
+            .ok()
+            .and_then(Share::new)
+            .unwrap_or(Share::NONE)
+    }
+}
+
 impl Dirs {
     /// Returns true if a direction is among them.
     #[must_use]

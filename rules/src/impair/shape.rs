@@ -15,9 +15,9 @@ pub enum Shape {
     Uniform,
     /// The normal distribution with standard deviation 1, from -4 to 4.
     Normal,
-    /// A Pareto distribution with exponent 3, scaled to standard deviation 1, up to 4.
+    /// A Pareto distribution with exponent 3, cut off far out, with standard deviation 1.
     Pareto,
-    /// A quarter of [`Self::Normal`] and three quarters of [`Self::Pareto`], scaled to standard deviation 1, up to 4.
+    /// A quarter of [`Self::Normal`] and three quarters of [`Self::Pareto`], scaled to standard deviation 1.
     ParetoNormal,
 }
 
@@ -42,10 +42,10 @@ impl Shape {
         match self {
             Self::Uniform => 2.0 * first - 1.0,
             Self::Normal => normal(first).clamp(-FARTHEST, FARTHEST),
-            Self::Pareto => pareto(first).min(FARTHEST),
+            Self::Pareto => pareto(first),
             Self::ParetoNormal => {
                 let normal = normal(draws.fraction(Purpose::Mixed)).clamp(-FARTHEST, FARTHEST);
-                ((0.25 * normal + 0.75 * pareto(first)) / MIXED).min(FARTHEST)
+                (0.25 * normal + 0.75 * pareto(first)) / MIXED
             }
         }
     }
@@ -57,17 +57,23 @@ impl fmt::Display for Shape {
     }
 }
 
-/// The largest value, as in the tables of netem.
+/// The largest value of [`Shape::Normal`], as in the tables of netem.
 const FARTHEST: f64 = 4.0;
 /// The standard deviation of a quarter of one and three quarters of another distribution, each with 1:
 /// the root of 1/16 + 9/16.
 const MIXED: f64 = 0.790_569_415_042_094_8;
 
-/// Returns the value below which this share of a Pareto distribution with exponent 3 is, 1 - `rest`. It has mean 3/2 and
-/// variance 3/4.
+/// Returns the value below which this share of a Pareto distribution with exponent 3 is, 1 - `rest`, cut off at `most` and
+/// scaled to mean 0 and standard deviation 1.
+///
+/// The tail has much of the deviation: of the distribution cut off at four of its own deviations (3/2 + 4 * sqrt(3/4))
+/// 0.74 of it is left. Cut off at `m` the mean is 3/2 - 1/(2 m^2), and the mean of the squares 3 - 2/m.
 fn pareto(rest: f64) -> f64 {
-    const DEVIATION: f64 = 0.866_025_403_784_438_6;
-    (1.0 / cube_root(rest) - 1.5) / DEVIATION
+    const MOST: f64 = 4.964_101_615_137_754;
+    const MEAN: f64 = 1.5 - 0.5 / (MOST * MOST);
+    const VARIANCE: f64 = 3.0 - 2.0 / MOST - MEAN * MEAN;
+    let value = (1.0 / cube_root(rest)).min(MOST);
+    (value - MEAN) / VARIANCE.sqrt()
 }
 
 /// Returns the value below which this share of the normal distribution is: the rational approximation of Acklam, with

@@ -178,6 +178,43 @@ fn duplicates_and_reordered_datagrams_have_their_share() {
     }
 }
 
+/// Each line is credited with its own effects, not with those of the lines before it.
+#[test]
+fn effects_are_those_of_their_line() {
+    let first = line(|line| {
+        line.delay = Some(ms(50));
+        line.dup = Some(Share::WHOLE);
+        line.corrupt = Some(Share::WHOLE);
+        line.reorder = Some(Reorder {
+            share: Share::WHOLE,
+            gap: 1,
+        });
+    });
+    let second = line(|line| line.delay = Some(ms(5)));
+    let mut channel = channel(&[first, second]);
+    channel.pass(&sent(1, 0));
+    let of = |line, copy, duplicate, delay, overtakes, flip| Impact {
+        line,
+        copy,
+        duplicate,
+        lost: None,
+        delay,
+        overtakes,
+        flip,
+    };
+    let [one, twin] = [0, 1].map(|at| channel.impacts()[at].flip);
+    assert!(one.is_some() && twin.is_some());
+    assert_eq!(
+        channel.impacts(),
+        [
+            of(0, 0, false, 0, true, one),
+            of(0, 0, true, 0, true, twin),
+            of(1, 0, false, 5_000_000, false, None),
+            of(1, 1, false, 5_000_000, false, None),
+        ]
+    );
+}
+
 #[test]
 fn with_a_gap_only_every_nth_datagram_overtakes() {
     let odd = line(|line| {

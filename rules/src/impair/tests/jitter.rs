@@ -27,18 +27,39 @@ fn normal_below(x: f64) -> f64 {
     0.5 + inner * width
 }
 
-/// The share below `x` of a Pareto distribution with exponent 3, mean 0 and standard deviation 1.
-fn pareto_below(x: f64) -> f64 {
-    let raw = x * 0.75_f64.sqrt() + 1.5;
-    if raw <= 1.0 { 0.0 } else { 1.0 - raw.powi(-3) }
+/// The largest value of the Pareto distribution, its mean and its standard deviation, by numbers of its own: the middles of
+/// many equal parts.
+fn pareto_moments() -> (f64, f64, f64) {
+    let most = 1.5 + 4.0 * 0.75_f64.sqrt();
+    let parts = 2_000_000;
+    let value = |part: u32| {
+        ((f64::from(part) + 0.5) / f64::from(parts))
+            .powf(-1.0 / 3.0)
+            .min(most)
+    };
+    let mean = (0..parts).map(value).sum::<f64>() / f64::from(parts);
+    let squares = (0..parts).map(|part| (value(part) - mean).powi(2)).sum::<f64>();
+    (most, mean, (squares / f64::from(parts)).sqrt())
+}
+
+/// The share below `x` of a Pareto distribution with exponent 3, cut off, with mean 0 and standard deviation 1.
+fn pareto_below(x: f64, (most, mean, deviation): (f64, f64, f64)) -> f64 {
+    let raw = x * deviation + mean;
+    if raw <= 1.0 {
+        0.0
+    } else if raw >= most {
+        1.0
+    } else {
+        1.0 - raw.powi(-3)
+    }
 }
 
 /// The share below `x` of a quarter of the one and three quarters of the other, by the sum over equal parts of the first.
-fn mixed_below(x: f64, parts: &[f64]) -> f64 {
+fn mixed_below(x: f64, parts: &[f64], moments: (f64, f64, f64)) -> f64 {
     let x = x * (1.0_f64 / 16.0 + 9.0 / 16.0).sqrt();
     let below: f64 = parts
         .iter()
-        .map(|normal| pareto_below((x - 0.25 * normal) / 0.75))
+        .map(|normal| pareto_below((x - 0.25 * normal) / 0.75, moments))
         .sum();
     below / parts.len() as f64
 }
@@ -64,6 +85,7 @@ fn normal_parts(count: usize) -> Vec<f64> {
 #[test]
 fn jitter_has_the_asked_distribution() {
     let parts = normal_parts(200);
+    let moments = pareto_moments();
     // Of 10 000 values one sample in a hundred is farther away than this.
     let count: usize = 10_000;
     let limit = 1.63 / (count as f64).sqrt();
@@ -81,21 +103,28 @@ fn jitter_has_the_asked_distribution() {
             .iter()
             .map(|delay| (*delay as f64 / 1000.0 - 100.0) / 10.0)
             .collect();
+        let farthest = match shape {
+            Shape::Uniform => 1.001,
+            Shape::Normal => 4.001,
+            Shape::Pareto => 5.46,
+            Shape::ParetoNormal => 6.45,
+        };
         assert!(
-            values.iter().all(|value| (-4.001..=4.001).contains(value)),
-            "{shape}"
+            values.iter().all(|value| value.abs() <= farthest),
+            "{shape}: {:?}",
+            values.iter().copied().reduce(f64::max)
         );
-        let capped = |below: &dyn Fn(f64) -> f64, x: f64| if x >= 3.9999 { 1.0 } else { below(x) };
         let below: &dyn Fn(f64) -> f64 = match shape {
             Shape::Uniform => &|x| f64::midpoint(x, 1.0).clamp(0.0, 1.0),
             Shape::Normal => &normal_below,
-            Shape::Pareto => &pareto_below,
-            Shape::ParetoNormal => &|x| mixed_below(x, &parts),
+            Shape::Pareto => &|x| pareto_below(x, moments),
+            Shape::ParetoNormal => &|x| mixed_below(x, &parts, moments),
         };
         // Values at the cap are more than the distribution has there; below it they are what it says.
         let kept: Vec<f64> = values.clone();
-        let far = distance(kept, |x| capped(below, x));
-        let at_cap = values.iter().filter(|value| **value >= 3.9999).count();
+        let far = distance(kept, below);
+        let cap = if shape == Shape::Pareto { 5.457 } else { f64::MAX };
+        let at_cap = values.iter().filter(|value| **value >= cap).count();
         let slack = share(at_cap, count);
         assert!(slack < 0.02, "{shape}: {at_cap} at the cap");
         assert!(
@@ -107,6 +136,60 @@ fn jitter_has_the_asked_distribution() {
             let other = distance(values, |x| f64::midpoint(x, 1.0).clamp(0.0, 1.0));
             assert!(other > 3.0 * limit, "{shape}: {other}");
         }
+    }
+}
+
+/// Mean and standard deviation are those that the line asks for.
+#[test]
+fn jitter_has_the_asked_mean_and_deviation() {
+    for shape in Shape::ALL {
+        let late = line(|line| {
+            line.delay = Some(ms(100));
+            line.jitter = Some(Jitter {
+                spread: ms(10),
+                shape,
+            });
+        });
+        let delays = delays(&mut channel(&[late]), 200_000, 1_000_000);
+        let count = delays.len() as f64;
+        let mean = delays.iter().sum::<u64>() as f64 / count;
+        let squares = delays
+            .iter()
+            .map(|delay| (*delay as f64 - mean).powi(2))
+            .sum::<f64>();
+        let deviation = (squares / count).sqrt();
+        // Of a uniform one the spread is the farthest value.
+        let wanted = if shape == Shape::Uniform {
+            10_000.0 / 3.0_f64.sqrt()
+        } else {
+            10_000.0
+        };
+        near(mean, 100_000.0, 0.001);
+        near(deviation, wanted, 0.01);
+    }
+}
+
+/// `reorder 50% gap 5` is one in 4 + 1 / 50 %.
+#[test]
+fn the_share_that_overtakes_is_the_one_that_is_read_out() {
+    for (chance, gap, wanted) in [
+        (50.0, 5, 1.0 / 6.0),
+        (100.0, 5, 0.2),
+        (25.0, 1, 0.25),
+        (10.0, 3, 1.0 / 12.0),
+    ] {
+        let reorder = Reorder {
+            share: percent(chance),
+            gap,
+        };
+        let odd = line(|line| {
+            line.delay = Some(ms(50));
+            line.reorder = Some(reorder);
+        });
+        let all = run(&mut channel(&[odd]), MANY, 1_000);
+        let ahead = all.iter().filter(|copies| copies[0].overtakes).count();
+        near(share(ahead, all.len()), wanted, 0.03);
+        near(f64::from(reorder.overall().millionths()) / 1e6, wanted, 1e-5);
     }
 }
 
