@@ -20,7 +20,7 @@ use teetap_inspect::{
     jsonl::{self, ResultBody},
 };
 use teetap_proxy::{
-    io::{Request, Seen, Watcher},
+    io::{Bus, Request, Seen, Watcher},
     session::{Events, Level, What},
 };
 
@@ -30,7 +30,7 @@ use super::{
     request::{self, Command},
 };
 
-/// The time between two looks at the events.
+/// The time between two looks at the events; a message that is held is seen at once.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Events rendered before the socket is looked at again.
@@ -67,10 +67,38 @@ pub(super) struct Connection {
 /// The events of a subscription.
 struct Feed {
     watcher: Watcher<DecodedEvent>,
+    bell: Bell,
     style: Style,
     // In this order: the filter is removed before the traffic may end.
     _subscription: Subscription,
     _traffic: Traffic,
+}
+
+/// Wakes the connection for a message that is held until a script answers.
+struct Bell {
+    /// Readable after it rang.
+    rung: UnixStream,
+    _ring: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Bell {
+    fn new(bus: &Bus<DecodedEvent>) -> io::Result<Self> {
+        let (rung, ring) = UnixStream::pair()?;
+        rung.set_nonblocking(true)?;
+        ring.set_nonblocking(true)?;
+        let ring: Arc<dyn Fn() + Send + Sync> = Arc::new(move || {
+            // Without room it has rung before.
+            let _is_full = (&ring).write(&[0]);
+        });
+        bus.ring_at_once(&ring);
+        Ok(Self { rung, _ring: ring })
+    }
+
+    /// Silences it until it rings again.
+    fn clear(&self) {
+        let mut bytes = [0; 64];
+        while matches!((&self.rung).read(&mut bytes), Ok(len) if len == bytes.len()) {}
+    }
 }
 
 /// A need for the events of ordinary traffic, until it is dropped.
@@ -185,16 +213,22 @@ impl Connection {
         let tick = self.feed.as_ref().filter(|_| has_room).map(|_| TICK);
         let wait = stuck.into_iter().chain(tick).min();
         let wait = wait.and_then(|wait| Timespec::try_from(wait).ok());
-        let mut fds = [
+        let bell = self.feed.as_ref().filter(|_| has_room).map(|feed| &feed.bell);
+        let mut fds = vec![
             PollFd::new(&self.stream, wanted),
             PollFd::new(&self.shared.ended, PollFlags::IN),
         ];
+        fds.extend(bell.map(|bell| PollFd::new(&bell.rung, PollFlags::IN)));
         match poll(&mut fds, wait.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error),
         }
-        let [peer, ended] = &fds;
-        let (peer, ended) = (peer.revents(), ended.revents());
+        let revents = |at: usize| fds.get(at).map_or(PollFlags::empty(), PollFd::revents);
+        let (peer, ended) = (revents(0), revents(1));
+        if let Some(bell) = bell.filter(|_| !revents(2).is_empty()) {
+            // Before the look at the events, so that no ring is lost.
+            bell.clear();
+        }
         Ok(Ready {
             readable: peer.contains(PollFlags::IN) && wanted.contains(PollFlags::IN),
             closed: peer.intersects(PollFlags::HUP | PollFlags::ERR),
@@ -301,8 +335,11 @@ impl Connection {
         let parts = &self.shared.parts;
         let subscription = parts.subscribers.subscribe(filter);
         let subscription = subscription.ok_or_else(|| "too many subscriptions".to_owned())?;
+        let bell =
+            Bell::new(&parts.bus).map_err(|error| format!("cannot watch for held messages: {error}"))?;
         self.feed = Some(Feed {
             watcher: parts.bus.watch(),
+            bell,
             style: Style {
                 json: true,
                 verbosity,

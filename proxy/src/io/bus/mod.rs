@@ -4,7 +4,8 @@
 //! data thread ── Publisher ──> queue ──> Worker, with its Stage (aux thread) ──> ring ──> Watcher, Watcher ...
 //! ```
 //!
-//! Law: publishing never blocks and never wakes a thread. The worker takes every event, in time, and its [`Stage`] decodes it
+//! Law: publishing never blocks, and wakes a thread only for a message that is held until a watcher answers: the worker, which
+//! rings the bells of the watchers. The worker takes every event, in time, and its [`Stage`] decodes it
 //! once for all watchers. The ring after it is bounded and drops the oldest, with an exact count for each watcher that
 //! missed some; a watcher may have a queue of its own, bounded by bytes. All knowledge about sessions is in the stage, so a
 //! watcher that missed something loses nothing else.
@@ -58,6 +59,12 @@ impl<T> Bus<T> {
     #[must_use]
     pub fn watch(&self) -> Watcher<T> {
         Watcher::new(&self.0)
+    }
+
+    /// Calls `bell` whenever a message is held until a watcher answers, until the last clone of it is dropped. Other events
+    /// are found at the watcher's own pace. The call must not block.
+    pub fn ring_at_once(&self, bell: &Arc<dyn Fn() + Send + Sync>) {
+        self.0.add_bell(bell);
     }
 
     /// Returns a watcher that sees everything published from now on, and misses nothing while less than this many bytes of

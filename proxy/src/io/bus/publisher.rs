@@ -47,9 +47,19 @@ impl Publisher {
         }
         let size = size_of_event(&event);
         self.counts.queued.fetch_add(size, Ordering::Relaxed);
+        let is_awaited = is_awaited(&event);
         // The worker died of a bug, which ends the run; or a test has none.
         let _no_worker = self.queue.send((self.ordinal, event));
+        if is_awaited && let Some(worker) = self.counts.worker.get() {
+            worker.unpark();
+        }
     }
+}
+
+/// Returns true for an event that watchers do not wait for the next tick to see: a message is held until one of them
+/// answers.
+pub(super) const fn is_awaited(event: &Event) -> bool {
+    matches!(event.what, What::Notice(Notice::Held { .. }))
 }
 
 /// Returns true for an event that ends the run: it has room when others are dropped.

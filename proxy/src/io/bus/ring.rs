@@ -1,21 +1,29 @@
 //! The ring of the newest events, and the counts that both of its ends share.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
-    mpsc,
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread::Thread,
 };
 
 use tokio::sync::broadcast;
 
 /// The ring; cheap to clone.
-#[derive(Debug)]
 pub(super) struct Ring<T> {
     pub(super) sender: broadcast::Sender<Item<T>>,
     pub(super) counts: Arc<Counts>,
     /// The queues of watchers that keep what they have not seen. Only watchers and the worker lock it.
     pub(super) queues: Arc<Mutex<Vec<Queue<T>>>>,
+    /// The bells of watchers.
+    bells: Arc<Mutex<Vec<Weak<Bell>>>>,
 }
+
+/// A call that tells a watcher to look at once. The worker makes it, and must not be kept waiting.
+pub(super) type Bell = dyn Fn() + Send + Sync;
 
 /// A queue to one watcher, bounded by bytes.
 #[derive(Debug)]
@@ -35,6 +43,8 @@ pub(super) struct Counts {
     pub(super) published: AtomicU64,
     /// The worker has passed on all events.
     pub(super) finished: AtomicBool,
+    /// The thread of the worker, once it runs.
+    pub(super) worker: OnceLock<Thread>,
 }
 
 /// An entry of the ring.
@@ -56,7 +66,25 @@ impl<T> Ring<T> {
             sender: broadcast::Sender::new(capacity.max(1)),
             counts: Arc::default(),
             queues: Arc::default(),
+            bells: Arc::default(),
         }
+    }
+
+    /// Adds a bell, which rings until it is dropped.
+    pub(super) fn add_bell(&self, bell: &Arc<Bell>) {
+        let mut bells = self.bells.lock().unwrap_or_else(PoisonError::into_inner);
+        bells.push(Arc::downgrade(bell));
+    }
+
+    /// Rings all bells.
+    pub(super) fn ring_bells(&self) {
+        let mut bells = self.bells.lock().unwrap_or_else(PoisonError::into_inner);
+        bells.retain(|bell| {
+            bell.upgrade().is_some_and(|bell| {
+                bell();
+                true
+            })
+        });
     }
 
     /// Adds a queue for so many bytes. Returns its other end, and the bytes in it.
@@ -90,12 +118,21 @@ impl<T> Ring<T> {
     }
 }
 
+impl<T> fmt::Debug for Ring<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ring")
+            .field("counts", &self.counts)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<T> Clone for Ring<T> {
     fn clone(&self) -> Self {
         Self {
             sender: self.sender.clone(),
             counts: Arc::clone(&self.counts),
             queues: Arc::clone(&self.queues),
+            bells: Arc::clone(&self.bells),
         }
     }
 }

@@ -388,3 +388,46 @@ fn what_the_stage_makes_comes_in_order_and_is_no_gap() {
     let rest: Vec<_> = (0..4).map(|_| at(late.poll())).collect();
     assert_eq!(rest, [32, 33, 34, 35]);
 }
+
+/// A message that is held until a watcher answers is passed on at once, whatever the pace of worker and watchers is.
+#[test]
+fn a_held_message_rings_at_once_and_nothing_else_does() {
+    use std::{num::NonZeroU32, time::Duration};
+
+    let (bus, mut publisher, worker) = counting(8);
+    let mut watcher = bus.watch();
+    let (rung, rings) = mpsc::channel();
+    let bell: Arc<dyn Fn() + Send + Sync> = Arc::new(move || {
+        let _test_is_over = rung.send(());
+    });
+    bus.ring_at_once(&bell);
+    // A pace at which nothing would come within the test.
+    let hour = Duration::from_secs(3600);
+    let running = std::thread::spawn(move || worker.run_each(hour, crate::io::Clock::start()));
+    let held = |held| Event {
+        what: What::Notice(Notice::Held {
+            dir: teetap_wire::Dir::C2s,
+            held: NonZeroU32::new(held).unwrap(),
+            rule: "pause".into(),
+            max: hour,
+        }),
+        ..event(u64::from(held))
+    };
+    while bus.0.counts.worker.get().is_none() {
+        std::thread::yield_now();
+    }
+    publisher.publish(event(1));
+    publisher.publish(held(2));
+    rings.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!([1, 2], [(); 2].map(|()| number(watcher.poll())));
+    publisher.publish(event(3));
+    assert!(rings.recv_timeout(Duration::from_millis(20)).is_err());
+    drop(bell);
+    publisher.publish(held(4));
+    // The worker sees the end at its next look.
+    drop(publisher);
+    running.thread().unpark();
+    running.join().unwrap();
+    assert_eq!([3, 4], [(); 2].map(|()| number(watcher.poll())));
+    assert!(rings.try_recv().is_err());
+}

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{
-    publisher::size_of_event,
+    publisher::{is_awaited, size_of_event},
     ring::{Item, Ring},
 };
 use crate::{
@@ -84,7 +84,14 @@ impl<S: Stage> Worker<S> {
     }
 
     /// Runs until the publisher is dropped and everything is passed on.
-    pub fn run(mut self, clock: Clock) {
+    pub fn run(self, clock: Clock) {
+        self.run_each(TICK, clock);
+    }
+
+    /// Runs with a look at the queue after each `tick`, and when an event comes that watchers wait for.
+    pub(super) fn run_each(mut self, tick: Duration, clock: Clock) {
+        // Set once: a bus has one worker that runs.
+        let _known = self.ring.counts.worker.set(thread::current());
         loop {
             // Read before the queue, so that what was stamped until then is taken first.
             let now = clock.now();
@@ -92,7 +99,7 @@ impl<S: Stage> Worker<S> {
                 return;
             }
             self.pass_on_due(Time(now.0.saturating_sub(micros(LATENESS))));
-            thread::sleep(TICK);
+            thread::park_timeout(tick);
         }
     }
 
@@ -125,6 +132,7 @@ impl<S: Stage> Worker<S> {
 
     fn take(&mut self, ordinal: u64, event: Event) {
         let size = size_of_event(&event);
+        let is_awaited = is_awaited(&event);
         self.ring.counts.queued.fetch_sub(size, Ordering::Relaxed);
         if ordinal != self.ordinal + 1 {
             self.stage.gap();
@@ -139,6 +147,9 @@ impl<S: Stage> Worker<S> {
             made,
             size,
         });
+        if is_awaited {
+            self.ring.ring_bells();
+        }
     }
 }
 
