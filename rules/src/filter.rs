@@ -201,6 +201,11 @@ impl Filter {
         &self.reach
     }
 
+    /// Returns the bytes of memory of its compiled regexes, at most.
+    pub(crate) const fn regex_bytes(&self) -> usize {
+        self.program.regex_bytes
+    }
+
     /// Returns true if it remembers messages that do not match, so that it must see every message.
     #[must_use]
     pub const fn remembers(&self) -> bool {
@@ -312,6 +317,11 @@ impl Filter {
         memory: &Memory,
     ) -> Option<bool> {
         self.program.truth(cond, facts, key, memory)
+    }
+
+    /// Returns true if a message of this definition may have a value: its fields are those of the message.
+    pub(crate) fn has_value(&self, value: &Value, key: &Key) -> bool {
+        self.program.has_value(value, key)
     }
 
     /// Returns a value for a message that matches.

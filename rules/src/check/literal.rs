@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 
-use regex::bytes::RegexBuilder;
+use regex::bytes::{Regex, RegexBuilder};
 use teetap_wire::def::{Field, Set, Type, suggest};
 use uuid::Uuid;
 
@@ -17,6 +17,10 @@ use crate::syntax::{Choice, Compare, Expr, Kind, Number, Quantity};
 
 /// The memory limit in bytes for a compiled regex, and for its cache.
 const REGEX_SIZE: usize = 1 << 20;
+/// The least memory limit that is tried.
+const REGEX_LEAST: usize = 8 << 10;
+/// The maximum memory in bytes for all compiled regexes of a text.
+pub(crate) const MAX_REGEXES: usize = 16 << 20;
 /// The maximum nesting of brackets in a regex.
 const REGEX_NESTING: u32 = 64;
 
@@ -229,16 +233,44 @@ fn packed(ty: &Type, address: SocketAddr) -> Option<Vec<u8>> {
     Some([&ip[..], &address.port().to_be_bytes()].concat())
 }
 
+fn build(pattern: &str, limit: usize) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(pattern)
+        .size_limit(limit)
+        .dfa_size_limit(REGEX_SIZE)
+        .nest_limit(REGEX_NESTING)
+        .build()
+}
+
+/// Returns the error about regular expressions that take more than [`MAX_REGEXES`] together.
+pub(crate) fn too_many_regexes(span: Span) -> Diagnostic {
+    let what = "the regular expressions of this text take too much memory together";
+    Diagnostic::new(Code::TooComplex, span, what)
+}
+
 impl Checker<'_> {
     /// Compiles a regular expression that runs in linear time and bounded memory.
     pub(super) fn regex(&mut self, pattern: &str, span: Span) -> Option<TextTest> {
-        let mut builder = RegexBuilder::new(pattern);
-        builder
-            .size_limit(REGEX_SIZE)
-            .dfa_size_limit(REGEX_SIZE)
-            .nest_limit(REGEX_NESTING);
-        match builder.build() {
-            Ok(regex) => Some(TextTest::Matches(Box::new(regex))),
+        if self.program.regex_bytes > MAX_REGEXES {
+            // Reported with the one before.
+            return None;
+        }
+        // The first limit with which it compiles is at most twice its size.
+        let mut limit = REGEX_LEAST;
+        let built = loop {
+            match build(pattern, limit) {
+                Err(regex::Error::CompiledTooBig(_)) if limit < REGEX_SIZE => limit *= 2,
+                built => break built,
+            }
+        };
+        match built {
+            Ok(regex) => {
+                self.program.regex_bytes += limit;
+                if self.program.regex_bytes > MAX_REGEXES {
+                    self.report(too_many_regexes(span));
+                    return None;
+                }
+                Some(TextTest::Matches(Box::new(regex)))
+            }
             Err(regex::Error::CompiledTooBig(_)) => {
                 self.report(Diagnostic::new(
                     Code::BadRegex,

@@ -28,6 +28,7 @@ mod words;
 pub use complete::{Completion, completions, is_rule_word};
 pub(crate) use cond::check;
 pub(crate) use deed::{Assign, Deed, Form, LogPart, Replace, Target, Template, check_rule};
+pub(crate) use literal::{MAX_REGEXES, too_many_regexes};
 pub(crate) use made::check_made;
 pub(crate) use name::is_snap;
 pub(crate) use variable::{VarValue, Variables};

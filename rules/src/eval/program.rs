@@ -17,6 +17,8 @@ pub(crate) struct Program {
     pub(crate) fields: Vec<Field>,
     /// The messages that conditions name.
     pub(crate) targets: Vec<Target>,
+    /// Bytes of memory of the compiled regexes, at most.
+    pub(crate) regex_bytes: usize,
     /// The counted messages, as indices into `targets`.
     pub(crate) counted: Vec<u16>,
     /// The fields whose last value is kept, as indices into `fields`.

@@ -5,7 +5,7 @@ use teetap_wire::def::Datum;
 use super::facts::Facts;
 use super::key::Key;
 use super::memory::Memory;
-use super::program::{Number, Program, Text};
+use super::program::{Number, Program, Source, Text};
 
 /// A value for a field.
 #[derive(Debug, Clone)]
@@ -26,6 +26,40 @@ impl Program {
         memory: &Memory,
     ) -> Option<i64> {
         self.run(facts, key, memory).number(number)
+    }
+
+    /// Returns true if a message of this definition may have a value.
+    pub(crate) fn has_value(&self, value: &Value, key: &Key) -> bool {
+        match value {
+            Value::Fixed(_) => true,
+            Value::Number(number) => self.has_number(number, key),
+            Value::Text(text) => self.has_text(*text, key),
+        }
+    }
+
+    fn has_number(&self, number: &Number, key: &Key) -> bool {
+        match number {
+            Number::Field(field) | Number::Length(field) => self.has_field(*field, key),
+            Number::TextLength(text) => self.has_text(*text, key),
+            Number::Negate(inner) => self.has_number(inner, key),
+            Number::Arith(_, sides) => self.has_number(&sides.0, key) && self.has_number(&sides.1, key),
+            _ => true,
+        }
+    }
+
+    fn has_text(&self, text: Text, key: &Key) -> bool {
+        match text {
+            Text::Field(field) => self.has_field(field, key),
+            Text::Player | Text::Client | Text::Variable(_) => true,
+        }
+    }
+
+    fn has_field(&self, at: u16, key: &Key) -> bool {
+        let field = self.fields.get(usize::from(at));
+        field.is_none_or(|field| match field.source {
+            Source::Message => field.entries.iter().any(|entry| entry.key == *key),
+            Source::Last(_) | Source::Item(_) => true,
+        })
     }
 
     /// Returns the value for a message. `None` if it has none: a field is missing, or a number is too large.

@@ -9,8 +9,9 @@ use teetap_wire::{Dir, Proto};
 use super::expect::Expected;
 use super::lets::Lets;
 use super::rule::{Limits, Rule};
+use super::sense::Sense;
 use super::window::{LineWindow, Window};
-use crate::check::{Deed, Variables, is_snap};
+use crate::check::{Deed, MAX_REGEXES, Variables, is_snap, too_many_regexes};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::dice::hash;
 use crate::eval::Reach;
@@ -37,9 +38,22 @@ pub(super) struct Checker {
     pub(super) lets: Lets,
     /// The variables that the rules set.
     pub(super) variables: Variables,
+    /// Bytes of memory of all compiled regexes so far, at most.
+    pub(super) regex_bytes: usize,
 }
 
 impl Checker {
+    /// Counts the regexes of a filter. Returns false, after an error, if all regexes of the text take too much memory.
+    fn has_room(&mut self, filter: &Filter, span: Span) -> bool {
+        let had_room = self.regex_bytes <= MAX_REGEXES;
+        self.regex_bytes += filter.regex_bytes();
+        let has_room = self.regex_bytes <= MAX_REGEXES;
+        if had_room && !has_room {
+            self.diagnostics.push(too_many_regexes(span));
+        }
+        has_room
+    }
+
     pub(super) fn seed(&mut self, seed: u64, span: Span) {
         if self.seed.replace(seed).is_some() {
             self.diagnostics
@@ -78,6 +92,9 @@ impl Checker {
             text,
             mut rule,
         } = named;
+        if self.regex_bytes > MAX_REGEXES {
+            return None;
+        }
         let checked = Filter::check_rule(rule.when.clone(), &rule.actions, self.registry, &self.variables);
         let when = self.reported(checked.map(|(when, deeds, warnings)| ((when, deeds), warnings)));
         let deeds = when.as_ref().map(|(_, deeds)| &**deeds).unwrap_or_default();
@@ -96,6 +113,9 @@ impl Checker {
         let window = [rule.modifiers.after.take(), rule.modifiers.until.take()];
         let [after, until] = window.map(|end| end.map(|expr| self.filter(expr)));
         let (when, deeds) = when?;
+        if !self.has_room(&when, rule.span) {
+            return None;
+        }
         let usual = when.usual_reach(self.registry);
         let (mut control, mut connless) = self.outside_chunks(&rule, &usual);
         let mut chunks = within(&usual, &[Class::System, Class::Game]);
@@ -106,6 +126,14 @@ impl Checker {
             (control, connless) = (Vec::new(), Vec::new());
         }
         let chosen = |wanted: fn(&Deed) -> bool| deeds.iter().filter(|deed| wanted(deed)).cloned().collect();
+        let sense = Sense {
+            rule: &rule,
+            when: &when,
+            deeds: &deeds,
+            chunks: &chunks,
+            registry: self.registry,
+        };
+        self.diagnostics.extend(sense.diagnostics());
         let is_passive = rule.actions.iter().all(Action::is_passive);
         Some(Rule {
             hash: hash(&identity),
@@ -189,7 +217,9 @@ impl Checker {
             })
         });
         let windows = windows.collect();
-        self.diagnostics = reported;
+        let too_large = |found: &Diagnostic| found.code == Code::TooComplex;
+        let found = std::mem::replace(&mut self.diagnostics, reported);
+        self.diagnostics.extend(found.into_iter().filter(too_large));
         windows
     }
 
@@ -232,7 +262,12 @@ impl Checker {
     }
 
     fn filter(&mut self, expr: Expr) -> Option<Filter> {
-        self.reported(Filter::check_with(expr, self.registry, &self.variables))
+        let span = expr.span;
+        if self.regex_bytes > MAX_REGEXES {
+            return None;
+        }
+        let filter = self.reported(Filter::check_with(expr, self.registry, &self.variables))?;
+        self.has_room(&filter, span).then_some(filter)
     }
 
     /// Reports the diagnostics of a check, and returns its result if there is no error.

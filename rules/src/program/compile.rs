@@ -113,6 +113,7 @@ pub(super) fn compile(
         seed: None,
         lets: Lets::default(),
         variables: Variables::default(),
+        regex_bytes: 0,
     };
     let statements = parse_statements(source)?;
     checker.lets = Lets::of(&statements, registry, &mut checker.diagnostics);

@@ -16,6 +16,8 @@ use crate::syntax::{Expr, Kind, Let, Path, Rule, Statement};
 
 /// The maximum number of parts of an expression, those of its names included.
 const MAX_SIZE: usize = 16 * 1024;
+/// The maximum number of parts of all expressions of a text in which names stand.
+const MAX_TOTAL: usize = 256 * 1024;
 /// The maximum depth of an expression, and of names that stand for names.
 const MAX_DEPTH: usize = 128;
 
@@ -30,6 +32,8 @@ pub(super) struct Lets {
     failed: Vec<Span>,
     /// The places of unknown names, each with the similar name of an expression.
     near: Vec<(Span, String)>,
+    /// The number of parts that stand in the place of names so far.
+    total: usize,
 }
 
 struct Entry {
@@ -57,6 +61,7 @@ impl Lets {
             known: BTreeMap::new(),
             failed: Vec::new(),
             near: Vec::new(),
+            total: 0,
         };
         let mut names = Vec::new();
         for statement in statements {
@@ -139,6 +144,10 @@ impl Lets {
             };
             entry.is_used = true;
             match &entry.state {
+                State::Done(_) if self.total > MAX_TOTAL => {
+                    self.failed.push(path.span());
+                    None
+                }
                 State::Done(expr) if total <= MAX_SIZE => {
                     is_changed = true;
                     total += size(expr);
@@ -151,6 +160,12 @@ impl Lets {
                 _ => None,
             }
         });
+        let had_room = self.total <= MAX_TOTAL;
+        self.total += total;
+        if had_room && self.total > MAX_TOTAL {
+            let what = "with the expressions that names stand for this text is too long";
+            diagnostics.push(Diagnostic::new(Code::TooComplex, span, what));
+        }
         if is_changed && (total > MAX_SIZE || size(&expr) > MAX_SIZE || depth(&expr) > MAX_DEPTH) {
             diagnostics.push(Diagnostic::new(Code::TooComplex, span, too_deep()));
             return None;

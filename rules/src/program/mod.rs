@@ -22,6 +22,7 @@
 //! | `shared` | the state that all sessions share: counts, hits, effects of link lines |
 //! | `repeat` | decisions about retransmissions |
 //! | `rule` | a checked rule: its actions, conditions and limits |
+//! | `sense` | actions that contradict each other, or can do nothing |
 //! | `touched` | the messages on which a rule acted |
 //! | `warnings` | warnings about rules that hide others or hold too much |
 //! | `visit` | a message that visits a rule |
@@ -44,6 +45,7 @@ mod profile;
 mod progress;
 mod repeat;
 mod rule;
+mod sense;
 mod shared;
 mod state;
 mod survey;

@@ -251,6 +251,29 @@ fn lists() {
     check(&chat7(), &[("any(cl_start_info.skin_part_names == \"x\")", None)]);
 }
 
+/// An element for which the condition has no value leaves the result open, unless another one decides.
+#[test]
+fn an_unknown_element_does_not_count_as_decided() {
+    let colors = [0, 2, 4, 2, 2, 2].map(Datum::Int);
+    let fields = [
+        ("name", "tee".into()),
+        ("skin_part_colors", Datum::List(colors.to_vec())),
+    ];
+    check(
+        &Case::new(Proto::V7, "cl_start_info", &fields),
+        &[
+            // 4 divided by the first one is unknown, by the others 2, 1, 2 and so on.
+            ("all(4 / .skin_part_colors > 0)", None),
+            ("not all(4 / .skin_part_colors > 0)", None),
+            ("all(4 / .skin_part_colors > 1)", NO),
+            ("any(4 / .skin_part_colors > 2)", None),
+            ("not any(4 / .skin_part_colors > 2)", None),
+            ("any(4 / .skin_part_colors == 1)", YES),
+            ("all(.skin_part_colors >= 0) and any(.skin_part_colors == 4)", YES),
+        ],
+    );
+}
+
 #[test]
 fn snapshots() {
     let registry = Registry::builtin();

@@ -3,6 +3,8 @@
 use teetap_rules::{Program, Style};
 use teetap_wire::def::Registry;
 
+use crate::stage::wrong;
+
 /// The code, the line and the sentence of each warning.
 fn warned(source: &str) -> Vec<String> {
     let (_, diagnostics) = Program::compile(source, Registry::builtin()).unwrap();
@@ -70,4 +72,187 @@ fn what_holds_the_join() {
     ] {
         assert_eq!(warned(source), [""; 0], "{source}");
     }
+}
+
+/// Actions that exclude each other, or can do nothing to any message of their condition, are errors.
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let other = |what: &str| format!("`{what}` is of another message than the condition is about");
+    let twice = |what: &str| format!("`{what}` is set twice; the second value would count");
+    let exclude = |one: &str, other: &str| format!("`{one}` and `{other}` exclude each other");
+    let there = |what: &str, side: &str| {
+        format!("`reply {what}` is sent to the {side}, and no version of the game sends it there")
+    };
+    for (source, place, what) in [
+        ("pass, drop when cl_say", "1:1 E112", exclude("pass", "drop")),
+        (
+            "lose 2 times, log, pass when cl_say",
+            "1:1 E112",
+            exclude("pass", "lose 2 times"),
+        ),
+        (
+            "set sv_chat.message = \"a\", sv_chat.message = \"b\" when sv_chat",
+            "1:28 E012",
+            twice("sv_chat.message"),
+        ),
+        (
+            "set .message = \"a\", log, set sv_chat.message = \"b\" when sv_chat",
+            "1:30 E012",
+            twice("sv_chat.message"),
+        ),
+        (
+            "set snap.character[3].x = 1, snap.character[3].x = 2 when any_snap",
+            "1:30 E012",
+            twice("snap.character[3].x"),
+        ),
+        ("var $a = 1, var $a = 2 when cl_say", "1:17 E012", twice("$a")),
+        (
+            "set sv_chat.message = sv_motd.message when sv_chat",
+            "1:23 E102",
+            other("sv_motd.message"),
+        ),
+        (
+            "set sv_chat.client_id = sv_team.team + 1 when sv_chat",
+            "1:25 E102",
+            other("sv_team.team + 1"),
+        ),
+        (
+            "set sv_motd.message = \"x\" when sv_chat",
+            "1:5 E102",
+            other("sv_motd.message"),
+        ),
+        (
+            "replace sv_motd.message /a/ with \"b\" when sv_chat",
+            "1:9 E102",
+            other("sv_motd.message"),
+        ),
+        (
+            "reply sv_chat{message: sv_motd.message} when cl_say",
+            "1:24 E102",
+            other("sv_motd.message"),
+        ),
+        (
+            "var $a = sv_motd.message when cl_say",
+            "1:10 E102",
+            other("sv_motd.message"),
+        ),
+        (
+            "reply sv_chat when sv_motd",
+            "1:1 E102",
+            there("sv_chat", "server"),
+        ),
+        (
+            "reply cl_say when cl_emoticon",
+            "1:1 E102",
+            there("cl_say", "client"),
+        ),
+    ] {
+        assert_eq!(wrong(source), [format!("{place} {what}")], "{source}");
+    }
+    for source in [
+        "pass, log when cl_say",
+        "hold until sv_motd, pass when cl_say",
+        "set sv_chat.message = last(sv_motd).message when sv_chat",
+        "set snap.character.x = 1, snap.character[3].x = 2 when any_snap",
+        "set sv_chat.message = \"a\", sv_chat.client_id = 1 when sv_chat",
+        "set .message = \"x\" when sv_chat or cl_say",
+        "reply sv_chat when cl_say",
+        "reply cl_say when sv_chat",
+    ] {
+        assert!(Program::compile(source, Registry::builtin()).is_ok(), "{source}");
+    }
+}
+
+/// Actions that do nothing beside another one, or to some messages, are warned of.
+#[test]
+fn what_does_nothing_is_said() {
+    let beside = |one: &str, other: &str| format!("W306 1:1 `{one}` has no effect beside `{other}`");
+    let braces = |place: &str, value: &str, verb: &str| {
+        format!(
+            "W307 {place} `{{{value}}}` in the text of `{verb}` is written as it is: only `log` has values in braces"
+        )
+    };
+    let copies = "W306 1:1 the copies of `dup` do not wait as the message does with `hold until sv_motd`";
+    let silent = "W306 1:1 `reply sv_chat` does nothing for messages of the server";
+    let unknown = "W306 1:7 `sv_motd.message` has no value for the messages of this condition: `?` is logged";
+    let first = "W308 1:1 `drop` looks at first copies only, which have the mark `resend` if an earlier copy was lost";
+    for (source, expected) in [
+        ("drop, delay 5ms when cl_say", beside("delay 5ms", "drop")),
+        ("swap, pause when cl_say", beside("swap", "pause")),
+        (
+            "lose, hold until sv_motd when cl_say",
+            beside("hold until sv_motd", "lose"),
+        ),
+        ("drop, drop when cl_say", beside("drop", "drop")),
+        ("dup 2, drop when cl_say", beside("dup 2", "drop")),
+        (
+            "corrupt 1 bits, drop when cl_say",
+            beside("corrupt 1 bits", "drop"),
+        ),
+        ("dup, hold until sv_motd when cl_say", copies.to_owned()),
+        ("reply sv_chat when cl_say or sv_motd", silent.to_owned()),
+        ("log \"{sv_motd.message}\" when sv_chat", unknown.to_owned()),
+        (
+            "set .message = \"{sess.name}: hi\" when sv_chat",
+            braces("1:16", "sess.name", "set"),
+        ),
+        (
+            "fail \"{.message}\" when sv_chat",
+            braces("1:1", ".message", "fail"),
+        ),
+        (
+            "close client \"at {t}\" when sv_chat",
+            braces("1:1", "t", "close"),
+        ),
+        (
+            "reply sv_chat{message: \"{$a}\"}, var $a = t when cl_say",
+            braces("1:24", "$a", "reply"),
+        ),
+        (
+            "replace .message /a/ with \"{n}\" when cl_say",
+            braces("1:18", "n", "replace"),
+        ),
+        ("drop when c2s and resend", first.to_owned()),
+    ] {
+        assert_eq!(warned(source), [expected], "{source}");
+    }
+    for source in [
+        "delay 5ms, delay 6ms when cl_say",
+        "drop, log when cl_say",
+        "reply sv_chat, drop when cl_say",
+        "dup, delay 5ms when cl_say",
+        "dup, lose when cl_say",
+        "set .message = \"{}\" when sv_chat",
+        "set .message = \"{ a b\" when sv_chat",
+        "log \"{.message}\" when sv_chat",
+        "log \"{last(sv_motd).message}\" when sv_chat",
+        "log, drop when resend",
+        "mark when resend",
+        "drop when not resend",
+    ] {
+        assert_eq!(warned(source), [""; 0], "{source}");
+    }
+}
+
+/// The sum of what a text takes is bounded: its regular expressions, and what names stand for.
+#[test]
+fn all_of_a_text_together_has_a_limit() {
+    let memory = "E007 the regular expressions of this text take too much memory together";
+    let length = "E007 with the expressions that names stand for this text is too long";
+    let large = "let a = cl_say.message matches /[a-z]{5000}/\n";
+    let wide = format!("let b = {}\n", ["cl_say.team == 1"; 700].join(" or "));
+    for (source, expected) in [
+        (format!("{large}{}", "log when a\n".repeat(900)), memory),
+        (
+            format!("log when {}", ["/[a-z]{4000}/"; 300].join(" or ")),
+            memory,
+        ),
+        (format!("{wide}{}", "log when b\n".repeat(1000)), length),
+    ] {
+        let errors = wrong(&source);
+        assert!(errors.len() == 1 && errors[0].ends_with(expected), "{errors:?}");
+    }
+    // Usual ones are far from it.
+    let usual = "log when sv_chat.message matches /\\w+ (foo|bar)\\d*/\n".repeat(40);
+    assert!(Program::compile(&usual, Registry::builtin()).is_ok());
 }

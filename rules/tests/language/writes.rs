@@ -65,7 +65,7 @@ fn set_changes_only_the_fields_that_it_names() {
         ("set .client_id = n when sv_chat", chat(3, "hi"), chat(1, "hi")),
         // A field of another message.
         (
-            "set cl_say.message = \"x\" when sv_chat",
+            "set cl_say.message = \"x\" when sv_chat or cl_say",
             chat(3, "hi"),
             chat(3, "hi"),
         ),
