@@ -243,6 +243,8 @@ pub struct Verdict {
     pub part: Option<Part>,
     /// The rules that took part in the decision.
     pub rules: Vec<RuleId>,
+    /// The rule that decided the fate; `None` for a pass, or if the rules do not say.
+    pub by: Option<RuleId>,
     /// The marks of the message.
     pub marks: Vec<Arc<str>>,
 }
@@ -319,6 +321,7 @@ impl Verdict {
         overtakes: Vec::new(),
         part: None,
         rules: Vec::new(),
+        by: None,
         marks: Vec::new(),
     };
 

@@ -185,6 +185,9 @@ impl<F: Facts> Act<'_, F> {
             | Action::Exit(_) => return false,
         };
         let has_effect = self.verdict.fate.add(fate);
+        if has_effect {
+            self.verdict.by = Some(self.id);
+        }
         if has_effect && matches!(fate, Fate::Reorder { .. }) {
             self.verdict.part = self.part;
         }

@@ -256,6 +256,28 @@ fn a_hit_is_an_effect() {
     assert_eq!(stage.hits(), [1, 0]);
 }
 
+/// The rule that holds a message is the one whose action decided so, not one that only takes part.
+#[test]
+fn the_fate_has_its_rule() {
+    for (rules, by) in [
+        ("pause when cl_say", Some(0)),
+        (
+            "mark when cl_say\nhold until sv_motd when cl_say\nmark when cl_say",
+            Some(1),
+        ),
+        (
+            "delay 5ms when cl_say\nhold until sv_motd when cl_say\ndelay 5ms when cl_say",
+            Some(1),
+        ),
+        ("delay 5ms when cl_say\ndelay 5ms, log when cl_say", Some(1)),
+        ("hold until sv_motd when cl_say\ndrop when cl_say", Some(1)),
+        ("mark when cl_say", None),
+    ] {
+        let verdict = crate::stage::verdict(rules, &say("a"));
+        assert_eq!(verdict.by, by.map(RuleId), "{rules}");
+    }
+}
+
 /// A message that is dropped has no copies, and the copies of a delayed one are sent after it.
 #[test]
 fn copies_share_the_fate_of_their_message() {

@@ -52,6 +52,7 @@ fn each_action_has_its_verdict() {
             fate,
             copies: vec![Duration::ZERO; copies],
             rules: vec![RuleId(0)],
+            by: (fate != Fate::Pass).then_some(RuleId(0)),
             ..Verdict::PASS
         };
         assert_eq!(

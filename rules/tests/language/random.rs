@@ -166,6 +166,7 @@ fn renumbered((verdict, effects): (Verdict, Vec<Effect>), less: u16) -> (Verdict
     });
     let verdict = Verdict {
         fate,
+        by: verdict.by.and_then(number),
         rules,
         overtakes,
         marks,

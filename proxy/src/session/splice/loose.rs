@@ -48,7 +48,7 @@ impl Splice {
         };
         let rule = match verdict.fate {
             Fate::Pass | Fate::Drop | Fate::Lose { .. } => None,
-            _ => to.name(&verdict.rules),
+            _ => to.name(&verdict),
         };
         let waits = recoded == Recoded::Waits;
         let overtakes = to.overtakes(waits, &verdict);

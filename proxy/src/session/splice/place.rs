@@ -70,9 +70,10 @@ impl Placing<'_> {
         verdict
     }
 
-    /// Returns the name of the rule that holds a message: the last one that took part.
-    pub(super) fn name(&self, rules: &[RuleId]) -> Option<Box<str>> {
-        let name = self.program?.rule(*rules.last()?)?;
+    /// Returns the name of the rule that decided the fate of a message.
+    pub(super) fn name(&self, verdict: &Verdict) -> Option<Box<str>> {
+        let rule = verdict.by.or(verdict.rules.last().copied());
+        let name = self.program?.rule(rule?)?;
         Some(name.into())
     }
 
@@ -240,7 +241,7 @@ impl Splice {
                 self.overtake(&[group], to);
                 placed
             }
-            waiting => self.keep(waiting, data, to.name(&verdict.rules), to.frame.now),
+            waiting => self.keep(waiting, data, to.name(&verdict), to.frame.now),
         };
         if matches!(placed.action, Action::Pass | Action::Lose) {
             self.overtake(&verdict.overtakes, to);
