@@ -98,6 +98,8 @@ enum Part {
     Rules,
     /// Latency with and without the terminal UI, from a key to its frame, and bytes of a frame
     Screen,
+    /// The time that a script at the control socket takes to release a held message
+    Script,
     /// `teetap grep` and `teetap judge` over a long recording: MB/s and memory
     Grep,
 }
@@ -166,6 +168,9 @@ fn measure(cli: &Cli, run: &Run, report: &mut Report) -> Result<()> {
     }
     if wanted(Part::Screen) {
         part::screen(run, report)?;
+    }
+    if wanted(Part::Script) {
+        part::script(run, report)?;
     }
     if wanted(Part::Grep) {
         part::grep(run, cli.megabytes, report)?;

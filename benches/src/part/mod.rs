@@ -7,6 +7,7 @@ mod latency;
 mod play;
 mod rules;
 mod screen;
+mod script;
 mod sessions;
 mod watch;
 
@@ -28,6 +29,7 @@ pub(crate) use self::latency::measure as latency;
 pub(crate) use self::play::{Play, play};
 pub(crate) use self::rules::measure as rules;
 pub(crate) use self::screen::measure as screen;
+pub(crate) use self::script::measure as script;
 pub(crate) use self::sessions::measure as sessions;
 pub(crate) use self::watch::measure as watch;
 
