@@ -132,8 +132,8 @@ impl Line {
 }
 
 impl Reorder {
-    /// Returns the share of all datagrams that overtake: after one that did, `gap` less one are no candidates, and of the
-    /// candidates each one does with a chance of `share`.
+    /// Returns the share of all datagrams that overtake: after one that did, `gap` less one do not, and from then on each one
+    /// does with a chance of `share`.
     #[must_use]
     pub fn overall(self) -> Share {
         let share = u64::from(self.share.0);

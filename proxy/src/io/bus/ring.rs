@@ -22,7 +22,7 @@ pub(super) struct Ring<T> {
     bells: Arc<Mutex<Vec<Weak<Bell>>>>,
 }
 
-/// A call that tells a watcher to look at once. The worker makes it, and must not be kept waiting.
+/// A call that wakes a watcher. The worker makes it, and must not be kept waiting.
 pub(super) type Bell = dyn Fn() + Send + Sync;
 
 /// A queue to one watcher, bounded by bytes.
