@@ -46,7 +46,8 @@ fn ended(command: &Command, stdin: Stdio) -> (Option<i32>, String) {
     }
     let mut stderr = String::new();
     std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut stderr).unwrap();
-    (end.unwrap_or_else(|error| panic!("{command:?}: {error}")), stderr)
+    assert!(end.is_ok(), "{command:?} does not end: {stderr}");
+    (end.unwrap(), stderr)
 }
 
 /// Commands that read a file, with the place of its name.

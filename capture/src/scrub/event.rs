@@ -9,7 +9,7 @@ use teetap_wire::{Dir, Proto, Side};
 
 use super::{PLACEHOLDER, Scrubber, sentence};
 use crate::Run;
-use teetap_proxy::session::{Connless, Datagram, Ends, Event, Notice, Placed, SessionChange, What};
+use teetap_proxy::session::{Connless, Datagram, Ends, Event, Placed, SessionChange, What};
 
 impl Scrubber {
     /// Replaces the addresses of a run.
@@ -26,7 +26,10 @@ impl Scrubber {
             What::Session(change) => What::Session(self.change(change)),
             What::Datagram(datagram) => What::Datagram(self.whole(datagram)),
             What::Connless(connless) => What::Connless(self.browser(connless)),
-            What::Notice(notice) => What::Notice(self.notice(notice)),
+            What::Notice(mut notice) => {
+                self.notice(&mut notice);
+                What::Notice(notice)
+            }
             What::Answer(mut answer) => {
                 // It may name a rule, or have a part of the command.
                 answer.result = answer.result.map_err(|why| self.of_others(&why).into());
@@ -36,184 +39,6 @@ impl Scrubber {
             }
         };
         Event { what, ..event }
-    }
-
-    /// Returns the same kind with placeholders for its addresses and texts, and without a datagram of unknown meaning. Every
-    /// kind names the class of each of its values, so that one of a later kind cannot be forgotten.
-    fn notice(&mut self, notice: Notice) -> Notice {
-        match notice {
-            Notice::UnknownSender {
-                client,
-                len,
-                what,
-                start: _,
-                bytes: _,
-            } => Notice::UnknownSender {
-                client: self.socket(client),
-                len,
-                what,
-                start: Box::default(),
-                bytes: Box::default(),
-            },
-            Notice::ProtocolRefused { client, proto } => Notice::ProtocolRefused {
-                client: self.socket(client),
-                proto,
-            },
-            Notice::OtherProtocol {
-                client,
-                client_speaks,
-                server_speaks,
-            } => Notice::OtherProtocol {
-                client: self.socket(client),
-                client_speaks,
-                server_speaks,
-            },
-            Notice::Guessed {
-                proto,
-                client,
-                server,
-                sides_clear,
-            } => Notice::Guessed {
-                proto,
-                client: self.socket(client),
-                server: self.socket(server),
-                sides_clear,
-            },
-            Notice::Foreign { from, to, len } => Notice::Foreign {
-                from: self.socket(from),
-                to: self.socket(to),
-                len,
-            },
-            Notice::ListenerOpened { server, listen } => Notice::ListenerOpened {
-                server: self.socket(server),
-                listen: self.socket(listen),
-            },
-            Notice::UpstreamUnreachable { error } => Notice::UpstreamUnreachable {
-                error: self.of_system(&error).into(),
-            },
-            Notice::UpstreamFailed { error } => Notice::UpstreamFailed {
-                error: self.of_system(&error).into(),
-            },
-            Notice::RedirectPasses { port, why } => Notice::RedirectPasses {
-                port,
-                why: self.of_system(&why).into(),
-            },
-            Notice::InjectRefused { why } => Notice::InjectRefused {
-                why: self.of_system(&why).into(),
-            },
-            Notice::ResyncRefused { why } => Notice::ResyncRefused {
-                why: self.of_system(&why).into(),
-            },
-            Notice::LoginStalled {
-                after,
-                acked,
-                from,
-                waits_for,
-                why,
-                kept,
-            } => Notice::LoginStalled {
-                after: after.map(|name| self.name(&name).into()),
-                acked,
-                from,
-                waits_for: self.name(&waits_for).into(),
-                // The names of rules may stand in it.
-                why: why.map(|why| self.of_others(&why).into()),
-                kept,
-            },
-            Notice::PeerSilent { side, time, unacked } => Notice::PeerSilent {
-                side,
-                time,
-                unacked: unacked.map(|numbers| self.numbers(&numbers).into()),
-            },
-            Notice::Suppressed { of, count } => Notice::Suppressed {
-                of: self.name(&of).into(),
-                count,
-            },
-            Notice::Other { kind, level, text } => Notice::Other {
-                kind: kind.map(|kind| self.name(&kind).into()),
-                level,
-                text: self.of_others(&text).into(),
-            },
-            notice @ (Notice::Held { .. }
-            | Notice::RulesSet { .. }
-            | Notice::RuleFailed { .. }
-            | Notice::RuleLog { .. }
-            | Notice::AssertionFailed { .. }
-            | Notice::ExitRequested { .. }) => self.of_rules(notice),
-            // They have numbers only.
-            notice @ (Notice::UpstreamSilent { time: _ }
-            | Notice::Candidate
-            | Notice::OtherName
-            | Notice::Restart
-            | Notice::LegacyJoin
-            | Notice::AcceptRepeated
-            | Notice::Renumbered { dir: _ }
-            | Notice::Released {
-                dir: _,
-                held: _,
-                why: _,
-                edited: _,
-            }
-            | Notice::HoldFull { dir: _ }
-            | Notice::LinkFull { dir: _ }
-            | Notice::Hole
-            | Notice::Resync
-            | Notice::Resynced
-            | Notice::EarlyClose
-            | Notice::HalfOpenLimit
-            | Notice::NewToken { side: _ }
-            | Notice::Redirected { port: _, listen: _ }) => notice,
-        }
-    }
-
-    /// Same as [`Self::notice`], for notices about rules.
-    fn of_rules(&mut self, notice: Notice) -> Notice {
-        match notice {
-            Notice::Held { dir, held, rule, max } => Notice::Held {
-                dir,
-                held,
-                rule: self.of_rule(&rule).into(),
-                max,
-            },
-            Notice::RulesSet { rules } => Notice::RulesSet {
-                rules: rules.iter().map(|rule| self.of_rule(rule).into()).collect(),
-            },
-            Notice::RuleFailed { rule, why } => Notice::RuleFailed {
-                rule: self.of_rule(&rule).into(),
-                why: self.of_others(&why).into(),
-            },
-            Notice::RuleLog { rule, logged, .. } => Notice::RuleLog {
-                rule: self.of_rule(&rule).into(),
-                logged: self.of_others(&logged).into(),
-                whole: None,
-            },
-            Notice::AssertionFailed {
-                rule,
-                expected,
-                why,
-                dir,
-                message,
-            } => Notice::AssertionFailed {
-                rule: self.of_rule(&rule).into(),
-                expected,
-                // The sentence about an expected message has the text of its rule.
-                why: self.of_rule(&why).into(),
-                dir,
-                message: message.map(|name| self.name(&name).into()),
-            },
-            Notice::ExitRequested {
-                rule,
-                exit,
-                dir,
-                message,
-            } => Notice::ExitRequested {
-                rule: self.of_rule(&rule).into(),
-                exit,
-                dir,
-                message: message.map(|name| self.name(&name).into()),
-            },
-            other => other,
-        }
     }
 
     fn change(&mut self, change: SessionChange) -> SessionChange {
@@ -335,7 +160,7 @@ impl Scrubber {
     }
 
     /// Returns the placeholder of an address; of one too many, the unspecified address.
-    fn socket(&mut self, address: SocketAddr) -> SocketAddr {
+    pub(super) fn socket(&mut self, address: SocketAddr) -> SocketAddr {
         self.addresses.socket(address).unwrap_or_else(|| {
             self.tally.crowded += 1;
             SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), address.port())

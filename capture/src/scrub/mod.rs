@@ -39,6 +39,7 @@ mod file;
 mod frame;
 mod hole;
 mod message;
+mod notice;
 mod own;
 mod sentence;
 mod stream;

@@ -14,7 +14,7 @@ fn values() -> Value {
         "from": "127.0.0.1:4", "to": "127.0.0.1:5", "len": 7, "what": "other", "start": "", "proto": "0.7",
         "client_speaks": "0.7", "server_speaks": "0.6", "dir": "c2s", "held": 3, "rule": "x", "edited": false, "why": "timeout",
         "rules": ["x"], "logged": "x", "expected": true, "message": "x", "exit": 10, "after": "x", "acked": true,
-        "waits_for": "x", "unacked": "x", "of": "x", "count": 9, "side": "client", "sides_clear": true, "port": 9,
+        "waits_for": "x", "unacked": "x", "of": "x", "count": 9, "side": "client", "sides_clear": true, "port": 9, "kept": false,
     })
 }
 

@@ -10,4 +10,5 @@ pub use private::{Access, Private, PrivateError, create_new, open_private};
 pub use read::{PATIENCE, Unread, open_regular, read_given, read_regular};
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests measure how long a call takes")]
 mod tests;

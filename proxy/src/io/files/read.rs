@@ -8,13 +8,15 @@ use std::{
         unix::fs::{FileTypeExt as _, OpenOptionsExt as _},
     },
     path::Path,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::OFlags,
 };
+
+use crate::io::clock::Clock;
 
 /// Longest time that a pipe may take until it has been read to its end.
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -85,11 +87,15 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, Unread> {
 /// # Errors
 /// See [`Unread`].
 pub fn read_given(path: &Path, limit: u64) -> Result<Vec<u8>, Unread> {
-    read_before(path, limit, Instant::now() + PATIENCE)
+    read_within(path, limit, PATIENCE)
 }
 
-/// Same as [`read_given`], with another deadline for pipes.
-pub(super) fn read_before(path: &Path, limit: u64, deadline: Instant) -> Result<Vec<u8>, Unread> {
+/// Same as [`read_given`], with another time for pipes.
+pub(super) fn read_within(path: &Path, limit: u64, patience: Duration) -> Result<Vec<u8>, Unread> {
+    let deadline = Deadline {
+        clock: Clock::start(),
+        patience,
+    };
     if path == Path::new(STDIN) {
         let stdin = io::stdin();
         let is_typed = stdin.is_terminal();
@@ -130,12 +136,12 @@ fn within(file: &File, limit: u64) -> Result<Vec<u8>, Unread> {
 }
 
 /// Reads until the end, at most until the deadline.
-fn read_pipe(file: &File, limit: u64, deadline: Option<Instant>) -> Result<Vec<u8>, Unread> {
+fn read_pipe(file: &File, limit: u64, deadline: Option<Deadline>) -> Result<Vec<u8>, Unread> {
     let mut bytes = Vec::new();
     let mut chunk = vec![0; CHUNK];
     while bytes.len() as u64 <= limit {
-        if let Some(deadline) = deadline {
-            wait(file, deadline)?;
+        if let Some(deadline) = &deadline {
+            deadline.wait(file)?;
         }
         match (&mut &*file).read(&mut chunk) {
             Ok(0) => return bounded(bytes, limit),
@@ -147,18 +153,27 @@ fn read_pipe(file: &File, limit: u64, deadline: Option<Instant>) -> Result<Vec<u
     Err(Unread::TooLarge(limit))
 }
 
-/// Waits until there is something to read.
-fn wait(file: &File, deadline: Instant) -> Result<(), Unread> {
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(Unread::Late);
-        }
-        let mut fds = [PollFd::new(file, PollFlags::IN)];
-        match poll(&mut fds, Timespec::try_from(left).ok().as_ref()) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            Ok(_) => return Ok(()),
-            Err(error) => return Err(io::Error::from(error).into()),
+/// The time that a pipe has.
+struct Deadline {
+    clock: Clock,
+    patience: Duration,
+}
+
+impl Deadline {
+    /// Waits until there is something to read.
+    fn wait(&self, file: &File) -> Result<(), Unread> {
+        loop {
+            let passed = Duration::from_micros(self.clock.now().0);
+            let left = self.patience.saturating_sub(passed);
+            if left.is_zero() {
+                return Err(Unread::Late);
+            }
+            let mut fds = [PollFd::new(file, PollFlags::IN)];
+            match poll(&mut fds, Timespec::try_from(left).ok().as_ref()) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(io::Error::from(error).into()),
+            }
         }
     }
 }
