@@ -203,9 +203,10 @@ impl<'a> Noted<'a> {
                 ))
             }
             Code::SnapIdReused => reused(&self.message?.snapshot()?),
-            Code::SnapEmptyUnacked => {
-                Some("got acks of other snapshots only, expected one of each that came".to_owned())
-            }
+            Code::SnapEmptyUnacked => Some(
+                "got acks of older snapshots while empty ones were the newest, expected an ack of the newest"
+                    .to_owned(),
+            ),
             Code::SnapAgain | Code::SnapLate if self.message?.snapshot().is_some() => {
                 Some(format!("got tick {}", self.message?.snapshot()?.tick))
             }

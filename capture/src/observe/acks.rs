@@ -1,19 +1,23 @@
 //! The acks of a recorded session, checked as the session core checks them.
 //!
-//! Law: an ack outside the window is noted as in a live run. A recording may lack datagrams that the peers had. Where it shows
-//! that, by a silence before such an ack, by a number beyond it or by an answer to its datagram, that is a hole: it is
-//! reported once, and the window begins anew with the ack.
+//! Law: an ack outside the window is noted as in a live run. A recording may lack datagrams that the peers had: a hole, which is
+//! reported once, and the window begins anew with the ack. The numbers after it prove it, or an answer to the
+//! datagram. After a silence such an ack is neither noted nor a hole until a number decides: the next one, or one that the
+//! sender of the ack repeats, shows that the ack was wrong, one beyond it that those before it are missing.
 
 use std::time::Duration;
 
 use teetap_proxy::session::{AckWindow, Time};
 use teetap_wire::{Code, Dir, Seq};
 
-/// The silence of both peers after which an ack outside the window shows a hole: peers that play never rest as long.
+/// The silence of both peers that may be a hole: peers that play never rest as long.
 const SILENCE: Duration = Duration::from_millis(500);
 
 /// The time after a silence in which acks may still come for what was sent in it.
 const AFTER_SILENCE: Duration = Duration::from_secs(2);
+
+/// The most by which an ack that is behind may be an old one. After a hole of half of all numbers any ack may be behind.
+const NEAR: u16 = 64;
 
 /// The acks of a session.
 #[derive(Debug, Default)]
@@ -38,8 +42,19 @@ struct Numbers {
     is_cut: bool,
     /// The last ack beyond all numbers, since the last valid one.
     ahead: Option<Seq>,
+    /// True if that ack came after a silence, so that no number has decided yet if it was right.
+    is_open: bool,
     /// The first number that was sent along with an invalid ack for the other direction.
     doubtful: Option<Seq>,
+}
+
+/// A hole of the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hole {
+    /// The datagrams of a silence.
+    OfSilence,
+    /// Some datagrams among others.
+    Other,
 }
 
 /// The findings about the ack and the numbers of a datagram.
@@ -88,26 +103,37 @@ impl Acks {
             Dir::S2c => (s2c, c2s),
         };
         let mut finding = ack.map_or(Finding::default(), |ack| other.ack(ack, is_after_silence));
-        // It may show in both directions.
-        finding.is_hole = finding.is_hole && !std::mem::replace(is_reported, true);
-        let is_valid = finding.odd.is_none();
+        if other.is_open && own.doubtful.is_some_and(|first| sent.contains(&first)) {
+            // Its receiver has not acked what came with the ack.
+            other.is_open = false;
+            finding.odd = Some(Code::AckAhead);
+        }
+        let is_valid = finding.odd.is_none() && !other.is_open;
+        let mut other_hole = None;
         if let Some(ack) = ack.filter(|_| is_valid)
             && other.doubtful.is_some_and(|first| first.is_behind(ack))
         {
             // The peer took that datagram, so its ack was right.
             other.doubtful = None;
-            finding.is_hole |= own.begin_anew();
+            other_hole = own.begin_anew();
         }
         let is_doubtful = other.ahead.is_some();
         own.doubtful = own.doubtful.filter(|_| is_doubtful);
         for number in sent {
             let is_new = own.window.is_some_and(|window| *number == window.top.next());
-            finding.is_hole |= own.sent(*number);
+            let shown = own.sent(*number);
+            other_hole = other_hole.or(shown);
             if is_new && is_doubtful {
                 own.doubtful.get_or_insert(*number);
             }
         }
         own.is_cut |= is_cut;
+        // That of a silence may show in both directions.
+        finding.is_hole = match other_hole {
+            Some(Hole::OfSilence) => !std::mem::replace(is_reported, true),
+            Some(Hole::Other) => true,
+            None => finding.is_hole && !std::mem::replace(is_reported, true),
+        };
         finding
     }
 }
@@ -122,9 +148,19 @@ impl Numbers {
         };
         let is_hole = match window.check(ack) {
             Ok(()) => false,
-            Err(_) if is_after_silence || self.is_cut => {
+            Err(_) if self.is_cut => {
                 window.sent(ack);
-                !self.is_cut
+                false
+            }
+            Err(Code::AckAhead) if is_after_silence || self.is_open => {
+                self.ahead = Some(ack);
+                self.is_open = true;
+                return Finding::default();
+            }
+            // More than half of all numbers are missing.
+            Err(_) if is_after_silence && ack.distance_to(window.last) > NEAR => {
+                window.sent(ack);
+                true
             }
             Err(code) => {
                 self.ahead = Some(ack).filter(|_| code == Code::AckAhead).or(self.ahead);
@@ -136,32 +172,43 @@ impl Numbers {
         };
         window.last = ack;
         self.ahead = None;
+        self.is_open = false;
         Finding { odd: None, is_hole }
     }
 
-    /// Handles a number of the sender. Returns true if it shows that those before it are missing: they were acked.
-    fn sent(&mut self, number: Seq) -> bool {
+    /// Records a number of the sender. Returns the hole if it shows that those before it are missing: they were acked.
+    fn sent(&mut self, number: Seq) -> Option<Hole> {
         let Some(window) = &mut self.window else {
             if self.top.is_none_or(|top| top.is_behind(number)) {
                 self.top = Some(number);
             }
-            return false;
+            return None;
         };
         let is_next = number == window.top.next();
         window.sent(number);
+        if is_next {
+            // None was missed, so the ack was wrong.
+            self.is_open = false;
+            self.ahead = None;
+        }
         let is_beyond = self
             .ahead
             .is_some_and(|ahead| ahead != number && ahead.is_behind(number));
-        !is_next && is_beyond && self.begin_anew()
+        (!is_next && is_beyond).then(|| self.begin_anew()).flatten()
     }
 
-    /// Takes the ack beyond all numbers for a valid one. Returns true if there was one.
-    fn begin_anew(&mut self) -> bool {
+    /// Accepts an ack beyond all numbers as a valid one. Returns the hole that it shows.
+    fn begin_anew(&mut self) -> Option<Hole> {
         let (Some(ahead), Some(window)) = (self.ahead.take(), &mut self.window) else {
-            return false;
+            return None;
         };
+        let is_of_silence = std::mem::take(&mut self.is_open);
         window.last = ahead;
         window.sent(ahead);
-        true
+        Some(if is_of_silence {
+            Hole::OfSilence
+        } else {
+            Hole::Other
+        })
     }
 }

@@ -19,7 +19,7 @@ const RECENT: usize = 8;
 const LATE: Duration = Duration::from_millis(300);
 
 /// The times of requests that are known.
-const REQUESTS: usize = 16;
+const REQUESTS: usize = 64;
 
 /// The time after which a message without an ack shows a receiver that stands still.
 const STUCK: Duration = Duration::from_secs(4);
@@ -195,9 +195,10 @@ impl Acks {
         Some((pending.seq, top, pending.copies))
     }
 
-    /// Returns the number of requests since a time.
-    pub(super) fn requests_since(&self, since: Time) -> usize {
-        self.requests.iter().filter(|at| **at >= since).count()
+    /// Returns the number of requests since a time; `None` if there are more than are known.
+    pub(super) fn requests_since(&self, since: Time) -> Option<usize> {
+        let count = self.requests.iter().filter(|at| **at >= since).count();
+        Some(count).filter(|count| *count < REQUESTS)
     }
 
     /// Returns true if an ack is not below the last one of a short time ago: its datagram was overtaken.

@@ -120,13 +120,14 @@ impl Stream {
         &mut self,
         seen: &Seen<'_>,
         piece: &Piece<'_>,
-        Ordered { seq, .. }: Ordered,
+        Ordered { seq, order, .. }: Ordered,
         found: &mut Found<'_>,
     ) -> Likeness {
         let is_doubled = self.is_doubled;
         let (own, _) = self.both(seen.datagram.dir);
         let Chunk { header, data, .. } = piece.chunk;
-        let likeness = own.copies.take(seq, data, header.resend, seen.at);
+        let is_repeat = order == Order::Again;
+        let likeness = own.copies.take(seq, data, (header.resend, is_repeat), seen.at);
         let known = seen
             .registry
             .known_message(seen.datagram.proto, seen.datagram.dir, data);
@@ -149,13 +150,17 @@ impl Stream {
                     };
                     found.add(of_chunk(piece, Code::ResendUnmarked), fact);
                 }
-                if let Some(copies) = storm {
-                    let since = Time(seen.at.0.saturating_sub(1_000_000));
-                    let requests = own.acks.requests_since(since);
+                let since = Time(seen.at.0.saturating_sub(1_000_000));
+                // The first one, those of the timer, and one for each request.
+                let expected = own.acks.requests_since(since).map(|requests| requests + 2);
+                if let Some((copies, expected)) = storm.zip(expected)
+                    && usize::from(copies) > expected
+                {
+                    own.copies.reported(seq);
                     let fact = Fact::Storm {
                         got: seq,
                         copies,
-                        requests,
+                        expected,
                     };
                     found.add(of_chunk(piece, Code::ResendStorm), fact);
                 }

@@ -41,6 +41,8 @@ struct Known {
     was_plain: bool,
     burst_since: Time,
     burst: u8,
+    /// True if this burst was reported.
+    is_storm: bool,
 }
 
 /// The relation of a message to those that came before.
@@ -72,9 +74,20 @@ pub(super) fn hash(bytes: &[u8]) -> u64 {
 }
 
 impl Copies {
-    /// Takes a vital message.
-    pub(super) fn take(&mut self, seq: Seq, data: &[u8], is_resent: bool, at: Time) -> Likeness {
+    /// Records a vital message. `is_resent`: it is marked as sent again. `is_repeat`: its receiver has a message with this number; until
+    /// then a copy that was ahead of a missing number was refused, and another message may have its number.
+    pub(super) fn take(
+        &mut self,
+        seq: Seq,
+        data: &[u8],
+        (is_resent, is_repeat): (bool, bool),
+        at: Time,
+    ) -> Likeness {
         let hash = hash(data);
+        let is_other = |known: &Known| known.seq == seq && known.hash != hash;
+        if !is_repeat {
+            self.messages.retain(|known| !is_other(known));
+        }
         let found = self.messages.iter_mut().rev().find(|known| known.seq == seq);
         let Some(known) = found else {
             self.messages.push_back(Known {
@@ -85,6 +98,7 @@ impl Copies {
                 was_plain: !is_resent,
                 burst_since: at,
                 burst: 1,
+                is_storm: false,
             });
             if self.messages.len() > MOST {
                 self.messages.pop_front();
@@ -95,7 +109,7 @@ impl Copies {
             return Likeness::Other { len: known.len };
         }
         if at.since(known.burst_since) >= BURST {
-            (known.burst_since, known.burst) = (at, 0);
+            (known.burst_since, known.burst, known.is_storm) = (at, 0, false);
         }
         known.burst = known.burst.saturating_add(1);
         known.at = at;
@@ -103,7 +117,14 @@ impl Copies {
         known.was_plain |= !is_resent;
         Likeness::Copy {
             was_plain,
-            storm: Some(known.burst).filter(|burst| *burst == STORM),
+            storm: Some(known.burst).filter(|burst| *burst >= STORM && !known.is_storm),
+        }
+    }
+
+    /// Records that the copies of a message were reported: those that follow at once are not.
+    pub(super) fn reported(&mut self, seq: Seq) {
+        if let Some(known) = self.messages.iter_mut().rev().find(|known| known.seq == seq) {
+            known.is_storm = true;
         }
     }
 

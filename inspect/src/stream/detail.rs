@@ -149,8 +149,8 @@ pub enum Fact {
         got: Seq,
         /// The copies within a second.
         copies: u8,
-        /// The requests in that time.
-        requests: usize,
+        /// The most that the game sends after as many requests.
+        expected: usize,
     },
     /// An answer that waited for a flush.
     Late {
@@ -230,10 +230,11 @@ impl Fact {
             Self::Storm {
                 got,
                 copies,
-                requests,
+                expected,
             } => write!(
                 f,
-                "got number {got} {copies} times within 1 s, expected no more than the requests, {requests}"
+                "got number {got} {copies} times within 1 s, expected at most {expected} after {}",
+                Requests(expected.saturating_sub(2))
             ),
             Self::Unrepeated(Unrepeated { seq, name, for_ }) => write!(
                 f,
@@ -371,6 +372,19 @@ impl fmt::Display for Numbered {
         match name {
             Some(name) => write!(f, "{name} (number {seq})"),
             None => write!(f, "number {seq}"),
+        }
+    }
+}
+
+/// A number of resend requests.
+struct Requests(usize);
+
+impl fmt::Display for Requests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("no resend request"),
+            1 => f.write_str("1 resend request"),
+            count => write!(f, "{count} resend requests"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A datagram: its token and ack, the silence before it, a resend request.
 
 use teetap_proxy::session::SessionId;
-use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Packet, Proto, Seq, Side, Token};
+use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Proto, Seq, Side, Token};
 
 use super::{Fact, Found, Part, Seen, Stream, Streams, past::Past};
 use crate::reading::Expected;
@@ -26,7 +26,7 @@ impl Streams {
         if notes {
             stream.note_overtaken(seen, found);
         }
-        let expected = stream.expect(dir, packet, token, found);
+        let expected = stream.expect(seen, token, found);
         let is_dropped = found.notes.iter().any(|note| drops(note.code));
         stream.is_void = seen.datagram.leg.is_some() || is_dropped;
         if notes {
@@ -144,22 +144,31 @@ impl Stream {
     }
 
     /// Keeps token and ack, and returns what was expected where they are wrong.
-    fn expect(&mut self, dir: Dir, packet: &Packet<'_>, token: Option<Token>, found: &Found<'_>) -> Expected {
+    fn expect(&mut self, seen: &Seen<'_>, token: Option<Token>, found: &Found<'_>) -> Expected {
+        let (packet, leg, dir) = (seen.packet, seen.datagram.leg, seen.datagram.dir);
         let (own, other) = self.both(dir);
         if found.has(Code::WrongToken) || found.has(Code::MissingToken) {
             return Expected {
-                token: own.token,
+                // The token that it has cannot be the expected one: that is not known then.
+                token: own.token.filter(|expected| Some(*expected) != token),
                 ack: None,
             };
         }
-        own.token = token.or(own.token);
+        // What the proxy writes on one leg is no token of the peer on the other.
+        let is_of_peer = leg.is_none_or(|leg| leg == dir.sender());
+        own.token = token.filter(|_| is_of_peer).or(own.token);
         if let Some(Control::ConnectAccept {
             token: Some(given), ..
         }) = packet.control()
             && packet.proto == Proto::V65
         {
-            // Both sides write the token of the server.
-            other.token.get_or_insert(given);
+            // Both sides write the token of the server; only this datagram has that of the client.
+            if is_of_peer {
+                own.token = Some(given);
+            }
+            if leg != Some(dir.sender()) {
+                other.token = Some(given);
+            }
         }
         let ack = if found.has(Code::AckAhead) {
             let nothing = other.numbers.is_whole().then_some(Seq::ZERO);

@@ -1,7 +1,9 @@
 //! The empty snapshots of a session, and a client that acks none of them.
 //!
-//! A client acks the tick of each snapshot that it has read, an empty one as well. Losses do not look like a client that takes
-//! them for invalid: that one acks none of many, and those that are not empty all the same.
+//! A client acks the newest snapshot that it has read, an empty one as well. It is not proven to leave out the empty ones by acks of
+//! others alone, since each input may be sent while another one is the newest. The proof is an input that is sent while empty
+//! ones have been the newest for longer than this client takes to ack, and acks an older one: [`PROOFS`] times, since
+//! the network may lose some in a row.
 //!
 //! Law: bounded, and nothing is kept of a session in which an empty snapshot was acked.
 
@@ -9,8 +11,10 @@ use std::collections::VecDeque;
 
 /// The empty snapshots of which the client has to ack one.
 const MANY: u16 = 25;
-/// The others that it has acked since the first of them.
-const OTHERS: u8 = 3;
+/// The rows of empty snapshots during which it acked an older one.
+const PROOFS: u8 = 3;
+/// The ticks that an ack may be later than it was ever before, one and a half of the intervals of a slow server.
+const LATE: i32 = 10;
 /// The ticks of empty snapshots that are known. An ack is one round trip old.
 const MOST: usize = 128;
 
@@ -21,8 +25,16 @@ pub(super) struct Unacked {
     ticks: VecDeque<i32>,
     /// The number of all.
     count: u16,
-    /// The snapshots with items that were acked since the first empty one.
-    others: u8,
+    /// The newest snapshot.
+    newest: i32,
+    /// The first one since the last with items; `None` if that is the newest.
+    row: Option<i32>,
+    /// The most ticks from a snapshot to the newest one when it was acked.
+    lag: Option<i32>,
+    /// The rows during which an older one was acked.
+    proofs: u8,
+    /// True if this row is one of them.
+    is_proof: bool,
     /// The last tick that was acked.
     acked: Option<i32>,
     /// True once an empty one was acked.
@@ -40,11 +52,20 @@ impl Unacked {
         }
         self.ticks.push_back(tick);
         self.count = self.count.saturating_add(1);
+        self.newest = tick;
+        self.row.get_or_insert(tick);
+    }
+
+    /// Records a snapshot with items that the client can read.
+    pub(super) const fn came_full(&mut self, tick: i32) {
+        self.newest = tick;
+        self.row = None;
+        self.is_proof = false;
     }
 
     /// Takes an ack. Returns true if it shows that the client acks no empty snapshot.
     pub(super) fn acked(&mut self, tick: i32) -> bool {
-        if self.is_fine || self.count == 0 || tick < 0 || self.acked.replace(tick) == Some(tick) {
+        if self.is_fine || tick < 0 {
             return false;
         }
         if self.ticks.contains(&tick) {
@@ -54,9 +75,24 @@ impl Unacked {
             };
             return false;
         }
-        let is_since = self.ticks.front().is_some_and(|first| *first < tick);
-        self.others = self.others.saturating_add(u8::from(is_since));
-        self.count >= MANY && self.others >= OTHERS
+        let lag = self.newest.saturating_sub(tick);
+        let is_new = self.acked.replace(tick).is_none_or(|acked| acked < tick);
+        if is_new {
+            self.lag = self.lag.max(Some(lag));
+        }
+        let is_older = |first: i32, most: i32| {
+            let wait = self.newest.saturating_sub(first);
+            tick < first && wait > most.saturating_mul(2).saturating_add(LATE)
+        };
+        let is_proof = self
+            .row
+            .zip(self.lag)
+            .is_some_and(|(first, most)| is_older(first, most));
+        if !is_proof || std::mem::replace(&mut self.is_proof, true) {
+            return false;
+        }
+        self.proofs = self.proofs.saturating_add(1);
+        self.count >= MANY && self.proofs >= PROOFS
     }
 
     /// Returns the bytes of memory.
@@ -69,36 +105,79 @@ impl Unacked {
 mod tests {
     use super::*;
 
-    /// Rounds of empty snapshots, each with one that is not empty at its end. The client acks some of the empty ones.
-    fn notes(rounds: i32, round: i32, acks: impl Fn(i32) -> bool) -> usize {
-        let mut unacked = Unacked::default();
-        let (mut acked, mut notes) = (0, 0);
-        for tick in 1..=rounds * round {
-            let is_empty = tick % round != 0;
-            if is_empty {
-                unacked.came(tick);
+    /// A connection with snapshots each second tick, of which those at the end of each row have items.
+    struct Play {
+        row: i32,
+        /// Ticks from a snapshot to its ack.
+        trip: i32,
+        /// Ticks between two inputs.
+        interval: i32,
+    }
+
+    impl Play {
+        /// Returns the notes of a client that acks the newest snapshot for which `reads` is true.
+        fn notes(&self, ticks: i32, reads: impl Fn(i32, bool) -> bool) -> usize {
+            let mut unacked = Unacked::default();
+            let (mut notes, mut known) = (0, Vec::new());
+            for tick in (2..=ticks).step_by(2) {
+                let is_empty = tick / 2 % self.row != 0;
+                if is_empty {
+                    unacked.came(tick);
+                } else {
+                    unacked.came_full(tick);
+                }
+                if reads(tick, is_empty) {
+                    known.push(tick);
+                }
+                let newest = known.iter().rev().find(|known| **known <= tick - self.trip);
+                if let Some(acked) = newest.filter(|_| tick % self.interval == 0) {
+                    notes += usize::from(unacked.acked(*acked));
+                }
+                assert!(unacked.memory() <= 4096);
             }
-            if !is_empty || acks(tick) {
-                acked = tick;
-            }
-            notes += usize::from(unacked.acked(acked));
-            assert!(unacked.memory() <= 4096);
+            notes
         }
-        notes
     }
 
     #[test]
     fn a_client_that_acks_no_empty_snapshot_is_noted() {
-        // From the third on, of which 27 empty ones came before.
-        assert_eq!(notes(6, 10, |_| false), 4);
+        let play = |row, trip| Play {
+            row,
+            trip,
+            interval: 2,
+        };
+        // Once in each row from the third on, if 25 empty ones came by then.
+        assert_eq!(play(10, 0).notes(140, |_, is_empty| !is_empty), 4);
+        assert!(play(10, 2).notes(400, |_, is_empty| !is_empty) > 0);
+        assert!(play(40, 10).notes(800, |_, is_empty| !is_empty) > 0);
+    }
+
+    /// An input may be sent each time while another snapshot is the newest.
+    #[test]
+    fn a_client_that_acks_the_newest_snapshot_is_not() {
+        for row in 2..30 {
+            for trip in (0..60).step_by(2) {
+                let play = Play {
+                    row,
+                    trip,
+                    interval: 2 * row,
+                };
+                assert_eq!(play.notes(4000, |_, _| true), 0, "{row} {trip}");
+                // Those with items are acked later.
+                assert_eq!(play.notes(4000, |tick, _| tick % 7 != 0), 0, "{row} {trip}");
+            }
+        }
     }
 
     #[test]
     fn losses_are_not() {
-        assert_eq!(notes(60, 10, |tick| tick % 53 == 2), 0);
-        // A pause of the network: none of those that are not empty is acked either.
-        let mut unacked = Unacked::default();
-        (1..200).for_each(|tick| unacked.came(tick));
-        assert!(!unacked.acked(0) && !unacked.acked(-1) && !unacked.acked(200));
+        let play = Play {
+            row: 10,
+            trip: 4,
+            interval: 2,
+        };
+        assert_eq!(play.notes(6000, |tick, is_empty| !is_empty || tick % 106 == 2), 0);
+        // A pause of the network: no snapshot is acked any more.
+        assert_eq!(play.notes(600, |tick, _| tick < 100), 0);
     }
 }

@@ -84,6 +84,51 @@ fn an_ack_outside_the_window_is_noted_as_in_a_live_run() {
     }
 }
 
+/// A join has silences of its own: a wrong ack after one is the fault of its sender, not a hole. So is one after a silence of peers that
+/// play, if the next number shows that none is missing.
+#[test]
+fn a_wrong_ack_after_a_silence_is_no_hole_without_later_numbers() {
+    for (name, proto) in SESSIONS {
+        let whole = only_session(name);
+        let is_plain = |(_, (is_client, bytes)): &(usize, &(bool, Vec<u8>))| {
+            *is_client && bytes[0] & 0x20 == 0 && bytes.len() > 8
+        };
+        let plain: Vec<usize> = whole
+            .iter()
+            .enumerate()
+            .filter(is_plain)
+            .map(|(at, _)| at)
+            .collect();
+        // The first datagrams after the handshake, and some in the game.
+        let early = plain.iter().copied().filter(|at| (4..14).contains(at));
+        let late = plain
+            .iter()
+            .copied()
+            .filter(|at| *at > whole.len() / 2)
+            .step_by(9);
+        let mut scratch = Scratch::default();
+        for (at, copies) in early.map(|at| (at, 3)).chain(late.map(|at| (at, 1))) {
+            // The server drops them, and takes the one that the client sends next.
+            let mut datagrams = whole.clone();
+            let wrong = with_ack(&whole[at].1, 100);
+            let has_vital = Packet::parse(proto, &wrong, &mut scratch)
+                .is_ok_and(|packet| packet.chunks().any(|chunk| chunk.header.vital.is_some()));
+            datagrams.splice(at..at, std::iter::repeat_n((true, wrong), copies));
+            let paused = script(&datagrams, 0, 0).into_iter().enumerate();
+            let sightings = paused.map(|(index, sighting)| Sighting {
+                at: Time(sighting.at.0 + if index >= at { 700_000 } else { 0 }),
+                ..sighting
+            });
+            let events = observe(sightings).0;
+            let noted = odd(&events);
+            assert_eq!(holes(&events), 0, "{name} {proto} {at}");
+            let expected = if has_vital { copies - 1 } else { 0 };
+            assert_eq!(noted.len(), expected, "{name} {proto} {at}: {noted:?}");
+            assert!(noted.iter().all(|(_, code)| *code == Code::AckAhead));
+        }
+    }
+}
+
 /// The receiver of a CLOSE ignores it if its ack is wrong.
 #[test]
 fn a_close_with_a_wrong_ack_ends_no_session() {

@@ -50,6 +50,8 @@ pub(super) struct Follow {
     is_reported: bool,
     stalls: u32,
     last: Option<Last>,
+    /// True for each side that has acked a number.
+    has_acked: [bool; 2],
     passed: Vec<PassedStep>,
     /// The time at which a download began, while it lasts.
     download: Option<Time>,
@@ -122,6 +124,7 @@ impl Follow {
             is_reported: false,
             stalls: 0,
             last: None,
+            has_acked: [false; 2],
             passed: Vec::new(),
             download: None,
             acked: None,
@@ -273,6 +276,14 @@ impl Follow {
 
     fn ack(&mut self, at: Time, sender: Side, ack: Option<Seq>) {
         let Some(ack) = ack else { return };
+        // Until a peer has acked a number, 0 means none, and not the one before 1.
+        let has_acked = self.has_acked.get_mut(sender as usize);
+        if !has_acked.is_some_and(|has| {
+            *has |= ack != Seq::ZERO;
+            *has
+        }) {
+            return;
+        }
         if let Some(last) = &mut self.last
             && last.from != sender
             && last.seq.is_some_and(|seq| seq.is_behind(ack))

@@ -1,5 +1,7 @@
 //! Tokens and maps that come twice.
 
+use teetap_wire::Token;
+
 use super::*;
 
 /// A map change that comes again as a new message is one more for the client, and a resend is not.
@@ -55,6 +57,28 @@ fn another_map_is_not_noted() {
     );
     let other = [&change[..], b"dm2\0\0\0"].concat();
     assert_eq!(script.send(Dir::S2c, 0, &[(Some(2), false, &other)]), []);
+}
+
+/// In 0.6.5 only CONNECTACCEPT has the token of the client: all datagrams after it have that of the server.
+#[test]
+fn a_wrong_token_is_never_the_expected_one() {
+    let (client, server) = (Token(*b"\x0c\x4c\x78\x6a"), Token(*b"serv"));
+    for dir in [Dir::C2s, Dir::S2c] {
+        let mut script = Script::new(Proto::V65);
+        script.token = client;
+        script.control(Dir::S2c, &[&b"\x02"[..], &server.0].concat());
+        let wrong = script.send_noted(dir, 0, &[(Some(1), false, READY)], Code::WrongToken);
+        assert!(
+            wrong.iter().any(|(code, _)| *code == Code::WrongToken),
+            "{wrong:?}"
+        );
+        assert_eq!(script.expected.token, Some(server), "{dir}");
+    }
+    // Where the expected one is not known, none is named.
+    let mut script = Script::new(Proto::V65);
+    script.vital(Dir::C2s, 0, 1);
+    script.send_noted(Dir::C2s, 0, &[(Some(2), false, READY)], Code::WrongToken);
+    assert_eq!(script.expected.token, None);
 }
 
 #[test]

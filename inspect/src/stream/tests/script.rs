@@ -10,7 +10,7 @@ use teetap_wire::{
 };
 
 use super::OF_STREAMS;
-use crate::{DecodedEvent, Decoder, testing::session};
+use crate::{DecodedEvent, Decoder, reading::Expected, testing::session};
 
 /// Two messages that are the same in no protocol, for which their meaning does not matter.
 pub(super) const READY: &[u8] = b"\x25";
@@ -27,6 +27,8 @@ pub(super) struct Script {
     /// Microseconds.
     pub(super) at: u64,
     pub(super) token: Token,
+    /// The values that were expected in the last datagram, where it has others.
+    pub(super) expected: Expected,
 }
 
 impl Script {
@@ -38,6 +40,7 @@ impl Script {
             session: 1,
             at: 1_000_000,
             token: Token(*b"tokn"),
+            expected: Expected::default(),
         };
         script.state(State::Opening);
         script.state(State::Online);
@@ -192,6 +195,11 @@ impl Script {
         change: impl FnOnce(&mut Datagram),
     ) -> Vec<(Code, String)> {
         let decoded = self.event(self.what(dir, bytes, change));
+        self.expected = decoded
+            .reading
+            .as_ref()
+            .map(|reading| reading.expected)
+            .unwrap_or_default();
         strange(notes(&decoded))
     }
 

@@ -400,6 +400,8 @@ impl<'r> Store<'r> {
         if fate == Fate::Kept {
             if head.crc.is_none() {
                 self.unacked.came(head.tick);
+            } else {
+                self.unacked.came_full(head.tick);
             }
             self.row = None;
             self.missed &= head.base >= 0 && crc.is_none();
