@@ -294,6 +294,9 @@ impl Live {
     }
 
     fn report(&mut self, finding: &Finding) {
+        if let (Some(judge), Some(version)) = (&self.judge, finding.version()) {
+            judge.learn_version(version);
+        }
         let level = if finding.is_answered() {
             Level::Info
         } else {

@@ -33,6 +33,11 @@ impl Live {
         self.judge().gap();
     }
 
+    /// Records the version that the server has stated to the probe of the run.
+    pub fn learn_version(&self, version: &str) {
+        self.judge().learn_version(version.to_owned());
+    }
+
     /// Returns all findings so far, ranked.
     #[must_use]
     pub fn findings(&self) -> Findings {

@@ -37,7 +37,10 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-use teetap_proxy::session::{Event, Time, What};
+use teetap_proxy::{
+    io::probe::stated_version,
+    session::{Event, Time, What},
+};
 use teetap_wire::def::Secrets;
 
 pub use entries::{MOST, SESSIONS};
@@ -108,7 +111,11 @@ impl Judge {
                 decoder.gap();
                 self.gap();
             }
-            Item::Log { .. } => {}
+            Item::Log { text, .. } => {
+                if let Some(version) = stated_version(&text) {
+                    self.learn_version(version.to_owned());
+                }
+            }
         }
         None
     }

@@ -10,7 +10,7 @@ use super::{
     entries::Entry,
     finding::Place,
     matter::Topic,
-    peers::{By, Peers},
+    peers::{self, By, Peers},
 };
 use crate::{Message, Reading, sentence};
 
@@ -112,11 +112,13 @@ impl Judge {
     }
 
     /// Takes the version in a reply of a server. In captures there may be several servers: which one it was is not known then.
-    fn learn_version(&mut self, version: String) {
+    pub(super) fn learn_version(&mut self, version: String) {
+        let release = peers::reported(&version);
         match &mut self.version {
             None => self.version = Some(Some(version)),
-            Some(known) if known.as_ref() != Some(&version) => *known = None,
-            Some(_) => {}
+            // A server of DDNet states its release in other words to browsers of 0.7.
+            Some(Some(known)) if peers::reported(known) == release => {}
+            Some(known) => *known = None,
         }
     }
 }

@@ -62,12 +62,18 @@ pub struct Program {
     pub name: String,
     /// True if the peer did not name it: it is the usual one of its protocol.
     pub assumed: bool,
+    /// True if its server info names it.
+    pub by_info: bool,
 }
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
-        f.write_str(if self.assumed { ", assumed" } else { "" })
+        f.write_str(match (self.assumed, self.by_info) {
+            (true, _) => ", assumed",
+            (false, true) => ", by its info",
+            (false, false) => "",
+        })
     }
 }
 
@@ -83,11 +89,21 @@ pub(super) struct Peers {
 impl Peers {
     /// Returns true if a datagram may say what its sender is.
     pub(super) fn may_learn(datagram: &Datagram, reading: &Reading) -> bool {
+        let introduces = |message| introduces(message) || is_tken_connect(datagram, message);
         datagram.ordinal <= INTRODUCTIONS && reading.messages.iter().any(introduces)
     }
 
     /// Takes what a datagram says about its sender.
     pub(super) fn learn(&mut self, datagram: &Datagram, reading: &Reading) {
+        if reading
+            .messages
+            .iter()
+            .any(|message| is_tken_connect(datagram, message))
+        {
+            let [is_ddnet, _] = &mut self.is_ddnet;
+            *is_ddnet = true;
+            return;
+        }
         self.proto = Some(datagram.proto);
         for message in reading.messages.iter().filter(|message| introduces(message)) {
             let is_version = message.name == Some("client_version");
@@ -122,6 +138,7 @@ impl Peers {
             None => signs.version.and_then(reported),
         };
         Some(Program {
+            by_info: named.is_some() && signs.version.is_some(),
             assumed: assumed && named.is_none(),
             name: named.unwrap_or_else(|| release.name().to_owned()),
         })
@@ -131,6 +148,11 @@ impl Peers {
 /// Returns true for a message of the engine that only DDNet sends, and that has fields here.
 fn introduces(message: &Message) -> bool {
     message.layer == Layer::System && message.uuid.is_some() && message.name.is_some()
+}
+
+/// Returns true for the CONNECT with `TKEN` that a client of DDNet sends to any server, whatever that speaks.
+fn is_tken_connect(datagram: &Datagram, message: &Message) -> bool {
+    datagram.proto == Proto::Ddnet && datagram.dir.sender() == Side::Client && message.name == Some("connect")
 }
 
 /// Returns the name of a release of DDNet by its number: 16040 is 16.4, 15091 is 15.9.1.
@@ -143,7 +165,7 @@ fn ddnet(number: i32) -> String {
 }
 
 /// Returns the name of the release in a reply to a browser: `0.6, 16.4` or `0.7.5`.
-fn reported(version: &str) -> Option<String> {
+pub(super) fn reported(version: &str) -> Option<String> {
     let is_number = |text: &str| {
         !text.is_empty() && text.len() < 12 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
     };
@@ -152,7 +174,7 @@ fn reported(version: &str) -> Option<String> {
         Some((_, release)) => Some(release.trim())
             .filter(|release| is_number(release))
             .map(|release| format!("DDNet {release}")),
-        None => is_number(version).then(|| format!("Teeworlds {version}")),
+        None => (is_number(version) && version.starts_with("0.")).then(|| format!("Teeworlds {version}")),
     }
 }
 
@@ -167,7 +189,10 @@ mod tests {
         assert_eq!(peers.program(Side::Client, None), None);
         peers.set_proto(Proto::Ddnet);
         assert_eq!(named(&peers, Side::Client, None), "DDNet 20.1, assumed");
-        assert_eq!(named(&peers, Side::Server, Some("0.6, 16.4")), "DDNet 16.4");
+        for version in ["0.6, 16.4", "0.6.4, 16.4", "0.7↔0.6.4, 16.4"] {
+            let name = named(&peers, Side::Server, Some(version));
+            assert_eq!(name, "DDNet 16.4, by its info", "{version}");
+        }
         // The server's version says nothing about the client.
         assert_eq!(
             named(&peers, Side::Client, Some("0.6, 16.4")),
@@ -183,7 +208,10 @@ mod tests {
         }
         peers.set_proto(Proto::V7);
         assert_eq!(named(&peers, Side::Server, None), "Teeworlds 0.7.5, assumed");
-        assert_eq!(named(&peers, Side::Server, Some("0.7.3")), "Teeworlds 0.7.3");
+        assert_eq!(
+            named(&peers, Side::Server, Some("0.7.3")),
+            "Teeworlds 0.7.3, by its info"
+        );
         assert_eq!(
             named(&peers, Side::Server, Some("\u{1b}[2J")),
             "Teeworlds 0.7.5, assumed"

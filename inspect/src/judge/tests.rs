@@ -3,7 +3,7 @@
 use std::{fs, fs::File, io::BufReader, path::Path};
 
 use teetap_capture::Playback;
-use teetap_proxy::session::{Datagram, Event, Notice, Origin, SessionId, State, Stranger};
+use teetap_proxy::session::{Datagram, Event, Level, Notice, Origin, SessionId, State, Stranger};
 use teetap_rules::Filter;
 use teetap_wire::{Code, Dir, Note, Proto, Severity, def::Registry};
 
@@ -482,4 +482,30 @@ fn of_capture(path: &Path) -> Findings {
     }
     judge.finish(&mut decoder);
     judge.findings()
+}
+
+/// The probe of a run states the release of the server, which the recording has as a line.
+#[test]
+fn the_release_that_the_probe_was_told_is_named() {
+    let line = "the server answers 0.6 in 0.4 ms (\"a, b\", version 0.6.4, 16.4, DM on dm1, 0/16 players) and 0.7 in 0.5 ms";
+    let log = |text: &str| Item::Log {
+        at: Time::ZERO,
+        level: Level::Info,
+        text: text.to_owned(),
+    };
+    for (text, expected) in [
+        (line, "DDNet 16.4, by its info"),
+        (
+            "the server 127.0.0.1:8303 did not answer: nothing listens there",
+            "Teeworlds 0.7.5, assumed",
+        ),
+    ] {
+        let mut run = Run::new();
+        assert!(run.judge.take(log(text), &mut run.decoder).is_none());
+        let bytes = chunks(9, false, &[(Some(1), KILL)]);
+        run.datagram(10, Dir::S2c, &bytes, &[Code::AckAhead]);
+        let findings = run.judge.findings().list;
+        let program = findings[0].program.as_ref().map(ToString::to_string);
+        assert_eq!(program.as_deref(), Some(expected));
+    }
 }

@@ -42,6 +42,10 @@ pub struct Finding {
     pub error: Option<String>,
 }
 
+/// The start of the line about a server that answers, and the words before its version.
+const ANSWERS: &str = "the server answers ";
+const VERSION: &str = "\", version ";
+
 /// One answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -108,6 +112,13 @@ impl Finding {
         }
     }
 
+    /// Returns the version that the server states in an answer.
+    #[must_use]
+    pub fn version(&self) -> Option<&str> {
+        let info = self.answers.iter().find_map(|answer| answer.info.as_ref())?;
+        Some(&info.version)
+    }
+
     fn answer(&self, family: Family) -> Option<&Answer> {
         self.answers.iter().find(|answer| answer.family == family)
     }
@@ -139,13 +150,24 @@ impl fmt::Display for Finding {
                 }
             };
         }
-        f.write_str("the server answers ")?;
+        f.write_str(ANSWERS)?;
         for (index, answer) in self.answers.iter().enumerate() {
             let and = if index > 0 { " and " } else { "" };
             write!(f, "{and}{answer}")?;
         }
         Ok(())
     }
+}
+
+/// Returns the version of the server in the line about a probe, as [`Finding`] is displayed in logs and recordings.
+#[must_use]
+pub fn stated_version(line: &str) -> Option<&str> {
+    let answers = line.strip_prefix(ANSWERS)?;
+    let (_, rest) = answers.split_once(VERSION)?;
+    // The version itself may have a comma; the game type after it is a word and `on`.
+    let (before, _) = rest.split_once(" on ")?;
+    let (version, _) = before.rsplit_once(", ")?;
+    Some(version)
 }
 
 impl fmt::Display for Answer {
@@ -163,7 +185,7 @@ impl fmt::Display for Answer {
         {
             write!(
                 f,
-                " (\"{name}\", version {version}, {game_type} on {map}, {clients}/{max_clients} players)"
+                " (\"{name}{VERSION}{version}, {game_type} on {map}, {clients}/{max_clients} players)"
             )?;
         }
         Ok(())

@@ -64,6 +64,13 @@ fn both_protocols_are_found_and_their_texts_are_printable() {
         "{finding:?}"
     );
     let text = finding.to_string();
+    // A recording has only the line.
+    assert_eq!(finding.version(), Some("0.6.4, 16.4"));
+    assert_eq!(stated_version(&text), finding.version());
+    assert_eq!(
+        stated_version("connect 127.0.0.1:8303\", version 1, x on y"),
+        None
+    );
     assert!(
         text.contains("0.6 in") && text.contains("[31mname\", version 0.6.4, 16.4, DM on dm1, 3/16"),
         "{text}"
