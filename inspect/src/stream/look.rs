@@ -154,7 +154,7 @@ impl Stream {
                 ack: None,
             };
         }
-        // What the proxy writes on one leg is no token of the peer on the other.
+        // The proxy writes its own tokens to each leg: they are not those of the peer on the other leg.
         let is_of_peer = leg.is_none_or(|leg| leg == dir.sender());
         own.token = token.filter(|_| is_of_peer).or(own.token);
         if let Some(Control::ConnectAccept {
