@@ -223,7 +223,7 @@ fn a_client_that_falls_silent_is_named_before_its_server_gives_up() {
     }
 }
 
-/// What a link line loses is nobody's error.
+/// A datagram that a link line loses is not the error of a peer.
 #[test]
 fn a_join_over_a_bad_link_accuses_nobody() {
     for variant in Variant::ALL {

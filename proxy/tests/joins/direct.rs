@@ -10,7 +10,7 @@ use teetap_kit::{
 use crate::spoofs::pairs;
 use crate::stage::{HELLO, Pair, Stage, has};
 
-/// What the peers have made of a handshake.
+/// The result of a handshake, as the peers see it.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     client_is_online: bool,

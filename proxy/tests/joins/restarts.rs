@@ -13,7 +13,7 @@ use crate::stage::{PAUSE, Pair, Stage};
 
 /// No server keeps a silent client for longer.
 const LONGEST: u64 = 130 * SECOND;
-/// What the handshake on the server leg may cost: 0.7 has one more exchange there.
+/// The cost that the handshake on the server leg may have: 0.7 has one more exchange there.
 const SLOWER: u64 = 200 * MS;
 
 /// Lets a client play, restart at a moment and play again. Returns the stage, and how long that took, if it was possible.

@@ -169,7 +169,7 @@ fn called(call: &Call) -> String {
 fn fact(path: &Path) -> String {
     let text = path.to_string();
     let noun = match &*text {
-        "n" => "the number of matches so far",
+        "n" => "the number of the match",
         "t" => "the age of the session",
         "pkt.size" => "the size of the datagram",
         "pkt.ack" => "the ack of the datagram",

@@ -190,7 +190,7 @@ impl Link {
         self.finish(env);
     }
 
-    /// Ends the session without a word: another one of its client goes on with its socket, and the server knows.
+    /// Ends the session silently: another session of its client takes over its socket, and the server knows.
     pub(crate) fn hand_over(&mut self, env: &mut Env) {
         if !self.is_closing() {
             self.begin_closing(None, None, env);

@@ -210,7 +210,7 @@ impl Link {
     }
 
     /// Notes that the server has let the client in, if its datagram shows that. It answers CONNECT and requests for tokens
-    /// without a slot; of a server without tokens only an ack of the client shows that it is no challenge.
+    /// without a slot; of a server without tokens only an ack of the client shows that it is not a challenge.
     pub(super) fn note_let_in(&mut self, control: Option<Control<'_>>, env: &mut Env) {
         let is_tokenless = self.server.proto == Proto::V6;
         let shows = match control {

@@ -34,7 +34,7 @@ struct Request {
     /// The token that it names, and its counterpart.
     named: Token,
     own: Token,
-    /// Its size in bytes.
+    /// The size in bytes.
     size: usize,
     /// True if the server had let the client in.
     was_in: bool,
