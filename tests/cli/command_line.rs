@@ -146,8 +146,15 @@ fn names_in_errors_hide_nothing() {
 
 #[test]
 fn completions_and_man_page_are_made_from_the_definition() {
-    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+    for (shell, first) in [
+        ("bash", "_teetap() {"),
+        ("elvish", "use builtin;"),
+        ("fish", "# Print an optspec for argparse to handle"),
+        ("powershell", "using namespace System.Management.Automation"),
+        ("zsh", "#compdef teetap"),
+    ] {
         let (script, stderr) = run(&["completions", shell], 0);
+        assert!(script.trim_start().starts_with(first), "{shell}: {script}");
         assert!(
             script.contains("allow-remote") && script.contains("completions"),
             "{shell}"

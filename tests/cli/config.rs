@@ -168,6 +168,15 @@ fn a_wrong_file_is_refused_with_file_and_line_before_anything_starts() {
     );
 }
 
+/// The keys of a project are bound after those of the user, so they win.
+#[test]
+fn keys_of_the_project_come_last() {
+    let home = Home::new("[keys]\nfreeze = \"ctrl-x\"\n", "[keys]\nfreeze = \"ctrl-y\"\n");
+    let (shown, _) = binary::run(&mut home.teetap(&["config", "show"]), 0);
+    let (_, keys) = shown.split_once("[keys]\n").unwrap();
+    assert_eq!(keys, "freeze = [\"ctrl-y\", \"ctrl-x\"]\n");
+}
+
 #[test]
 fn config_shows_values_with_their_origin_and_the_paths_of_files() {
     let home = Home::new(

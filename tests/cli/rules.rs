@@ -125,6 +125,8 @@ fn a_file_is_printed_in_its_canonical_form_or_rewritten() {
 fn statements_are_explained_in_english() {
     let (_folder, path) = place("rules.tap");
     fs::write(&path, "drop when c2s\nlink s2c loss 5%\n").unwrap();
+    let (stdout, stderr) = run(&["check", path.to_str().unwrap()], 0);
+    assert_eq!((&*stdout, &*stderr), ("", ""));
     let (stdout, stderr) = run(&["check", "--explain", path.to_str().unwrap()], 0);
     assert_eq!(
         stdout,

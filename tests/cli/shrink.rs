@@ -73,6 +73,22 @@ fn commands_that_fail_now_and_then_are_run_more_often() {
     assert_eq!(ordinals(&folder.path().join("j.min.jsonl")), [9]);
 }
 
+/// Fault 9 makes every run fail, fault 4 only every other one.
+#[test]
+fn a_part_fails_only_if_enough_of_its_runs_fail() {
+    let (folder, path) = journal(20);
+    let script = r#"
+        n=$(cat "$0.n" 2>/dev/null || echo 0); n=$((n + 1)); echo $n > "$0.n"
+        grep -q '"ordinal":9,' "$0" && exit 1
+        grep -q '"ordinal":4,' "$0" && [ $((n % 2)) = 0 ] && exit 1; exit 0"#;
+    shrink(&["--runs", "3", "--fails", "3"], &path, script, 0);
+    assert_eq!(ordinals(&folder.path().join("j.min.jsonl")), [9]);
+    // One run is enough: the part with fault 4 alone fails, too.
+    let script = script.replace("&& exit 1\n", "&& [ $((n % 3)) = 0 ] && exit 1\n");
+    shrink(&["--runs", "6", "--fails", "1"], &path, &script, 0);
+    assert_eq!(ordinals(&folder.path().join("j.min.jsonl")).len(), 1);
+}
+
 #[test]
 fn a_search_without_an_end_is_refused() {
     let (folder, path) = journal(5);

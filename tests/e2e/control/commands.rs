@@ -92,6 +92,13 @@ fn ends(demo: &Demo, mut control: Control, number: u64) -> Result<()> {
     control.done(json!({"cmd": "unsubscribe"}))?;
     ensure!(control.refused(json!({"cmd": "unsubscribe"}))? == "there is no subscription");
     control.done(json!({"cmd": "subscribe", "filter": "sv_broadcast"}))?;
+    let both = control.refused(json!({"cmd": "close", "session": number, "all": true}))?;
+    ensure!(
+        both == "invalid close: session and all exclude each other",
+        "{both}"
+    );
+    let stats = control.done(json!({"cmd": "stats"}))?;
+    ensure!(stats["stats"]["sessions"] == 2, "{stats}");
     control.done(json!({"cmd": "close", "session": number, "reason": "by the test"}))?;
     let closed = control.wait_for("the close", |event| {
         event["event"] == "session" && event["state"] == "closing"
