@@ -66,20 +66,28 @@ impl Progress {
         if !io::stderr().is_terminal() || Look::get().is_dumb {
             return None;
         }
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(RATE))
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
             .with_style(ProgressStyle::with_template("teetap: {wide_msg}").ok()?)
             .with_finish(ProgressFinish::AndClear);
         Some(Self {
             bar,
             begun: Instant::now(),
-            is_drawn: Arc::new(AtomicBool::new(true)),
+            is_drawn: Arc::default(),
         })
     }
 
-    /// Shows the step at hand.
+    /// Shows the step at hand. Nothing is drawn before the work has lasted for a while.
     pub(crate) fn show(&self, step: String) {
         self.bar.set_message(step);
+        self.draw();
         self.bar.tick();
+    }
+
+    fn draw(&self) {
+        if !self.is_drawn.load(Ordering::Relaxed) && self.begun.elapsed() >= PATIENCE {
+            self.is_drawn.store(true, Ordering::Relaxed);
+            self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(RATE));
+        }
     }
 
     /// Shows how many messages a filter has let through so far.
@@ -100,10 +108,7 @@ impl Progress {
 
     fn advance(&self, bytes: u64) {
         self.bar.inc(bytes);
-        if !self.is_drawn.load(Ordering::Relaxed) && self.begun.elapsed() >= PATIENCE {
-            self.is_drawn.store(true, Ordering::Relaxed);
-            self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(RATE));
-        }
+        self.draw();
     }
 }
 

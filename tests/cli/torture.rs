@@ -13,7 +13,7 @@ use crate::{command_line::NO_SERVER, run, teetap};
 /// Returns the only line of stderr of a matrix whose baseline fails.
 fn refused(options: &[&str], command: &[&str], code: i32) -> String {
     let args = [
-        &["torture", NO_SERVER, "--timeout", "1s", "--stay", "100ms"],
+        &["torture", NO_SERVER, "--stay", "100ms"],
         options,
         &["--"],
         command,
@@ -56,7 +56,7 @@ fn a_command_that_cannot_be_a_client_is_named_as_what_it_is() {
         ),
     ] {
         assert_eq!(
-            refused(&[], command, code),
+            refused(&["--timeout", "1s"], command, code),
             format!("teetap: {expected}"),
             "{command:?}"
         );
@@ -68,8 +68,12 @@ fn a_client_that_does_not_join_without_a_fault_is_explained() {
     // A CONNECT of 0.6.4.
     let client = "import os, socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM);
 s.sendto(bytes([0x10, 0, 0, 1]), (os.sys.argv[1], int(os.sys.argv[2])))
-print('x' * 1000000); print('waiting', flush=True); time.sleep(1000)";
-    let line = refused(&["--json"], &["python3", "-c", client, "{host}", "{port}"], 1);
+print('x' * 1000000); print('waiting', flush=True); time.sleep(3)";
+    let line = refused(
+        &["--json", "--timeout", "50s"],
+        &["python3", "-c", client, "{host}", "{port}"],
+        1,
+    );
     let why = "teetap: the client does not join without a fault: never joined: after connect the server never sent connect_accept";
     assert!(
         line.starts_with(why) && line.ends_with("; its last line: waiting"),

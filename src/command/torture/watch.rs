@@ -111,7 +111,12 @@ impl Watched {
     pub(super) fn why(&self) -> Option<String> {
         let stopped = self.joins().iter().rev().find_map(|join| text(join, "why"));
         // Without the end of the run, which the reader knows.
-        stopped.map(|why| why.replace(&format!("; closed \"{STOPPED}\""), ""))
+        let stopped = stopped.map(|why| why.replace(&format!("; closed \"{STOPPED}\""), ""));
+        stopped.or_else(|| {
+            let join = self.joins().last()?;
+            let (awaited, from) = (text(join, "awaited")?, text(join, "from")?);
+            Some(format!("the run ended before {awaited} from the {from}"))
+        })
     }
 
     /// Returns true if a datagram of a client came.
