@@ -147,6 +147,7 @@ impl Live {
             cmd,
             recording: outcome,
             joins: self.output.take_joins(),
+            times: self.output.take_times(),
             findings: self.judge.as_ref().map(judge::Live::findings),
         };
         log::end(&summary);

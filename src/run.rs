@@ -19,7 +19,11 @@ use teetap_proxy::{io::Ended, session::Time, words::Word};
 use teetap_rules::{End, Report};
 use teetap_wire::Dir;
 
-use crate::{child, exit::Exit, output::Joins};
+use crate::{
+    child,
+    exit::Exit,
+    output::{Joins, Times},
+};
 
 /// Facts at the start.
 #[derive(Clone, Debug)]
@@ -58,6 +62,8 @@ pub(crate) struct Summary {
     pub(crate) recording: Option<Outcome>,
     /// The joins of the sessions.
     pub(crate) joins: Joins,
+    /// The clock of the lines above the summary.
+    pub(crate) times: Times,
     /// The findings; `None` where not all events were decoded whole.
     pub(crate) findings: Option<Findings>,
 }
@@ -87,6 +93,16 @@ impl Summary {
     /// Returns the rules and link lines with their effects; `None` when the data thread crashed.
     pub(crate) fn report(&self) -> Option<&Report> {
         self.ended.as_ref().map(|ended| &ended.report)
+    }
+}
+
+impl Summary {
+    /// Returns the cause of the end as text.
+    pub(crate) fn cause(&self) -> String {
+        match &self.ended_by {
+            EndedBy::Ending(ending) => format!("{}: {}", ending.by, self.times.ending(ending)),
+            other => other.to_string(),
+        }
     }
 }
 

@@ -49,7 +49,7 @@ impl Verdicts {
                 ("seed", summary.seed.to_string()),
                 ("repeat", summary.repeat.clone()),
                 ("exit", summary.exit.code().to_string()),
-                ("ended_by", summary.ended_by.to_string()),
+                ("ended_by", summary.cause()),
             ]
             .into_iter()
             .chain(changed)
@@ -86,7 +86,7 @@ impl Verdicts {
             let found = ending(EndingBy::FailOn);
             let outcome = found.map_or_else(
                 || cut_short(summary).unwrap_or(Outcome::Passed),
-                |ending| Outcome::Failed(explained(summary, &ending.to_string())),
+                |ending| Outcome::Failed(explained(summary, &summary.times.ending(ending).to_string())),
             );
             cases.push(case(
                 format!("fail on {fail_on}"),
@@ -131,7 +131,10 @@ fn of_rule(rule: &RuleReport, test: &Test, summary: &Summary) -> Outcome {
                 .as_ref()
                 .map(|(dir, message)| (*dir, message.to_string())),
         };
-        return Outcome::Failed(explained(summary, &format!("{}: {place}", failure.why)));
+        return Outcome::Failed(explained(
+            summary,
+            &format!("{}: {}", failure.why, summary.times.ending(&place)),
+        ));
     }
     match rule.hits.count {
         0 if !rule.is_enabled => Outcome::Skipped("the rule was switched off".to_owned()),
@@ -148,7 +151,7 @@ fn of_run(summary: &Summary) -> Outcome {
         (EndedBy::Ending(ending), _)
             if ending.is_by_rule() && summary.exit != Exit::Ok && !has_failed_rule(summary) =>
         {
-            Outcome::Failed(explained(summary, &format!("{}: {ending}", ending.by)))
+            Outcome::Failed(explained(summary, &summary.cause()))
         }
         (EndedBy::Demo, Exit::Failed | Exit::Network) => Outcome::Failed("the demo failed".to_owned()),
         _ => Outcome::Passed,

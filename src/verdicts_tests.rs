@@ -6,7 +6,7 @@ use teetap_wire::Dir;
 use super::*;
 use crate::{
     ending::{Last, decide},
-    output::Joins,
+    output::{Joins, Times},
 };
 
 /// Returns the summary of a run that ends this way.
@@ -26,6 +26,7 @@ fn summary(cause: (EndedBy, Exit), last: Last<'_>) -> Summary {
         cmd: last.cmd,
         recording: None,
         joins: Joins::default(),
+        times: Times::default(),
         findings: None,
     }
 }

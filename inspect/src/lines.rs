@@ -104,7 +104,14 @@ impl<'e> EventLines<'e> {
                     Level::Info => Kind::Info,
                 };
                 if !style.matches_only {
-                    lines.push(style, kind, About::Notice);
+                    match notice {
+                        // The user's own rule asks for it.
+                        Notice::RuleLog { .. } => lines.list.push(Line {
+                            kind,
+                            about: About::Notice,
+                        }),
+                        _ => lines.push(style, kind, About::Notice),
+                    }
                     let has_bytes =
                         matches!(notice, Notice::UnknownSender { bytes, .. } if !bytes.is_empty());
                     if has_bytes && style.verbosity >= Verbosity::Bytes && !style.json {
@@ -154,7 +161,13 @@ impl<'e> EventLines<'e> {
                 Kind::Traffic if with_datagram => weight(&reading.notes),
                 kind => kind,
             };
-            self.push(style, kind, About::Message { index, with_datagram });
+            let about = About::Message { index, with_datagram };
+            if message.marks.is_empty() {
+                self.push(style, kind, about);
+            } else {
+                // The user's own rule asks for it.
+                self.list.push(Line { kind, about });
+            }
             is_first = false;
             if style.verbosity >= Verbosity::Bytes && !style.json {
                 self.push(style, kind, About::Whole(index));

@@ -4,9 +4,10 @@ use std::{io, net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 use teetap_inspect::Decoder;
 use teetap_proxy::{
-    io::{Proxy, Running, Settings, StartError},
+    io::{Commands, Proxy, Running, Settings, StartError},
     session::Level,
 };
+use teetap_rules::Report as Effects;
 use tokio::runtime;
 
 use super::setup::Setup;
@@ -53,8 +54,10 @@ pub(crate) fn demo(
         .build()
         .map_err(Failure::network)?;
     thread::Builder::new().name("demo".into()).spawn(move || {
-        let report = runtime.block_on(play(duration, seed, template, &started_sender));
-        let (exit, lines) = outcome(report);
+        let mut commands = None;
+        let report = runtime.block_on(play(duration, seed, template, &started_sender, &mut commands));
+        let effects = commands.and_then(|commands| commands.report().ok());
+        let (exit, lines) = outcome(report, effects.as_ref().is_some_and(Effects::has_any));
         // The run may have ended before.
         let _ended = wake_sender.send(Wake::Done(exit, lines));
     })?;
@@ -79,11 +82,13 @@ async fn play(
     seed: u64,
     template: Settings<Decoder>,
     started: &mpsc::Sender<Started>,
+    commands: &mut Option<Commands>,
 ) -> io::Result<Report> {
     let connect = async move |server: SocketAddr| {
         let mut settings = template;
         settings.target = server;
         let proxy = Proxy::start(settings);
+        *commands = proxy.as_ref().ok().map(Running::commands);
         let addr = proxy
             .as_ref()
             .map(|proxy| proxy.addr)
@@ -95,8 +100,9 @@ async fn play(
     demo::run(duration, seed, connect).await
 }
 
-/// Returns the end of the run and the lines to print.
-fn outcome(report: io::Result<Report>) -> (Exit, Vec<(Level, String)>) {
+/// Returns the end of the run and the lines to print. `has_effects`: the user's rules or link lines changed the traffic, so the demo
+/// cannot expect anything of it.
+fn outcome(report: io::Result<Report>, has_effects: bool) -> (Exit, Vec<(Level, String)>) {
     let report = match report {
         Ok(report) => report,
         Err(error) => {
@@ -109,6 +115,16 @@ fn outcome(report: io::Result<Report>) -> (Exit, Vec<(Level, String)>) {
     let text = report.to_string();
     let mut lines: Vec<_> = text.lines().map(|line| (Level::Info, line.to_owned())).collect();
     let failures = report.failures(true);
+    if has_effects && !failures.is_empty() {
+        lines.extend(
+            failures
+                .iter()
+                .map(|failure| (Level::Info, format!("with these rules: {failure}"))),
+        );
+        let text = "the demo was changed by the rules, so it neither succeeded nor failed";
+        lines.push((Level::Info, text.to_owned()));
+        return (Exit::Ok, lines);
+    }
     lines.extend(
         failures
             .iter()

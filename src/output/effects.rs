@@ -4,11 +4,14 @@ use teetap_inspect::{
     jsonl::{LineEffect, RuleEffect},
     row,
 };
-use teetap_proxy::words::Word;
+use teetap_proxy::{
+    session::{SessionId, Time},
+    words::Word,
+};
 use teetap_rules::{LineReport, Report, RuleReport};
 use teetap_wire::printable;
 
-use super::counted;
+use super::{counted, times::Times};
 use crate::run::Summary;
 
 /// The maximum number of rules on lines of their own, and of rules that are listed because they never acted.
@@ -24,7 +27,11 @@ pub(super) fn lines(summary: &Summary) -> Vec<String> {
         return Vec::new();
     };
     let (hit, never): (Vec<_>, Vec<_>) = report.rules.iter().partition(|rule| rule.hits.count > 0);
-    let mut lines: Vec<String> = hit.iter().take(MAX_LISTED).map(|rule| of_rule(rule)).collect();
+    let mut lines: Vec<String> = hit
+        .iter()
+        .take(MAX_LISTED)
+        .map(|rule| of_rule(rule, &summary.times))
+        .collect();
     if hit.len() > MAX_LISTED {
         lines.push(format!("{} more rules acted", hit.len() - MAX_LISTED));
     }
@@ -47,10 +54,12 @@ pub(super) fn lines(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-fn of_rule(rule: &RuleReport) -> String {
+fn of_rule(rule: &RuleReport, times: &Times) -> String {
     let last = rule.hits.last.map_or(String::new(), |last| {
-        let (at, session) = (seconds(last.at), last.session);
-        format!(", last at {at:.3} s in session {session}")
+        let at = times
+            .of(Some(SessionId(last.session)), Time(last.at))
+            .as_secs_f64();
+        format!(", last at {at:.3} s in session {}", last.session)
     });
     format!("rule {}: {}{last}", name(rule), counted(rule.hits.count, "hit"))
 }

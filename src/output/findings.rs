@@ -5,7 +5,7 @@ use std::{ffi::OsStr, fmt::Write as _, path::Path};
 use teetap_inspect::judge::{Counts, Finding, Findings, Role, Topic};
 use teetap_wire::Severity;
 
-use super::counted;
+use super::{counted, times::Times};
 use crate::{
     look::{Ink, Look},
     repeat::quoted,
@@ -117,7 +117,7 @@ pub(super) fn grave(findings: &Findings) -> impl Iterator<Item = &Finding> + Clo
 }
 
 /// Returns the lines at the end of a run: the first findings that are not harmless, and how to see the others.
-pub(super) fn lines(findings: &Findings, recording: Option<&Path>) -> Vec<String> {
+pub(super) fn lines(findings: &Findings, recording: Option<&Path>, times: &Times) -> Vec<String> {
     if findings.list.iter().all(|one| one.severity <= Severity::Info) {
         return Vec::new();
     }
@@ -132,7 +132,7 @@ pub(super) fn lines(findings: &Findings, recording: Option<&Path>) -> Vec<String
         None => "with -w FILE, teetap judge FILE shows where".to_owned(),
     };
     let mut lines = vec![format!("found {}: {hint}", totals(counts))];
-    lines.extend(grave.take(FEW).map(ToString::to_string));
+    lines.extend(grave.take(FEW).map(|one| times.finding(one).to_string()));
     if number > FEW {
         lines.push(format!("and {} more", number - FEW));
     }

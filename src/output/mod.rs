@@ -16,6 +16,7 @@ mod screen;
 mod stdout;
 mod streams;
 mod summary;
+mod times;
 
 pub(crate) use around::Extent;
 pub(crate) use filters::{Filters, decoder};
@@ -24,6 +25,7 @@ pub(crate) use joins::Joins;
 pub(crate) use plain::counted;
 pub(crate) use screen::{is_lost, screen_failed};
 pub(crate) use streams::{print, say, write_out};
+pub(crate) use times::Times;
 
 use std::{
     io::{self, IsTerminal as _},
@@ -75,6 +77,8 @@ pub(crate) struct Output {
     screen: RunScreen,
     /// The joins that are over.
     joins: Joins,
+    /// The starts of sessions, for the summary.
+    times: Times,
 }
 
 impl Output {
@@ -97,6 +101,7 @@ impl Output {
             around: None,
             screen: RunScreen::default(),
             joins: Joins::default(),
+            times: Times::default(),
         }
     }
 
@@ -109,6 +114,7 @@ impl Output {
         let is_folded = is_possible && options.folds().unwrap_or_else(by_default);
         self.lines.folds = is_folded.then(|| Folds::new(patience));
         self.lines.printer = Printer::new(options);
+        self.times = Times::new(options.time);
     }
 
     /// Notes the time of the run: ends what was folded for long; in the terminal UI carries out requests.
@@ -206,6 +212,11 @@ impl Output {
         std::mem::take(&mut self.joins)
     }
 
+    /// Returns the clock of the lines, for the summary.
+    pub(crate) fn take_times(&mut self) -> Times {
+        std::mem::take(&mut self.times)
+    }
+
     /// Takes a join that is over.
     pub(crate) fn joined(&mut self, join: &Arc<Join>) {
         self.joins.add(join);
@@ -216,6 +227,7 @@ impl Output {
         if let Some(join) = &decoded.joined {
             self.joined(join);
         }
+        self.times.event(decoded);
         self.matches += decoded.matches;
         if decoded.ending.is_some() {
             self.ending.clone_from(&decoded.ending);

@@ -218,7 +218,6 @@ pub(super) fn summary(summary: &Summary) -> String {
         kernel_drops,
         seed,
         exit,
-        ended_by,
         cmd,
         recording,
         ..
@@ -259,7 +258,7 @@ pub(super) fn summary(summary: &Summary) -> String {
         let extra = [(missing, "packets missing in it"), (lost, "events not recorded")];
         parts.extend(found(&extra));
     }
-    parts.push(format!("ended by {ended_by}"));
+    parts.push(format!("ended by {}", summary.cause()));
     parts.extend(cmd.map(|end| match (end.is_stopped, end.is_killed) {
         (true, true) => format!("cmd_exit {} (killed by teetap)", end.code),
         (true, false) => format!("cmd_exit {} (stopped by teetap)", end.code),

@@ -134,7 +134,7 @@ impl Summary {
     pub(crate) fn reasons(&self) -> Vec<String> {
         let mut reasons = self.joins.sentences();
         let findings = self.findings.iter().flat_map(findings::grave).take(findings::FEW);
-        reasons.extend(findings.map(ToString::to_string));
+        reasons.extend(findings.map(|one| self.times.finding(one).to_string()));
         reasons.extend(self.silent_command());
         reasons
     }
@@ -155,7 +155,9 @@ impl Summary {
     fn found(&self) -> Vec<String> {
         let recording = self.recording.as_ref().map(|outcome| &*outcome.path);
         let findings = self.findings.as_ref();
-        let mut lines = findings.map_or_else(Vec::new, |findings| findings::lines(findings, recording));
+        let mut lines = findings.map_or_else(Vec::new, |findings| {
+            findings::lines(findings, recording, &self.times)
+        });
         let is_unused = self
             .ended
             .as_ref()

@@ -310,6 +310,72 @@ fn the_summary_names_what_ended_the_run() {
     assert!(line.contains(" ended by --timeout, "), "{line}");
 }
 
+/// The second session of a client begins later than the run.
+#[test]
+fn times_in_the_summary_are_on_the_clock_of_the_lines() {
+    let client = "import os, socket, time
+time.sleep(0.5)
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(3): s.sendto(bytes([0x10, 0, 0, 1]), (os.sys.argv[1], int(os.sys.argv[2]))); time.sleep(0.15)
+time.sleep(60)";
+    let rules = [
+        "-r",
+        "m: log \"seen\" when connect and c2s",
+        "-r",
+        "e: exit 17 when connect and c2s and t > 0.2s",
+    ];
+    for (clock, least) in [("session", 0.2), ("run", 0.7)] {
+        let options = ["run", NO_SERVER, "-q", "-l", ":0", "--time", clock];
+        let command = ["--", "python3", "-c", client, "{host}", "{port}"];
+        let (stdout, stderr) = run(&[&options[..], &rules, &command].concat(), 17);
+        let logged = stdout
+            .lines()
+            .filter(|line| line.contains("note: rule \"m\": seen"));
+        let last = logged.last().unwrap().split_whitespace().next().unwrap();
+        assert!(last.parse::<f64>().unwrap() > least, "{clock}: {stdout}");
+        assert!(
+            stderr.contains(&format!("rule m: 3 hits, last at {last} s in session 1\n")),
+            "{stdout}{stderr}"
+        );
+        let end = format!("ended by rule \"e\": connect c→s in session 1 at {last} s, ");
+        assert!(stderr.contains(&end), "{stdout}{stderr}");
+    }
+}
+
+#[test]
+fn a_quiet_run_prints_what_its_rules_log_and_mark() {
+    let rules = [
+        "-r",
+        "m: mark tea when sv_motd",
+        "-r",
+        "l: log \"hello\" when sv_motd",
+    ];
+    let (stdout, _) = run(
+        &[&["demo", "-q", "--seconds", "1", "-l", ":0"], &rules[..]].concat(),
+        0,
+    );
+    let count = |part: &str| stdout.lines().filter(|line| line.contains(part)).count();
+    assert_eq!(
+        (count("note: rule \"l\": hello"), count(" sv_motd ")),
+        (2, 2),
+        "{stdout}"
+    );
+    assert_eq!((count("#tea"), count("sv_chat")), (2, 0), "{stdout}");
+}
+
+#[test]
+fn a_demo_does_not_fail_for_what_the_rules_of_its_user_did() {
+    let (_, stderr) = run(
+        &["demo", "--seconds", "1", "-l", ":0", "-r", "drop when cl_say"],
+        0,
+    );
+    let lines = [
+        "teetap: with these rules: seven: did not receive the chat of seven, each line once and in order\n",
+        "teetap: the demo was changed by the rules, so it neither succeeded nor failed\n",
+    ];
+    assert!(lines.iter().all(|line| stderr.contains(line)), "{stderr}");
+}
+
 #[test]
 fn sessions_that_never_came_online_are_counted() {
     // A client of 0.6.4 before a server that is not there.

@@ -90,6 +90,16 @@ pub struct Report {
     pub lines: Vec<LineReport>,
 }
 
+impl Report {
+    /// Returns true if a rule acted or a link line had an effect.
+    #[must_use]
+    pub fn has_any(&self) -> bool {
+        let has_acted = |rule: &RuleReport| rule.hits.count > 0;
+        let has_effect = |line: &LineReport| line.tally.counts().iter().any(|(count, _)| *count > 0);
+        self.rules.iter().any(has_acted) || self.lines.iter().any(has_effect)
+    }
+}
+
 /// A rule and its effects so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleReport {

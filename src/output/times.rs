@@ -1,0 +1,80 @@
+//! The times in the summary of a run.
+//!
+//! Law: they are on the clock of the lines above them: that of the session, or that of the run with `--time run` and `wall`.
+
+use std::collections::BTreeMap;
+
+use teetap_inspect::{DecodedEvent, Ending, judge::Finding};
+use teetap_proxy::session::{SessionId, State, Time, What};
+
+use crate::cli::Clock;
+
+/// Maximum number of sessions whose start is kept. Times in older ones are those of the run.
+const SESSIONS: usize = 4096;
+
+/// The starts of sessions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Times {
+    begins: BTreeMap<SessionId, Time>,
+    /// True if the times of sessions are left as they are.
+    is_of_run: bool,
+}
+
+impl Times {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self {
+            begins: BTreeMap::new(),
+            is_of_run: matches!(clock, Clock::Run | Clock::Wall),
+        }
+    }
+
+    /// Records the start of a session.
+    pub(super) fn event(&mut self, decoded: &DecodedEvent) {
+        let event = &decoded.event;
+        let is_opening = matches!(&event.what, What::Session(change) if change.state == State::Opening);
+        if let Some(session) = event.session.filter(|_| is_opening && !self.is_of_run) {
+            if self.begins.len() >= SESSIONS {
+                self.begins.pop_first();
+            }
+            self.begins.insert(session, decoded.since.unwrap_or(event.at));
+        }
+    }
+
+    /// Returns a time of the run on the clock of the lines, in whole milliseconds as they have it.
+    pub(crate) fn of(&self, session: Option<SessionId>, at: Time) -> Time {
+        let begin = session.and_then(|session| self.begins.get(&session));
+        let micros = at.0.saturating_sub(begin.map_or(0, |begin| begin.0));
+        Time(micros - micros % 1000)
+    }
+
+    /// Returns the ending with its time on that clock.
+    pub(crate) fn ending(&self, ending: &Ending) -> Ending {
+        let at = self.of(ending.session, ending.at);
+        Ending { at, ..ending.clone() }
+    }
+
+    /// Returns the finding with its times on that clock.
+    pub(super) fn finding(&self, finding: &Finding) -> Finding {
+        let mut shown = finding.clone();
+        shown.first.at = self.of(finding.session, finding.first.at);
+        shown.last = self.of(finding.session, finding.last);
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_in_a_session_counts_from_its_start() {
+        let session = Some(SessionId(3));
+        let mut times = Times::new(Clock::Session);
+        times.begins.insert(SessionId(3), Time(500_000));
+        assert_eq!(times.of(session, Time(700_999)), Time(200_000));
+        assert_eq!(times.of(Some(SessionId(4)), Time(700_000)), Time(700_000));
+        assert_eq!(times.of(None, Time(700_000)), Time(700_000));
+        let run = Times::new(Clock::Run);
+        assert_eq!(run.of(session, Time(700_999)), Time(700_000));
+    }
+}
