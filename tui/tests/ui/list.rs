@@ -544,3 +544,83 @@ fn the_first_line_gives_up_addresses_before_what_is_shown() {
     assert!(shortest.starts_with(" teetap  REC  only #1 "), "{shortest}");
     assert!(shortest.contains("  filter cl_say"), "{shortest}");
 }
+
+#[test]
+fn a_picked_session_hides_events_of_others_and_of_none() {
+    let mut app = proxied::app();
+    app.log(Time(2_000_000), Level::Info, "the server answers");
+    let all = others(&mut app);
+    assert!(
+        all.iter().any(|line| line.contains("4 rules are set")),
+        "{all:#?}"
+    );
+    press(&mut app, "s");
+    choose(&mut app, "#1 ");
+    let shown = others(&mut app);
+    assert!(shown.iter().any(|line| line.starts_with("#1")), "{shown:#?}");
+    assert!(!shown.iter().any(|line| line.starts_with("#2")), "{shown:#?}");
+    assert!(
+        !shown.iter().any(|line| line.contains("rules are set")),
+        "{shown:#?}"
+    );
+    assert!(
+        shown
+            .iter()
+            .any(|line| line.contains("teetap: the server answers")),
+        "{shown:#?}"
+    );
+}
+
+#[test]
+fn the_selected_row_stays_selected_when_the_list_is_made_again() {
+    let mut app = recorded();
+    draw(&mut app, (80, 24));
+    press(&mut app, "g j j j j j j j j j j");
+    let selected = app.messages.number();
+    assert!(selected.is_some());
+    for _ in 0..2 {
+        app.messages.toggle_fold("snap");
+        assert_eq!(
+            app.messages.number(),
+            selected,
+            "after snapshots are folded or not"
+        );
+    }
+    app.set_filter("s2c or c2s").unwrap();
+    assert_eq!(app.messages.number(), selected, "after a filter that it passes");
+    app.set_filter("").unwrap();
+    assert_eq!(app.messages.number(), selected, "without the filter");
+}
+
+#[test]
+fn visible_rows_stay_where_they_are_while_old_ones_are_dropped() {
+    let mut app = blank();
+    app.messages.history.limit(1 << 20);
+    let text = "x".repeat(10 << 10);
+    for _ in 0..200 {
+        app.log(Time(0), Level::Info, &text);
+    }
+    draw(&mut app, (80, 24));
+    press(&mut app, "g PgDn PgDn PgDn");
+    draw(&mut app, (80, 24));
+    press(&mut app, "k k k k k k");
+    draw(&mut app, (80, 24));
+    let numbers = |app: &App| {
+        app.messages
+            .visible()
+            .map(|(_, number)| number)
+            .collect::<Vec<_>>()
+    };
+    let before = (numbers(&app), app.messages.number());
+    let oldest = app.messages.history.numbers().start;
+    for _ in 0..3 {
+        app.log(Time(0), Level::Info, &text);
+    }
+    assert_eq!(
+        app.messages.history.numbers().start,
+        oldest + 3,
+        "rows are dropped"
+    );
+    draw(&mut app, (80, 24));
+    assert_eq!((numbers(&app), app.messages.number()), before);
+}
