@@ -154,6 +154,9 @@ fn odd_forms_of_connect_are_taken_as_directly() {
                 bytes.pop();
             }),
             ("half", |bytes| bytes.truncate(bytes.len() / 2 + 2)),
+            ("the resend flag", |bytes| {
+                bytes[0] |= if bytes[0] & 0x04 != 0 { 0x08 } else { 0x40 };
+            }),
             ("longer", |bytes| bytes.extend([0; 9])),
         ] {
             let [direct, through] = [Middle::Wire, hub(31, None, true)].map(|middle| {

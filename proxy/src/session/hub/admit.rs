@@ -6,7 +6,9 @@
 
 use std::time::Duration;
 
-use teetap_wire::{Code, First, Flags, Header, Proto, Seq, Token, control, detect, write};
+use teetap_wire::{
+    Code, First, Flags, Header, HeaderView, Packet, Proto, Seq, Token, control, detect, write,
+};
 
 use super::{
     Env, Hub, Link, Notice, SessionId,
@@ -81,6 +83,36 @@ impl Hub {
         }
     }
 
+    /// Returns a control datagram without what no client sends with it, but what servers overlook: the resend flag, and in 0.7
+    /// the reserved bits; and inflated, since servers of Teeworlds inflate it. `None` if it has nothing of these.
+    pub(super) fn plain_form(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        const CONNLESS: u8 = 0x20;
+        let first = *bytes.first()?;
+        let (proto, plain, compressed) = match first {
+            _ if first & CONNLESS != 0 => return None,
+            _ if first & 0x04 != 0 => (Proto::V7, 0x07, 0x10),
+            _ if first & 0x1c == 0x10 => (Proto::V6, 0x13, 0x80),
+            _ => return None,
+        };
+        if first & !plain == 0 {
+            return None;
+        }
+        if first & compressed == 0 {
+            let mut other = bytes.to_vec();
+            *other.first_mut()? = first & plain;
+            return Some(other);
+        }
+        if !self.crowd.spend(Cost::Inflating, self.env.now) {
+            return None;
+        }
+        let packet = Packet::parse(proto, bytes, &mut self.scratch).ok()?;
+        let start = HeaderView::new(proto, bytes).len();
+        let mut other = bytes.get(..start)?.to_vec();
+        *other.first_mut()? = first & plain;
+        other.extend_from_slice(packet.payload);
+        Some(other)
+    }
+
     /// Handles a datagram that may start a session. Returns false if it cannot.
     pub(super) fn admit(
         &mut self,
@@ -89,7 +121,8 @@ impl Hub {
         bytes: &[u8],
         current: Option<SessionId>,
     ) -> bool {
-        let connect = match detect(bytes) {
+        let plain = self.plain_form(bytes);
+        let connect = match detect(plain.as_deref().unwrap_or(bytes)) {
             First::TokenRequest {
                 token,
                 header_token,

@@ -20,7 +20,7 @@ impl Hub {
             reason,
         } = command
         {
-            self.each_link(|link, env| link.close(*side, reason, env));
+            self.each_link(|link, env| link.close_on_request(*side, reason, env));
             return Ok(());
         }
         match command {
@@ -38,7 +38,7 @@ impl Hub {
             Command::Resync { .. } => link.resync(env),
             Command::Close { .. } if link.is_closing() => Err("the session is closing already"),
             Command::Close { side, reason, .. } => {
-                link.close(*side, reason, env);
+                link.close_on_request(*side, reason, env);
                 Ok(())
             }
         });

@@ -239,7 +239,9 @@ impl Hub {
             self.admit(addr, slot, bytes, None);
             return;
         };
-        if self.is_request_to(current, bytes) && self.admit(addr, slot, bytes, Some(current)) {
+        let plain = self.plain_form(bytes);
+        let request = plain.as_deref().unwrap_or(bytes);
+        if self.is_request_to(current, request) && self.admit(addr, slot, bytes, Some(current)) {
             return;
         }
         if let Some(candidate) = slot.candidate

@@ -222,7 +222,7 @@ impl Link {
 
 /// Returns a handshake datagram with another token in its header or at its end, and another one at a place of its
 /// payload.
-fn translated(
+pub(super) fn translated(
     packet: &Packet<'_>,
     datagram: &[u8],
     token: Option<Token>,

@@ -113,7 +113,7 @@ impl Link {
                         self.splice(dir).release_key(key);
                     }
                 }
-                Effect::Close { side, reason } => self.close(side, reason.as_bytes(), env),
+                Effect::Close { side, reason } => self.close_on_request(side, reason.as_bytes(), env),
                 Effect::End { rule, end, message } => self.notice_end(rule, end, message, env),
             }
         }
@@ -164,7 +164,7 @@ impl Link {
         }
     }
 
-    /// Closes one leg or both for a person, a rule or the end of the run.
+    /// Closes one leg or both for the proxy itself, or at the end of the run.
     pub(crate) fn close(&mut self, side: Option<Side>, reason: &[u8], env: &mut Env) {
         if self.is_closing() {
             return;
@@ -173,6 +173,19 @@ impl Link {
             if side.is_none_or(|side| side == leg) {
                 self.close_leg(leg, reason, env);
             }
+        }
+        self.begin_closing(None, Some(reason), env);
+    }
+
+    /// Closes the session for a person or a rule. The side that is named gets the reason, the other one a CLOSE without:
+    /// neither is left with a peer that is gone.
+    pub(crate) fn close_on_request(&mut self, side: Option<Side>, reason: &[u8], env: &mut Env) {
+        if self.is_closing() {
+            return;
+        }
+        for leg in [Side::Client, Side::Server] {
+            let is_told = side.is_none_or(|side| side == leg);
+            self.close_leg(leg, if is_told { reason } else { b"" }, env);
         }
         self.begin_closing(None, Some(reason), env);
     }

@@ -9,6 +9,7 @@ use teetap_wire::{Control, Dir, Notes, Packet, Proto, Scratch, Seq, Side, Token}
 
 use super::{
     Env, Link,
+    carry::translated,
     phase::{Online, Phase, SERVER_SILENT},
 };
 use crate::session::{Notice, Time, splice::Splice};
@@ -61,11 +62,11 @@ impl Link {
             size: datagram.len(),
             was_in: self.is_online(),
         });
-        let mut bytes = datagram.to_vec();
-        // Behind the header and the id.
-        if let Some(place) = bytes.get_mut(8..).and_then(<[u8]>::first_chunk_mut) {
-            *place = own.0;
-        }
+        let mut scratch = Scratch::new();
+        let Ok(packet) = Packet::parse(Proto::V7, datagram, &mut scratch) else {
+            return;
+        };
+        let bytes = translated(&packet, datagram, None, Some((1, own)), self.client.trailing);
         self.send_datagram(Side::Server, &bytes, false, env);
     }
 

@@ -81,10 +81,16 @@ impl Link {
         let changed = self.place_chunks(frame, packet, rewrites, env) || is_spent && control.is_none();
         self.begin_stalls(env);
         let mark = env.out.mark();
-        self.forward(from, datagram, packet, changed, ack, resend, env);
+        let is_lost = changed && is_lost(&env.work);
+        if !is_lost {
+            self.forward(from, datagram, packet, changed, ack, resend, env);
+        } else if resend && !packet.header.flags.contains(Flags::RESEND) {
+            // The request for what is missing was the proxy's own.
+            self.parts(from).1.ask_again(env.now);
+        }
         self.report_relayed(from, datagram, packet, odd_ack, mark, env);
         self.report_waits(dir, env);
-        if answer {
+        if answer && !is_lost {
             self.answer_resend_request(from, env);
         }
         if let Some(Control::Close { reason }) = control {
@@ -410,6 +416,13 @@ impl Link {
             self.notice(Notice::HoldFull { dir }, env);
         }
     }
+}
+
+/// Returns true if rules lose all messages of a datagram: then a network would have lost the datagram, with its ack. Messages
+/// that are dropped leave a datagram without messages.
+fn is_lost(work: &Work) -> bool {
+    let Work { composer, placed, .. } = work;
+    composer.is_empty() && !placed.is_empty() && placed.iter().all(|placed| placed.action == Action::Lose)
 }
 
 /// The place of a message in a datagram that is forwarded with the chunks it came with.

@@ -52,7 +52,12 @@ impl Splice {
         };
         let waits = recoded == Recoded::Waits;
         let overtakes = to.overtakes(waits, &verdict);
-        let mut placed = Placed::new(None, if waits { Action::Hold } else { Action::Drop });
+        let left_out = match verdict.fate {
+            _ if waits => Action::Hold,
+            Fate::Lose { .. } => Action::Lose,
+            _ => Action::Drop,
+        };
+        let mut placed = Placed::new(None, left_out);
         // The earlier parts of a snapshot that is written anew were not sent.
         let mut part = verdict.part.map(|part| Part {
             follows: part.follows && !is_recoded,
@@ -113,7 +118,8 @@ impl Splice {
         let id = match fate {
             Fate::Pass => return send(data, resend, to),
             Fate::Reorder { .. } if follows && !joins => return send(data, resend, to),
-            Fate::Drop | Fate::Lose { .. } => return Placed::new(None, Action::Drop),
+            Fate::Drop => return Placed::new(None, Action::Drop),
+            Fate::Lose { .. } => return Placed::new(None, Action::Lose),
             Fate::Reorder { group, .. } if !joins && self.hold.awaits(group) => {
                 let placed = send(data, resend, to);
                 self.overtake(&[group], to);

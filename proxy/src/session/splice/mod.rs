@@ -243,6 +243,11 @@ impl Splice {
         self.want_resend.is_some_and(|by| by <= now)
     }
 
+    /// Requests what is missing once more: the datagram with the request is lost.
+    pub(crate) fn ask_again(&mut self, now: Time) {
+        self.want_resend.get_or_insert(now);
+    }
+
     fn request_resend(&mut self, now: Time) {
         self.want_resend.get_or_insert(now + REQUEST_WITHIN);
     }
