@@ -4,7 +4,7 @@ use teetap_proxy::session::{Action, SessionId, Time};
 use teetap_wire::{
     Chunk, Code, Dir, Note, Seq, Token,
     def::{Class, Def},
-    receiver::{Identified, Leg, Phase, Receiver, SNAPSHOTS, Signs, identify, message},
+    receiver::{Identified, Leg, Phase, Receiver, Signs, identify, message},
     varint,
 };
 
@@ -45,46 +45,9 @@ impl Streams {
         own.acks.gave(seq);
     }
 
-    /// Records the tick of a snapshot, or that of an input, and adds a note once inputs ack no snapshot.
-    fn note_ticks(&mut self, seen: &Seen<'_>, piece: &Piece<'_>, found: &mut Found<'_>) {
-        let (proto, dir, data) = (seen.datagram.proto, seen.datagram.dir, piece.chunk.data);
-        let notes = !self.is_partial;
-        let Some(stream) = self
-            .sessions
-            .get_mut(seen.session.0)
-            .filter(|stream| !stream.is_void)
-        else {
-            return;
-        };
-        let Some(known) = seen.registry.known_message(proto, dir, data) else {
-            return;
-        };
-        let (is_snapshot, is_input) = (SNAPSHOTS.contains(&&*known.def.name), *known.def.name == *"input");
-        let tick = || {
-            data.get(known.body..)
-                .and_then(varint::decode)
-                .map(|int| int.value)
-        };
-        match dir {
-            Dir::S2c if is_snapshot => {
-                if let Some(tick) = tick() {
-                    stream.ticks.sent(tick, seen.at);
-                }
-            }
-            Dir::C2s if is_input => {
-                let unacked = tick().and_then(|tick| stream.ticks.acked(tick, seen.at));
-                if let Some(unacked) = unacked.filter(|_| notes && !stream.is_over) {
-                    found.add(of_chunk(piece, Code::SnapUnacked), Fact::Unacked(unacked));
-                }
-            }
-            Dir::S2c | Dir::C2s => {}
-        }
-    }
-
     /// Takes a chunk of the current datagram.
     pub(crate) fn chunk(&mut self, seen: &Seen<'_>, piece: &Piece<'_>, found: &mut Found<'_>) -> Counted {
         let Some(seq) = piece.chunk.header.vital else {
-            self.note_ticks(seen, piece, found);
             return Counted::default();
         };
         self.of(seen.session);

@@ -10,7 +10,6 @@ use teetap_wire::{
 use super::{
     own::{Repeated, Unrepeated},
     surplus::Amplified,
-    ticks::Unacked,
 };
 
 /// The values behind a note.
@@ -137,8 +136,6 @@ pub enum Fact {
     Unrepeated(Unrepeated),
     /// A message that its sender sends again although it has the ack.
     Repeated(Repeated),
-    /// Inputs that ack no snapshot.
-    Unacked(Unacked),
     /// A resend request.
     Request {
         /// The number that the receiver lacks; `None` if it has all.
@@ -244,10 +241,6 @@ impl Fact {
                 "got nothing of {} for {}, and it is not acked, expected it again after 1.0 s",
                 Numbered(*seq, *name),
                 Seconds(*for_)
-            ),
-            Self::Unacked(Unacked { got, newest, inputs }) => write!(
-                f,
-                "got {got} in the last of {inputs} inputs, expected the tick of a snapshot that was sent, such as {newest}"
             ),
             Self::Repeated(Repeated { seq, name, after }) => write!(
                 f,

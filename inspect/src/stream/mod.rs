@@ -24,7 +24,6 @@
 //! | `shown.rs` | messages that a peer has answered without an ack |
 //! | `surplus.rs` | answers that are much larger than what they answer |
 //! | `pace.rs` | silences and late answers |
-//! | `ticks.rs` | snapshots, and their acks in inputs |
 //! | `past.rs` | sessions that are over |
 //! | `look.rs` | a datagram |
 //! | `chunk.rs` | a chunk |
@@ -46,7 +45,6 @@ mod silence;
 mod surplus;
 #[cfg(test)]
 mod tests;
-mod ticks;
 
 use std::net::IpAddr;
 
@@ -57,7 +55,6 @@ use teetap_wire::{Code, Dir, Note, Packet, Seq, Token, def::Registry};
 pub(crate) use chunk::{Counted, Piece};
 pub use detail::{Consequence, Detail, Fact, Part};
 pub use own::{Repeated, Unrepeated};
-pub use ticks::Unacked;
 
 use acks::Acks;
 use copies::Copies;
@@ -69,7 +66,6 @@ use past::Past;
 use shown::Shown;
 use silence::Silence;
 use surplus::{Browsers, Unproven};
-use ticks::Ticks;
 
 /// The streams of all sessions.
 #[derive(Debug, Default)]
@@ -99,8 +95,6 @@ struct Stream {
     is_void: bool,
     /// True if some receivers drop the current datagram, or a part of it.
     is_doubtful: bool,
-    /// The snapshots of the client, and its acks of them.
-    ticks: Ticks,
     /// The address of the client, until it is proven.
     unproven: Unproven,
     /// True if the network has delivered the current datagram twice.
@@ -264,7 +258,6 @@ impl Streams {
 
 impl Stream {
     fn gap(&mut self) {
-        self.ticks = Ticks::default();
         for way in &mut self.ways {
             *way = Way {
                 token: way.token,

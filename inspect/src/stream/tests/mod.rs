@@ -9,7 +9,6 @@ mod pace;
 mod script;
 mod silence;
 mod surplus;
-mod ticks;
 
 use teetap_proxy::session::{Action, Placed};
 use teetap_rules::Filter;
@@ -33,7 +32,6 @@ const OF_STREAMS: &[Code] = &[
     Code::ResendNeedless,
     Code::ResendMissing,
     Code::ResendAcked,
-    Code::SnapUnacked,
     Code::Amplified,
     Code::OtherSession,
     Code::MapAgain,
