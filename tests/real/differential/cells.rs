@@ -5,6 +5,7 @@ use std::time::Duration;
 use teetap_kit::codec::{Datagram, NO_TOKEN, Variant};
 use teetap_kit::script::{Edit, Message, Script, Step};
 
+use super::mistakes;
 use super::rejoins;
 use super::special;
 use super::target::{LASTS, Target, steps};
@@ -46,6 +47,7 @@ pub(crate) fn all() -> Vec<Cell> {
         }
         cells.extend(special::cells(target));
         cells.extend(rejoins::cells(target));
+        cells.extend(mistakes::cells(target));
         cells
     };
     Target::ALL.into_iter().flat_map(of).collect()

@@ -10,6 +10,8 @@
 
 mod cells;
 mod exceptions;
+mod explained;
+mod mistakes;
 mod open;
 mod rejoins;
 mod special;
@@ -142,11 +144,11 @@ fn lanes() -> Vec<Vec<Cell>> {
 }
 
 /// Runs this many cells at a time.
-fn side_by_side(
+fn side_by_side<T: Send>(
     cells: Vec<Cell>,
     at_once: usize,
-    both: impl Fn(Cell) -> Result<Outcome> + Sync,
-) -> Result<Vec<Outcome>> {
+    run: impl Fn(Cell) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     let (queue, done) = (Mutex::new(VecDeque::from(cells)), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         let work = || -> Result<()> {
@@ -155,14 +157,14 @@ fn side_by_side(
                 let Some(cell) = next else {
                     return Ok(());
                 };
-                let outcome = both(cell)?;
+                let outcome = run(cell)?;
                 done.lock().unwrap().push(outcome);
             }
         };
         let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
         workers.into_iter().try_for_each(|worker| worker.join().unwrap())
     })?;
-    Ok(done.into_inner()?)
+    Ok(done.into_inner().unwrap())
 }
 
 /// Runs cells on one server and one proxy, and those that differ again, beside few others.

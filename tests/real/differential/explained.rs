@@ -1,0 +1,230 @@
+//! The first sentence about a client with one mistake.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::thread;
+
+use anyhow::{Result, ensure};
+use serde_json::Value;
+use teetap_kit::real::{Teetap, text, turn};
+use teetap_kit::script::Got;
+
+use super::cells::Cell;
+use super::{lanes, side_by_side};
+use crate::TEETAP;
+
+/// The end of the name of a cell, and the codes of findings that name its mistake. The first row that fits counts.
+const NAMED: &[(&str, &[&str])] = &[
+    ("Token missing", &["opens-nothing"]),
+    ("Token without padding", &["short-token-request"]),
+    ("Token of 518 bytes", &["short-token-request"]),
+    ("Connect missing", &["opens-nothing", "never-online"]),
+    ("Accept missing", &["never-online", "never-entered"]),
+    ("Accept before Connect", &["opens-nothing"]),
+    ("Keepalive instead of Accept", &["never-online", "never-entered"]),
+    (
+        "Info before Accept",
+        &["never-online", "never-entered", "not-connected"],
+    ),
+    ("Accept without token", &["missing-token"]),
+    (
+        "Accept shorter by a byte",
+        &["control-empty", "missing-token", "wrong-token"],
+    ),
+    ("Connect with tken", &["opens-nothing", "wrong-magic"]),
+    ("TKEN as the token", &["wrong-token"]),
+    ("Info missing", &["never-online", "never-entered"]),
+    ("one Connect, then waiting", &["never-online", "never-entered"]),
+    ("Keepalive instead of Info", &["never-online", "never-entered"]),
+    ("Info alone", &["opens-nothing"]),
+    ("Info first", &["opens-nothing"]),
+    ("of a wrong version", &["never-entered"]),
+    ("Ready missing", &["never-entered"]),
+    ("StartInfo missing", &["never-entered"]),
+    ("Ready without token", &["missing-token", "wrong-token"]),
+    ("with a wrong token", &["wrong-token", "opens-nothing"]),
+    ("with token ffffffff", &["wrong-token", "opens-nothing"]),
+    ("with token 00000000", &["wrong-token", "opens-nothing"]),
+    ("with ack 1023", &["ack-behind", "ack-ahead"]),
+    ("with ack 1", &["ack-ahead"]),
+    ("with ack 5", &["ack-ahead"]),
+    ("with ack 77 after Info", &["ack-ahead"]),
+    ("acks too much", &["ack-ahead"]),
+    ("acks too little", &["ack-behind", "never-entered"]),
+    ("acks vital 0", &["ack-behind"]),
+    ("with a spare bit", &["unknown-flags", "opens-nothing"]),
+    ("marked as compressed", &["bad-huffman", "opens-nothing"]),
+    ("with a count of 0", &["empty-without-resend", "trailing-bytes"]),
+    ("with a count of 2", &["chunk-count-too-high"]),
+    ("with a count of 9", &["chunk-count-too-high"]),
+    ("with a count of 1", &["control-with-chunks"]),
+    ("with the control flag", &["control-with-chunks"]),
+    ("with trailing bytes", &["trailing-bytes"]),
+    ("Info longer by 4 bytes", &["trailing-bytes"]),
+    ("with number 0", &["seq-behind"]),
+    ("with number 2", &["seq-ahead", "seq-gap"]),
+    ("skips a number", &["seq-ahead", "seq-gap"]),
+    ("with the number of Info", &["resend-changed"]),
+    ("with the number of Ready", &["resend-changed"]),
+    (
+        "Input vital",
+        &["unexpected-vital", "resend-changed", "seq-ahead"],
+    ),
+    ("not vital", &["not-vital"]),
+    (
+        "without class bit",
+        &["wrong-class", "never-entered", "unknown-message"],
+    ),
+    (
+        "with the class of the game",
+        &["wrong-class", "never-entered", "unknown-message"],
+    ),
+    (
+        "with the class of the engine",
+        &["wrong-class", "never-entered", "unknown-message"],
+    ),
+    (
+        "with the id of the other version",
+        &["wrong-class", "never-entered", "unknown-message"],
+    ),
+    (
+        "StartInfo with the chunk header of the other version",
+        &["chunk-truncated", "chunk-of-other-version"],
+    ),
+    (
+        "Info with the chunk header of the other version",
+        &["chunk-truncated", "chunk-of-other-version"],
+    ),
+    ("Info without NUL", &["unterminated-text"]),
+    ("StartInfo without NUL", &["unterminated-text"]),
+    ("StartInfo cut behind the name", &["missing-field"]),
+    ("StartInfo without its last byte", &["missing-field"]),
+    ("Input acks no snapshot", &["snap-unacked", "input-ack-stuck"]),
+    (
+        "Input acks a tick of the future",
+        &["input-ack-unknown", "snap-unacked"],
+    ),
+    ("Input for tick 0", &["input-late"]),
+    ("Input of size 10", &["object-short"]),
+    ("Input of size 0", &["object-short"]),
+    ("Input cut", &["missing-field"]),
+    ("Input with the resend flag", &["resend-needless"]),
+    ("Input as 32-bit integers", &["out-of-range"]),
+];
+
+/// The least share of mistakes, in percent, that the first sentence has to name.
+const SHARE: usize = 85;
+
+/// A cell with what was said about it.
+#[derive(Debug)]
+struct Said {
+    name: String,
+    has_joined: bool,
+    findings: Vec<Value>,
+}
+
+impl Said {
+    /// Returns true if the first sentence names the mistake; `None` if the cell is not in the table, or its change harmless there: the
+    /// client is in the game, and shall send nothing wrong there.
+    fn is_named(&self) -> Option<bool> {
+        if self.has_joined && !self.name.contains(": Input") {
+            return None;
+        }
+        let (_, codes) = NAMED.iter().find(|(end, _)| self.name.ends_with(end))?;
+        let first = self.findings.first();
+        Some(first.is_some_and(|finding| codes.contains(&text(finding, "code"))))
+    }
+
+    fn is_explained(&self) -> bool {
+        let accuses = |finding: &Value| text(finding, "severity") != "info";
+        self.has_joined || self.findings.iter().any(accuses)
+    }
+
+    fn line(&self) -> String {
+        let first = self.findings.first();
+        let first = first.map(|finding| {
+            format!(
+                "[{} of the {}] {}",
+                text(finding, "code"),
+                text(finding, "by"),
+                text(finding, "text")
+            )
+        });
+        format!("{}: {}", self.name, first.unwrap_or_else(|| "nothing".to_owned()))
+    }
+}
+
+/// Where a join fails, a finding says why, and the first one mostly names the mistake itself. Only in the long form: each client has a
+/// proxy of its own.
+#[test]
+fn a_client_that_fails_is_told_why() -> Result<()> {
+    if std::env::var_os("TEETAP_LONG").is_none() {
+        return Ok(());
+    }
+    let _turn = turn::shared()?;
+    let all = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        let lanes: Vec<_> = lanes()
+            .into_iter()
+            .map(|cells| scope.spawn(|| listen(cells, &all)))
+            .collect();
+        lanes.into_iter().try_for_each(|lane| lane.join().unwrap())
+    })?;
+    check(&all.into_inner()?)
+}
+
+#[expect(clippy::print_stdout, reason = "the sentences are for those who run it")]
+fn check(all: &[Said]) -> Result<()> {
+    let unexplained: Vec<_> = all
+        .iter()
+        .filter(|said| !said.is_explained())
+        .map(Said::line)
+        .collect();
+    let judged: Vec<_> = all
+        .iter()
+        .filter_map(|said| said.is_named().map(|is_named| (said, is_named)))
+        .collect();
+    let named = judged.iter().filter(|(_, is_named)| *is_named).count();
+    for (said, _) in judged.iter().filter(|(_, is_named)| !is_named) {
+        println!("not named: {}", said.line());
+    }
+    println!(
+        "{} of {} mistakes named in the first sentence",
+        named,
+        judged.len()
+    );
+    ensure!(unexplained.is_empty(), "unexplained:\n{}", unexplained.join("\n"));
+    ensure!(
+        named * 100 >= judged.len() * SHARE,
+        "only {named} of {} are named",
+        judged.len()
+    );
+    Ok(())
+}
+
+fn listen(cells: Vec<Cell>, all: &Mutex<Vec<Said>>) -> Result<()> {
+    let Some(target) = cells.first().map(|cell| cell.target) else {
+        return Ok(());
+    };
+    let mut server = target.start()?;
+    // Half as many at once, as each has a process beside it.
+    let said = side_by_side(cells, server.room().min(8), |cell| {
+        let teetap = Teetap::start_keeping(Path::new(TEETAP), server.addr(), &[], is_wanted)?;
+        let trace = cell.script.run(teetap.listen(), 2)?;
+        let objects = teetap.stop()?;
+        let is_finding = |object: &Value| text(object, "event") == "finding";
+        Ok(Said {
+            name: cell.name,
+            has_joined: trace.progress().contains(&Got::Snapshot),
+            findings: objects.into_iter().filter(is_finding).collect(),
+        })
+    })?;
+    all.lock().unwrap().extend(said);
+    server.stop()
+}
+
+fn is_wanted(line: &str) -> bool {
+    ["start", "finding"]
+        .iter()
+        .any(|event| line.contains(&format!("\"event\":\"{event}\"")))
+}
