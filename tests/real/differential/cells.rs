@@ -80,7 +80,7 @@ fn orders(target: Target, message: Message) -> Vec<Cell> {
         with("again after its answer", [then(&[send]), vec![again]].concat()),
         with(
             "again 0.7 s after its answer",
-            [then(&[send]), vec![Step::Pause(700), again, Step::Pause(300)]].concat(),
+            [then(&[send]), vec![Step::Pause(700), again, Step::Pause(450)]].concat(),
         ),
         with("late", then(&[Step::Pause(1600), send])),
         with("from another port", then(&[Step::Port(1), send, Step::Port(0)])),

@@ -76,6 +76,7 @@ impl Reading {
             known: std::mem::take(&mut self.known),
             former,
             has_entered: self.has_entered,
+            has_snapshot: self.has_entered,
             chat: self.chat,
             ..Self::new(self.variant, own)
         };
@@ -284,12 +285,15 @@ fn of_chunk(reading: &mut Reading, chunk: &Chunk, got: &mut Vec<Got>, text: &mut
         _ => {}
     }
     // Those who play see the messages of others and their own inputs' timing.
-    if reading.has_entered && (!is_system || chunk.seq.is_none() || chunk.resend) {
+    let is_server_info = seven && id == 4;
+    if reading.has_entered && (!is_system || chunk.seq.is_none() || chunk.resend || is_server_info) {
         return Some(false);
     }
     let class = if is_system { 's' } else { 'g' };
     write!(text, " {class}{id}").ok()?;
-    if let Some(seq) = chunk.seq {
+    if let Some(seq) = chunk.seq
+        && !reading.has_entered
+    {
         let number = (SEQUENCES + seq).wrapping_sub(reading.chat) % SEQUENCES;
         write!(text, "#{number}").ok()?;
     }

@@ -129,7 +129,10 @@ impl Client {
             self.take(&arrived);
         }
         self.seen = self.answers.len();
-        self.reading.has_entered |= message == Message::EnterGame;
+        if message == Message::EnterGame {
+            self.reading.has_entered = true;
+            self.reading.has_snapshot = false;
+        }
         self.ports.send(self.port, &bytes)?;
         self.sent.insert(message, bytes);
         Ok(())
