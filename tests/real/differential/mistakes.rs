@@ -255,5 +255,6 @@ pub(crate) fn cells(target: Target) -> Vec<Cell> {
         let lasts = if *message == Input { 5 } else { 4 };
         Cell::new(target, name, steps).lasting(lasts)
     };
-    ROWS.iter().map(of).collect()
+    let has_effect = |row: &&Row| target.has_token() || !row.0.contains("token");
+    ROWS.iter().filter(has_effect).map(of).collect()
 }
