@@ -119,7 +119,7 @@ const NAMED: &[(&str, &[&str])] = &[
 /// inputs that ack nothing, are what it lacks.
 const SHARE: usize = 70;
 
-/// A cell with what was said about it.
+/// A cell with its findings.
 #[derive(Debug)]
 struct Said {
     name: String,
