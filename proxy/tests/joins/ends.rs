@@ -199,7 +199,7 @@ fn a_command_closes_both_legs_and_tells_one_or_both() {
             stage.world.command(command);
             stage.run(5 * SECOND);
             stage.assert_clear("is not clear");
-            // Nobody is left with a peer that is gone; the other side gets no reason.
+            // no peer is left with a peer that is gone; the other side gets no reason.
             let told = |leg| {
                 closed(if side.is_none_or(|side| side == leg) {
                     "enough"
