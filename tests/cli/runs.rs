@@ -328,10 +328,10 @@ time.sleep(60)";
         let options = ["run", NO_SERVER, "-q", "-l", ":0", "--time", clock];
         let command = ["--", "python3", "-c", client, "{host}", "{port}"];
         let (stdout, stderr) = run(&[&options[..], &rules, &command].concat(), 17);
-        let logged = stdout
+        let mut logged = stdout
             .lines()
             .filter(|line| line.contains("note: rule \"m\": seen"));
-        let last = logged.last().unwrap().split_whitespace().next().unwrap();
+        let last = logged.next_back().unwrap().split_whitespace().next().unwrap();
         assert!(last.parse::<f64>().unwrap() > least, "{clock}: {stdout}");
         assert!(
             stderr.contains(&format!("rule m: 3 hits, last at {last} s in session 1\n")),
