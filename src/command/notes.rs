@@ -48,6 +48,8 @@ pages! {
     "resend-changed"
     "resend-storm"
     "resend-needless"
+    "resend-missing"
+    "resend-acked"
     "amplified"
     "other-session"
     "late-reply"

@@ -61,8 +61,7 @@ fn the_legs_of_a_run_are_alike_but_for_the_rules() {
         "-r",
         "set snap.character.health = 1 when any_snap",
     ];
-    // The bots miss the chat.
-    let (_folder, path) = demo(&rules, 1);
+    let (_folder, path) = demo(&rules, 0);
     let (stdout, _) = run(&["diff", &path, "--json"], 1);
     let lines = binary::objects(&stdout);
     let differences: Vec<_> = lines

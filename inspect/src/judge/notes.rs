@@ -52,8 +52,10 @@ impl Judge {
             Origin::Rule | Origin::User | Origin::Proxy => By::Proxy,
         };
         let topic = Topic::Note(note.code);
-        // Nothing is lost with an empty datagram.
-        let is_empty = note.code == Code::EmptyNoResend && reading.payload == 0;
+        // Nothing is lost with an empty datagram. Where 256 chunks are announced as none, that count is the fault.
+        let mut notes = reading.notes.iter();
+        let mut has_wrapped = || notes.any(|other| other.code == Code::ChunkCountCut);
+        let is_empty = note.code == Code::EmptyNoResend && (reading.payload == 0 || has_wrapped());
         let leads = topic.leads() && !is_empty;
         if note.code == Code::KeepaliveLate {
             self.is_back(session, by);
