@@ -143,6 +143,13 @@ fn the_client_gets_as_many_answers_as_directly() {
     }
 }
 
+/// Replaces the token that a CONNECT names.
+fn name(bytes: &mut [u8], byte: u8) {
+    if let Some(token) = bytes.get_mut(8..12) {
+        token.fill(byte);
+    }
+}
+
 /// A wrong form is put before the server, which decides.
 #[test]
 fn odd_forms_of_connect_are_taken_as_directly() {
@@ -158,6 +165,11 @@ fn odd_forms_of_connect_are_taken_as_directly() {
                 bytes[0] |= if bytes[0] & 0x04 != 0 { 0x08 } else { 0x40 };
             }),
             ("longer", |bytes| bytes.extend([0; 9])),
+            ("token 00000000", |bytes| name(bytes, 0)),
+            ("token ffffffff", |bytes| name(bytes, 0xff)),
+            ("no token", |bytes| {
+                bytes.truncate(if bytes[0] & 0x04 != 0 { 8 } else { 4 });
+            }),
         ] {
             let [direct, through] = [Middle::Wire, hub(31, None, true)].map(|middle| {
                 let policy = Policy {
@@ -181,9 +193,11 @@ fn odd_forms_of_connect_are_taken_as_directly() {
                         sent += 1;
                     }
                 }
-                stage.count(Place::FromServer, control::CONNECT_ACCEPT)
+                let received = stage.count(Place::ToClient, control::CONNECT_ACCEPT);
+                (stage.count(Place::FromServer, control::CONNECT_ACCEPT), received)
             });
-            assert_eq!(direct, through, "{pair:?} {challenges} {name}");
+            assert_eq!(direct.0, through.0, "{pair:?} {challenges} {name}");
+            assert_eq!(through.0, through.1, "{pair:?} {challenges} {name}");
         }
     }
 }

@@ -31,12 +31,20 @@ pub(super) struct Name {
     pub(super) own: Token,
 }
 
+impl Name {
+    /// Returns the name with this counterpart. A name without a meaning is its own: the server decides about it.
+    pub(super) fn new(client: Token, own: Token) -> Self {
+        let is_void = [Token::NONE, Token([0; 4])].contains(&client);
+        Self {
+            client,
+            own: if is_void { client } else { own },
+        }
+    }
+}
+
 impl Link {
     /// Returns the counterpart of a name of the client.
     pub(super) fn counterpart(&mut self, client: Token) -> Token {
-        if [Token::NONE, Token([0; 4])].contains(&client) {
-            return client;
-        }
         if let Some(name) = self.names.iter().find(|name| name.client == client) {
             return name.own;
         }
@@ -45,8 +53,9 @@ impl Link {
         }
         let purpose = Purpose::Name(self.opened.id.0, client);
         let own = self.opened.tokens.token(self.opened.client.addr, purpose);
-        self.names.push(Name { client, own });
-        own
+        let name = Name::new(client, own);
+        self.names.push(name);
+        name.own
     }
 
     /// Returns the name of the client whose counterpart a server's datagram shows in its header.
@@ -128,7 +137,10 @@ impl Link {
                 Some(Token::TKEN) if env.config.heals => self.opened.client_token,
                 token => token,
             };
-            let named = at.zip(token.map(|token| self.counterpart(token)));
+            // A server of 0.7 answers a CONNECT without a token as one that names none.
+            let named = token.or((proto == Proto::V7).then_some(Token::NONE));
+            let named = named.map(|named| self.counterpart(named));
+            let named = at.zip(named.filter(|_| token.is_some()));
             let shown = self.server.token_out.filter(|_| proto == Proto::V7);
             bytes = translated(&packet, datagram, shown, named, self.client.trailing);
         }

@@ -52,10 +52,7 @@ impl Link {
     fn with(opened: Opened, client: Leg, early: Option<Vec<Box<[u8]>>>, env: &mut Env) -> Self {
         let now = opened.at;
         let handshake = Handshake::new(opened.requested, opened.own);
-        let named = opened.client_token.map(|client| Name {
-            client,
-            own: opened.own,
-        });
+        let named = opened.client_token.map(|client| Name::new(client, opened.own));
         let mut link = Self {
             opened,
             local: opened.shared,
