@@ -164,6 +164,14 @@ fn odd_forms_of_connect_are_taken_as_directly() {
             ("the resend flag", |bytes| {
                 bytes[0] |= if bytes[0] & 0x04 != 0 { 0x08 } else { 0x40 };
             }),
+            ("a spare bit", |bytes| {
+                bytes[0] |= match bytes.len() {
+                    _ if bytes[0] & 0x04 != 0 => 0x40,
+                    12 => 0x08,
+                    516.. => 0x04,
+                    _ => 0,
+                };
+            }),
             ("longer", |bytes| bytes.extend([0; 9])),
             ("token 00000000", |bytes| name(bytes, 0)),
             ("token ffffffff", |bytes| name(bytes, 0xff)),

@@ -66,6 +66,17 @@ enum Relation {
     Copy(SessionId),
 }
 
+/// Returns true for a CONNECT of DDNet or 0.6.5 with a bit that its server ignores, but that marks a token in 0.6.5 or a
+/// control packet in 0.7. Nothing else begins with these five bytes behind such a header.
+fn is_spare_connect(bytes: &[u8]) -> bool {
+    let spare = bytes.first().map_or(0, |first| first & 0x9c);
+    match bytes.get(3..8) {
+        Some(b"\x01TKEN") => spare == 0x18,
+        Some(b"\x01\0\0\0\0") => spare == 0x14 && bytes.len() >= 516,
+        _ => false,
+    }
+}
+
 impl Hub {
     /// Returns true if a datagram has the form of a CONNECT or TOKEN request, where in a session of this kind its
     /// bytes cannot mean anything else: 0.6 never sets the bit that marks control packets of 0.7, but in 0.7
@@ -90,6 +101,7 @@ impl Hub {
         let first = *bytes.first()?;
         let (proto, plain, compressed) = match first {
             _ if first & CONNLESS != 0 => return None,
+            _ if is_spare_connect(bytes) => (Proto::V6, 0x13, 0x80),
             _ if first & 0x04 != 0 => (Proto::V7, 0x07, 0x10),
             _ if first & 0x1c == 0x10 => (Proto::V6, 0x13, 0x80),
             _ => return None,
