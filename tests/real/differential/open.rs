@@ -22,18 +22,10 @@ pub(super) const OPEN: &[(&str, &[&str])] = &[
             "Info without NUL",
         ],
     ),
-    (
-        "ddnet",
-        &[
-            "Connect with a spare bit",
-            "Accept compressed",
-            "Info without NUL",
-        ],
-    ),
+    ("ddnet", &["Info without NUL"]),
     (
         "0.6.5",
         &[
-            "Connect with a spare bit",
             "Close, and then the join goes on",
             "of a wrong version",
             "Info without NUL",

@@ -1,7 +1,9 @@
 //! A valid datagram crosses from one leg to the other.
 
 use teetap_rules::Verdict;
-use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Notes, Packet, Rewrite, Seq, Side, rewrite};
+use teetap_wire::{
+    Chunk, Code, Control, Dir, Flags, Note, Notes, Packet, Proto, Rewrite, Seq, Side, rewrite,
+};
 
 use super::{Env, Link, Work, phase::Phase};
 use crate::session::{
@@ -18,6 +20,10 @@ impl Link {
     /// The order of steps for one datagram: ack, handshake packets, redirects, resend request, chunks, sending,
     /// reporting.
     pub(super) fn relay(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
+        if packet.proto == Proto::Ddnet && packet.header.flags.contains(Flags::CONTROL | Flags::COMPRESSION) {
+            // DDNet drops it unread (network.cpp, `UnpackPacket`).
+            return self.report_one_leg(from, datagram, &packet.notes, env);
+        }
         if from == Side::Client && self.is_lone_accept(packet, env) {
             return self.accept_came(datagram, packet, env);
         }
