@@ -12,11 +12,14 @@ use teetap_kit::{
     codec::{NO_TOKEN, Variant, control},
     link::{Conditions, MS, SECOND},
     peer::Policy,
+    rules::compiled,
     world::{Middle, Witness, hub},
 };
-use teetap_proxy::session::{Input, Output, Time};
+use teetap_proxy::session::{Input, Notice, Output, Time, What};
 
-use crate::stage::{GREETING, HELLO, Pair, Stage, has};
+use crate::crowds::{address, connect};
+use crate::ruled::ruled;
+use crate::stage::{GREETING, HELLO, Pair, Stage, has, pair};
 
 /// Datagrams of the flood in 10 ms, for 12 000 in a second.
 const IN_A_TICK: u32 = 120;
@@ -195,5 +198,116 @@ fn a_token_of_a_session_that_has_ended_is_answered_with_close() {
         stage.world.clients[0].down.conditions = conditions;
         stage.run(5 * SECOND);
         assert!(stage.client().is_over(), "{pair:?}: {:?}", stage.client().state());
+    }
+}
+
+/// Fills the room for sessions of a kind, so that further CONNECTs are answered without one.
+fn filled(source: &str) -> Stage {
+    let mut stage = ruled(pair(Variant::Ddnet, Variant::Ddnet), source);
+    stage.run(3 * SECOND);
+    for number in 0..300 {
+        connect(&mut stage.world, address(3, number), Variant::Ddnet);
+        stage.run(MS);
+    }
+    stage
+}
+
+/// Returns the number of answers to CONNECTs of so many addresses without a session.
+fn answers(stage: &mut Stage, addresses: u16) -> usize {
+    stage.world.network.sent = Some(Vec::new());
+    let addresses: Vec<_> = (0..addresses).map(|number| address(4, number)).collect();
+    for addr in &addresses {
+        connect(&mut stage.world, *addr, Variant::Ddnet);
+    }
+    let sent = stage.world.network.sent.take().unwrap();
+    sent.iter().filter(|sent| addresses.contains(&sent.addr)).count()
+}
+
+fn named(stage: &Stage) -> Vec<Box<str>> {
+    let notices = stage.world.events.iter().filter_map(|event| match &event.what {
+        What::Notice(Notice::RuleFailed { rule, why }) if why.contains("CONNECT") => Some(rule.clone()),
+        _ => None,
+    });
+    notices.collect()
+}
+
+#[test]
+fn rules_that_leave_connect_alone_cost_no_answer_without_a_session() {
+    for source in [
+        "log when close",
+        "log when connect",
+        "mark when c2s",
+        "drop when close",
+        "lose when accept first 1",
+        "var $tries = 1 when connect",
+        "expect enter_game within 60s when connect",
+        "drop when cl_say chance 10%",
+        "delay 20ms when cl_emoticon",
+        "drop when s2c and keepalive",
+    ] {
+        let mut stage = filled(source);
+        assert_eq!(answers(&mut stage, 200), 200, "{source}");
+        assert!(named(&stage).is_empty(), "{source}");
+    }
+}
+
+#[test]
+fn rules_that_drop_connect_or_its_answer_do_so_without_a_session() {
+    for (source, range) in [
+        ("drop when c2s chance 10%", 400..=480),
+        ("drop when s2c chance 10%", 400..=480),
+        ("drop when c2s or s2c chance 10%", 360..=440),
+        ("pass when connect\ndrop when c2s chance 50%", 500..=500),
+        ("log when connect\ndrop when connect chance 10%", 400..=480),
+    ] {
+        let mut stage = filled(source);
+        let answered = answers(&mut stage, 500);
+        assert!(range.contains(&answered), "{source}: {answered}");
+        assert!(named(&stage).is_empty(), "{source}");
+    }
+}
+
+/// Rules that decide by the memory of a session, or that do more than drop.
+#[test]
+fn a_rule_that_needs_a_session_for_a_connect_is_named() {
+    for rule in [
+        "drop when connect every 2",
+        "delay 5ms when c2s",
+        "dup when connect_accept chance 5%",
+        "drop when c2s and count(cl_say) > 3",
+    ] {
+        let source = format!("log when close\n{rule}");
+        let mut stage = filled(&source);
+        assert_eq!(answers(&mut stage, 100), 0, "{rule}");
+        assert!(
+            named(&stage).iter().any(|named| **named == *rule),
+            "{rule}: {:?}",
+            named(&stage)
+        );
+    }
+}
+
+#[test]
+fn newcomers_join_during_a_flood_under_rules_that_spare_connect() {
+    for variant in [Variant::V65, Variant::Ddnet] {
+        for source in ["drop when c2s chance 1%", "log when close"] {
+            let pair = pair(variant, variant);
+            let mut direct = stage(pair, 1, Middle::Wire);
+            let direct = joins(&mut direct, |_| ());
+            let mut stage = stage(pair, 1, hub(1, None, false));
+            stage.world.input(Input::Program(Some(compiled(source).unwrap())));
+            stage.vanish();
+            let mut flood = Flood::default();
+            for _ in 0..150 {
+                flood.go_on(&mut stage);
+                stage.world.step();
+            }
+            stage.restart();
+            let through = joins(&mut stage, |stage| flood.go_on(stage));
+            assert!(
+                through <= direct + 2 * SECOND,
+                "{pair:?} {source}: {through} us, directly {direct}"
+            );
+        }
     }
 }

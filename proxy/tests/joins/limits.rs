@@ -175,10 +175,15 @@ fn an_answer_without_a_session_is_good_for_a_while() {
     }
 }
 
-/// Rules about control messages decide about every answer, so that there is none without a session.
+/// Only a rule that acts on CONNECT or its answer decides about an answer without a session, or wants a session for it.
 #[test]
-fn rules_about_control_messages_want_a_session_for_each_answer() {
-    for (rule, answers) in [("drop when sv_motd", 1), ("log when connect_accept", 0)] {
+fn rules_about_connect_decide_about_an_answer_without_a_session() {
+    for (rule, answers) in [
+        ("drop when sv_motd", 1),
+        ("log when connect_accept", 1),
+        ("drop when connect_accept", 0),
+        ("delay 1ms when connect_accept", 0),
+    ] {
         let mut stage = Stage::joined(Pair::ALL[4], 1);
         stage.world.input(Input::Program(Some(compiled(rule).unwrap())));
         let addr = knock_at_full_house(&mut stage);

@@ -7,6 +7,7 @@ use teetap_wire::def::{Class, Def, Registry};
 use teetap_wire::{Dir, Proto};
 
 use super::expect::Expected;
+use super::greeting::Greeting;
 use super::lets::Lets;
 use super::rule::{Limits, Rule};
 use super::sense::Sense;
@@ -135,6 +136,13 @@ impl Checker {
         };
         self.diagnostics.extend(sense.diagnostics());
         let is_passive = rule.actions.iter().all(Action::is_passive);
+        let window = Window {
+            after: open(after)?,
+            until: open(until)?,
+        };
+        let limits = limits(&rule.modifiers, timer);
+        let parts = (&*rule.actions, &when);
+        let greeting = Greeting::new(parts, (&limits, &window), &control, self.registry);
         Some(Rule {
             hash: hash(&identity),
             identity,
@@ -152,17 +160,15 @@ impl Checker {
             reach: places().filter(|(proto, dir)| usual.dir(*proto, *dir)).collect(),
             chunks,
             control,
+            greeting,
             connless,
             names_leg: when.needs_leg(),
             when,
-            window: Window {
-                after: open(after)?,
-                until: open(until)?,
-            },
+            window,
             release: open(release)?,
             expects: expects?,
             timer,
-            limits: limits(&rule.modifiers, timer),
+            limits,
             is_global: rule.modifiers.scope == Some(Scope::Global),
         })
     }

@@ -37,6 +37,20 @@ impl Logic for Rules {
         self.controls
     }
 
+    fn needs_session(&self, requested: Proto, answered: Proto, shared: &Shared) -> Option<RuleId> {
+        let rules = (0..).map(RuleId).zip(&self.rules);
+        let mut rules = rules.filter(|(id, rule)| {
+            let greeting = &rule.greeting;
+            let is_simple = greeting.is_simple && !self.expects;
+            !is_simple && greeting.may_change(requested, answered) && shared.is_enabled(*id)
+        });
+        rules.next().map(|(id, _)| id)
+    }
+
+    fn decides_alone(&self) -> bool {
+        !self.expects && self.rules.iter().any(|rule| rule.greeting.is_alone())
+    }
+
     fn browses(&self) -> bool {
         self.browses
     }

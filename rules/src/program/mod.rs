@@ -13,6 +13,7 @@
 //! | `dispatch` | the rules and windows that a message visits |
 //! | `faults` | decisions as values, and programs that make those of another run |
 //! | `gate` | the modifiers between condition and actions |
+//! | `greeting` | the rules that can change CONNECT or its answer |
 //! | `items` | items of snapshots that rules change |
 //! | `lets` | named expressions |
 //! | `logic` | a program as the session core sees it |
@@ -37,6 +38,7 @@ mod dispatch;
 mod expect;
 mod faults;
 mod gate;
+mod greeting;
 mod items;
 mod lets;
 mod logic;
@@ -112,6 +114,17 @@ pub trait Logic: Send + Sync {
 
     /// Returns true if there are decisions about control messages.
     fn controls(&self) -> bool {
+        false
+    }
+
+    /// Returns the first enabled rule that can change a CONNECT or its answer towards the client, and cannot decide
+    /// about them without the session that they open.
+    fn needs_session(&self, _requested: Proto, _answered: Proto, _shared: &Shared) -> Option<RuleId> {
+        self.controls().then_some(RuleId(0))
+    }
+
+    /// Returns true if rules decide about a CONNECT or its answer without a session.
+    fn decides_alone(&self) -> bool {
         false
     }
 
@@ -221,6 +234,18 @@ impl Program {
     #[must_use]
     pub fn controls(&self) -> bool {
         self.logic.controls()
+    }
+
+    /// Returns the rule for which a CONNECT needs a session, see [`Logic::needs_session`].
+    #[must_use]
+    pub fn needs_session(&self, requested: Proto, answered: Proto, shared: &Shared) -> Option<RuleId> {
+        self.logic.needs_session(requested, answered, shared)
+    }
+
+    /// Returns true if rules decide about a CONNECT without a session, see [`Logic::decides_alone`].
+    #[must_use]
+    pub fn decides_alone(&self) -> bool {
+        self.logic.decides_alone()
     }
 
     /// Returns true if messages outside a connection have decisions, see [`Logic::browses`].

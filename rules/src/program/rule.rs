@@ -7,6 +7,7 @@ use teetap_wire::{Dir, Proto, Side};
 
 use super::expect::Expected;
 use super::faults::{By, Decision, Drawn};
+use super::greeting::Greeting;
 use super::shared::Hit;
 use super::window::Window;
 use crate::check::Deed;
@@ -60,7 +61,9 @@ pub(super) struct Rule {
     pub(super) chunks: Vec<(Proto, Dir)>,
     /// The same for control messages, if its actions can act on them.
     pub(super) control: Vec<(Proto, Dir)>,
-    /// The same for messages outside a connection.
+    /// The action of the rule on CONNECT and its answer.
+    pub(super) greeting: Greeting,
+    /// The same as `control` for messages outside a connection.
     pub(super) connless: Vec<(Proto, Dir)>,
     /// True if its condition says which leg a control message belongs to.
     pub(super) names_leg: bool,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use teetap_rules::{Effect, Fate, Form, Message, Verdict};
-use teetap_wire::{Connless as Wire, Dir, Proto, Side, Token};
+use teetap_wire::{Connless as Wire, Dir, Packet, Proto, Scratch, Side, Token};
 
 use super::Hub;
 use crate::session::{
@@ -153,6 +153,29 @@ impl Hub {
             Fate::Drop | Fate::Lose { .. } => 0,
             _ => 1 + verdict.copies.len(),
         }
+    }
+
+    /// Lets the rules decide about a CONNECT of 0.6 and its answer, which open no session. Returns false if they drop one.
+    /// Without a rule that can drop one, no rule sees them.
+    pub(super) fn rules_pass_greeting(&mut self, request: (Proto, &[u8]), answer: (Proto, &[u8])) -> bool {
+        let program = self.env.program.as_ref();
+        if !program.is_some_and(|program| program.decides_alone()) {
+            return true;
+        }
+        let mut scratch = Scratch::new();
+        let (proto, bytes) = request;
+        let Ok(packet) = Packet::parse(proto, bytes, &mut scratch) else {
+            return true;
+        };
+        self.rules_pass(Dir::C2s, proto, packet.payload) && self.rules_pass(Dir::S2c, answer.0, answer.1)
+    }
+
+    fn rules_pass(&mut self, dir: Dir, proto: Proto, payload: &[u8]) -> bool {
+        let message = Message {
+            form: Form::Control(Side::Client),
+            ..connless(0, dir, proto, (payload, payload.len()), self.env.now)
+        };
+        !matches!(self.rule_outside(&message).fate, Fate::Drop | Fate::Lose { .. })
     }
 
     fn rule_outside(&mut self, message: &Message<'_>) -> Verdict {

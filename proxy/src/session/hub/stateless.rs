@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, time::Duration};
 use teetap_wire::{Control, Dir, Flags, Header, Packet, Proto, Seq, Side, Token, control, write};
 
 use super::{
-    Hub, Link, SessionId, What,
+    Hub, Link, Notice, SessionId, What,
     admit::{Connect, Request},
     crowd::Cost,
     sessions::Slot,
@@ -18,14 +18,19 @@ use crate::session::{ClientAddr, Datagram, Origin, Time, outbox::Destination, to
 /// A new token is used this often; the one before it stays valid.
 const EPOCH: Duration = Duration::from_secs(10);
 
-/// The times of the last answers without a session, in each protocol.
+/// Answers without a session.
 #[derive(Debug, Default)]
-pub(super) struct Stateless(BTreeMap<Proto, Time>);
+pub(super) struct Stateless {
+    /// The time of the last one in each protocol.
+    last: BTreeMap<Proto, Time>,
+    /// The time at which a rule that prevents them was last named.
+    named: Option<Time>,
+}
 
 impl Stateless {
     /// Returns true if a client may have an answer in this protocol whose token is still valid.
     fn may_have_answered(&self, proto: Proto, now: Time) -> bool {
-        self.0
+        self.last
             .get(&proto)
             .is_some_and(|last| now.since(*last) < EPOCH * 2)
     }
@@ -42,13 +47,16 @@ impl Hub {
     }
 
     /// Returns the protocol and the token of an answer to a CONNECT without a session. `None` if its client needs one: how
-    /// the server answers is not known, rules decide about control messages, or the client plays already, without
-    /// tokens or with this one.
+    /// the server answers is not known, a rule that needs a session can change the CONNECT or its answer, or the
+    /// client plays already, without tokens or with this one.
     pub(super) fn stateless_answer(&self, addr: ClientAddr, connect: Connect) -> Option<(Proto, Token)> {
         let proto = self
             .crowd
             .answer((addr.listener, connect.proto), self.env.now)
-            .filter(|_| connect.proto != Proto::V7 && !self.env.controls())?;
+            .filter(|_| connect.proto != Proto::V7)?;
+        if self.ruled_with_session(connect.proto, proto).is_some() {
+            return None;
+        }
         let [token, _] = self.stateless_tokens(addr);
         let current = self.sessions.slot(addr).current;
         let current = current.and_then(|id| self.sessions.links.get(&id));
@@ -61,10 +69,15 @@ impl Hub {
     pub(super) fn answer_without_session(&mut self, addr: ClientAddr, connect: Connect, bytes: &[u8]) {
         let Some((proto, ours)) = self.stateless_answer(addr, connect) else {
             self.stats.refused += 1;
+            self.name_rule_with_session(addr, connect);
             return;
         };
         let mut payload = Vec::new();
         control::connect_accept(proto, ours, &mut payload);
+        if !self.rules_pass_greeting((connect.proto, bytes), (proto, &payload)) {
+            self.report_request(addr, connect.proto, bytes);
+            return;
+        }
         let header = Header {
             flags: Flags::CONTROL,
             ack: Seq::ZERO,
@@ -75,12 +88,37 @@ impl Hub {
                 Proto::Ddnet | Proto::V7 => Some(ours),
             },
         };
-        self.stateless.0.insert(proto, self.env.now);
+        self.stateless.last.insert(proto, self.env.now);
         let mark = self.env.out.mark();
         self.transmit(Destination::Client(addr), |out| {
             write(proto, &header, &payload, None, out)
         });
         self.report_exchange(addr, proto, bytes, mark);
+    }
+
+    /// Returns the name of the rule that can change a CONNECT or its answer, and needs a session for that.
+    fn ruled_with_session(&self, requested: Proto, answered: Proto) -> Option<&str> {
+        let program = self.env.program.as_ref()?;
+        let rule = program.needs_session(requested, answered, &self.env.shared)?;
+        Some(program.rule(rule).unwrap_or_default())
+    }
+
+    /// Names the rule for which a CONNECT got no answer, if there is one, from time to time.
+    fn name_rule_with_session(&mut self, addr: ClientAddr, connect: Connect) {
+        let now = self.env.now;
+        let answer = self.crowd.answer((addr.listener, connect.proto), now);
+        let rule = answer.and_then(|proto| self.ruled_with_session(connect.proto, proto));
+        let is_due = |last: Time| now.since(last) >= EPOCH;
+        if let Some(rule) = rule.filter(|_| self.stateless.named.is_none_or(is_due)) {
+            let notice = Notice::RuleFailed {
+                rule: rule.into(),
+                why: "it can change CONNECT or its answer and needs a session for that: while there is no room \
+                      for one, CONNECTs get no answer"
+                    .into(),
+            };
+            self.stateless.named = Some(now);
+            self.env.out.event(now, None, What::Notice(notice));
+        }
     }
 
     /// Opens a session for the first packet of a client that got an answer without one. Returns false if it is not one.

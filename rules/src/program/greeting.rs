@@ -1,0 +1,91 @@
+//! The rules that can change CONNECT or its answer.
+//!
+//! Law: while there is no room for a session, a CONNECT is answered without one. A rule on it must then decide as in a session
+//! that has just begun: by the message alone and a draw. A rule that would need more costs these answers.
+
+use teetap_wire::def::{Class, Def, Id, Registry};
+use teetap_wire::{Dir, Proto};
+
+use super::rule::Limits;
+use super::window::Window;
+use crate::filter::Filter;
+use crate::syntax::{Action, Path};
+
+/// The ids of CONNECT and of its answer in 0.6.
+const IDS: [(Dir, i32); 2] = [(Dir::C2s, 1), (Dir::S2c, 2)];
+
+/// The action of a rule on CONNECT and its answer.
+#[derive(Debug, Default)]
+pub(super) struct Greeting {
+    /// The protocols and directions in which the rule can change them.
+    places: Vec<(Proto, Dir)>,
+    /// True if the rule decides without the memory of a session, and only drops or passes.
+    pub(super) is_simple: bool,
+}
+
+impl Greeting {
+    /// Returns the action of a rule on control messages in these places.
+    pub(super) fn new(
+        (actions, when): (&[Action], &Filter),
+        (limits, window): (&Limits, &Window),
+        control: &[(Proto, Dir)],
+        registry: &Registry,
+    ) -> Self {
+        if !actions.iter().any(Action::is_fault) {
+            return Self::default();
+        }
+        let may_change = |&(proto, dir): &(Proto, Dir)| {
+            let is_greeting = |def: &Def| {
+                let mut ids = IDS.into_iter();
+                def.class == Class::Control && ids.any(|(of, id)| of == dir && def.id == Id::Number(id))
+            };
+            when.may_match(registry, |at, towards, def| {
+                (at, towards) == (proto, dir) && is_greeting(def)
+            })
+        };
+        let drops = |action: &Action| {
+            matches!(
+                action,
+                Action::Drop | Action::Pass | Action::Log(_) | Action::Mark(_)
+            )
+        };
+        let chance = Limits {
+            chance: None,
+            ..*limits
+        };
+        // Anything else that a condition can read may be about the session.
+        let is_of_message = |path: &Path| {
+            let is_message = |name: &str| {
+                let mut protos = Proto::ALL.into_iter();
+                protos.any(|proto| registry.named(proto, None, name).next().is_some())
+            };
+            let is_place = ["c2s", "s2c", "control", "leg"]
+                .iter()
+                .any(|name| path.starts(name));
+            let mut segments = path.segments.iter();
+            !path.dot
+                && path.segments.len() == 1
+                && (is_place || segments.any(|segment| is_message(&segment.name.text)))
+        };
+        Self {
+            places: control.iter().copied().filter(may_change).collect(),
+            is_simple: actions.iter().all(drops)
+                && chance.is_unlimited()
+                && window.is_always()
+                && !when.remembers()
+                && !when.needs_history()
+                && !when.expr().mentions(&|path| !is_of_message(path)),
+        }
+    }
+
+    /// Returns true if the rule can change a CONNECT of one protocol or its answer in another.
+    pub(super) fn may_change(&self, requested: Proto, answered: Proto) -> bool {
+        let mut places = self.places.iter();
+        places.any(|place| [(requested, Dir::C2s), (answered, Dir::S2c)].contains(place))
+    }
+
+    /// Returns true if the rule decides about them without a session.
+    pub(super) const fn is_alone(&self) -> bool {
+        self.is_simple && !self.places.is_empty()
+    }
+}
