@@ -207,6 +207,9 @@ impl<'a> Noted<'a> {
                 "got acks of older snapshots while empty ones were the newest, expected an ack of the newest"
                     .to_owned(),
             ),
+            Code::SnapUnacked => Some(
+                "got inputs that ack none, or ticks that were not sent, expected the tick of the newest snapshot".to_owned(),
+            ),
             Code::SnapAgain | Code::SnapLate if self.message?.snapshot().is_some() => {
                 Some(format!("got tick {}", self.message?.snapshot()?.tick))
             }

@@ -83,6 +83,7 @@ pages! {
     "snap-again"
     "snap-no-base"
     "snap-empty-unacked"
+    "snap-unacked"
     "snap-bad-crc"
     "snap-truncated"
     "snap-too-large"

@@ -143,6 +143,7 @@ codes! {
     SnapLate          "snap-late"            Info    Message  "older than the newest snapshot: a client that received that one ignores it"
     SnapAgain         "snap-again"           Info    Message  "a snapshot that was received before"
     SnapEmptyUnacked  "snap-empty-unacked"   Warning Message  "has acked none of 25 empty snapshots or more: the server takes them for lost"
+    SnapUnacked       "snap-unacked"         Warning Message  "has acked no snapshot that was sent, in 25 inputs or more: the server sends complete ones"
     SnapNoBase        "snap-no-base"         Error   Message  "relative to an unknown snapshot: a client that lacks it requests a complete one"
     SnapBadCrc        "snap-bad-crc"         Error   Message  "the sum of all ints is wrong: the client discards the snapshot"
     SnapTruncated     "snap-truncated"       Error   Message  "the snapshot ends too early: the client discards it"

@@ -197,6 +197,7 @@ impl Topic {
                     | Code::SnapItemAgain
                     | Code::SnapNearLimit
                     | Code::SnapNotThere
+                    | Code::SnapUnacked
                     | Code::TooManyFields
             )
         )

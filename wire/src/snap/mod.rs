@@ -29,6 +29,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod unacked;
+mod unsent;
 mod view;
 mod write;
 

@@ -18,6 +18,7 @@ use super::kept::{Bases, REMEMBERED};
 use super::parts::{Parts, Receiving};
 use super::snapshot::{Sizes, Snapshot};
 use super::unacked::Unacked;
+use super::unsent::Unsent;
 use super::view::{Completed, Crc, Fate, Retained};
 use super::{FIRST_EXTENDED, MAX_ITEMS, MAX_PARTS, MAX_SIZE, PART};
 use crate::def::{Decoded, Def, Registry};
@@ -56,6 +57,7 @@ pub struct Store<'r> {
     newest: i32,
     acked: Option<i32>,
     unacked: Unacked,
+    unsent: Unsent,
     whole: bool,
     /// True if messages were missed since the last snapshot that is sure.
     missed: bool,
@@ -104,6 +106,7 @@ impl<'r> Store<'r> {
             newest: 0,
             acked: None,
             unacked: Unacked::default(),
+            unsent: Unsent::default(),
             whole: true,
             missed: false,
             entered: false,
@@ -201,6 +204,7 @@ impl<'r> Store<'r> {
         self.earlier.clear();
         self.ids.forget();
         self.unacked = Unacked::default();
+        self.unsent = Unsent::new(true);
         self.whole = false;
         self.missed = true;
     }
@@ -266,7 +270,7 @@ impl<'r> Store<'r> {
     pub fn memory(&self) -> usize {
         let parts = self.earlier.iter().chain([&self.parts]);
         let parts: usize = parts.map(Parts::memory).sum();
-        let followed = self.ids.memory() + self.unacked.memory();
+        let followed = self.ids.memory() + self.unacked.memory() + self.unsent.memory();
         self.bases.memory() + self.fresh.held() + self.delta.memory() + followed + parts
     }
 
@@ -275,6 +279,7 @@ impl<'r> Store<'r> {
     }
 
     fn snap(&mut self, head: Head, bytes: &[u8]) -> Option<Last> {
+        self.unsent.sent(head.tick);
         let (parts, part) = (u8::try_from(head.parts).ok(), u8::try_from(head.part).ok());
         let right = |parts: u8, part: u8| part < parts && usize::from(parts) <= MAX_PARTS;
         let Some((parts, part)) = parts.zip(part).filter(|(parts, part)| right(*parts, *part)) else {
@@ -330,6 +335,9 @@ impl<'r> Store<'r> {
         self.bases.on_ack(tick);
         if self.unacked.acked(tick) {
             self.note(Code::SnapEmptyUnacked, place);
+        }
+        if self.unsent.acked(tick) {
+            self.note(Code::SnapUnacked, place);
         }
     }
 
@@ -402,6 +410,9 @@ impl<'r> Store<'r> {
                 self.unacked.came(head.tick);
             } else {
                 self.unacked.came_full(head.tick);
+            }
+            if head.base < 0 && self.notes.is_empty() {
+                self.unsent.complete(head.tick);
             }
             self.row = None;
             self.missed &= head.base >= 0 && crc.is_none();
@@ -502,6 +513,7 @@ impl<'r> Store<'r> {
         self.newest = 0;
         self.acked = None;
         self.unacked = Unacked::default();
+        self.unsent = Unsent::new(self.missed);
         self.row = None;
     }
 }

@@ -107,6 +107,37 @@ impl Session {
     }
 }
 
+#[test]
+fn a_client_that_acks_no_snapshot_is_noted() {
+    for proto in Proto::ALL {
+        let play = |crc: i32, ack: fn(i32) -> i32| {
+            let mut session = Session::new(proto);
+            let (mut noted, mut data) = (Vec::new(), Vec::new());
+            let world = snapshot(&[(5, 1, &[10, 20, 0])]);
+            world.delta(&Snapshot::new(), &sizes(proto), &mut data).unwrap();
+            for tick in (1000..1400).step_by(10) {
+                let fields = [
+                    ("tick", tick),
+                    ("delta_tick", tick + 1),
+                    ("crc", world.crc() + crc),
+                    ("part_size", i32::try_from(data.len()).unwrap()),
+                ];
+                session.send(Dir::S2c, "snap_single", &fields, &data);
+                session.send(Dir::C2s, "input", &[("ack_snapshot", ack(tick))], &[]);
+                if session.notes().contains(&"snap-unacked") {
+                    noted.push(tick);
+                }
+            }
+            noted
+        };
+        assert_eq!(play(0, |_| -1), [1240], "{proto}");
+        assert_eq!(play(0, |tick| tick + 1), [1240], "{proto}");
+        assert_eq!(play(0, |tick| tick), [], "{proto}");
+        // It can read none.
+        assert_eq!(play(1, |_| -1), [], "{proto}");
+    }
+}
+
 /// Snapshots of a 0.7 session: the world; two more items and one gone; three gone.
 const SEVEN: [&str; 3] = [
     "11a6a708a7a708baa31297020012000400b00fb001050403b01c9005010405b01cb006010406b01ab009030407900e900a0004089011\
