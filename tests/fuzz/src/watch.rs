@@ -20,7 +20,7 @@ use teetap_proxy::session::{
     ClientAddr, Config, Event, Events, Hub, Input, ListenerId, Output, Route, SessionChange, SessionId,
     State, Time, UpstreamId, What,
 };
-use teetap_wire::{MAX_DATAGRAM, Proto, def::Registry};
+use teetap_wire::{Dir, MAX_DATAGRAM, Proto, def::Registry};
 
 /// Sessions that are not online: as many of clients that have shown a token, of those that have only come, and of others.
 pub const MAX_OPENING: usize = 3 * 256;
@@ -78,7 +78,7 @@ pub struct Watch {
     /// Sessions that were reported and are not closed.
     sessions: BTreeMap<SessionId, Known>,
     closed: BTreeSet<SessionId>,
-    /// Addresses that ever had a session online.
+    /// Addresses that ever had a session online, or sent a datagram that crossed to the server.
     proven: BTreeSet<SocketAddr>,
     /// Addresses with a session online in 0.6.
     six: BTreeMap<SocketAddr, SessionId>,
@@ -331,6 +331,14 @@ impl Watch {
         }
         assert!(!self.closed.contains(&id), "{id:?} is closed: {event:?}");
         let known = self.sessions.get(&id).copied();
+        if let What::Datagram(datagram) = &event.what
+            && datagram.dir == Dir::C2s
+            && datagram.leg.is_none()
+            && let Some(client) = datagram.ends.client
+        {
+            // It has crossed to the server: it was the client's, with its token.
+            self.proven.insert(client);
+        }
         if let What::Session(change) = &event.what {
             self.changed(id, known, change);
         }

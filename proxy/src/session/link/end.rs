@@ -25,11 +25,14 @@ const EARLY: Duration = Duration::from_secs(1);
 impl Link {
     pub(super) fn online_timeout(&mut self, env: &mut Env) {
         let silence = self.client_silence(env.now);
+        // Without a token, or before the server has let it in, the client may never have been at this address.
+        let is_unproven = self.client.token_in.is_none() || self.is_half_open();
         if let Some(online) = self.online()
             && silence >= online.patience()
         {
             return match online.left.take() {
                 Some(reason) => self.begin_closing(Some(Side::Client), Some(&reason), env),
+                None if is_unproven => self.close(Some(Side::Server), b"Timeout", env),
                 None => self.end_by_proxy(b"Timeout", env),
             };
         }
