@@ -31,9 +31,6 @@ pub(super) struct Name {
     pub(super) own: Token,
 }
 
-/// The bit of the first byte that marks control packets of 0.7.
-const SEVEN: u8 = 0x04;
-
 impl Name {
     /// Returns the name with this counterpart. A name without a meaning is its own: the server decides about it.
     pub(super) fn new(client: Token, own: Token) -> Self {
@@ -191,7 +188,7 @@ impl Link {
         let mut bytes = translated(&packet, datagram, token, told, self.server.trailing);
         if let Some(flags) = bytes.first_mut().filter(|_| proto != Proto::V7) {
             // No server of 0.6 sets the bit that marks control packets of 0.7, which crash DDNet 16.4's client.
-            *flags &= !SEVEN;
+            *flags &= !super::SEVEN;
         }
         self.send_datagram(Side::Client, &bytes, false, env);
     }

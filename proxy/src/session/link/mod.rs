@@ -506,10 +506,12 @@ fn fitting(packet: &Packet<'_>) -> Result<(), Code> {
     Ok(())
 }
 
+/// The bit of the first byte that marks control packets of 0.7.
+const SEVEN: u8 = 0x04;
+
 /// Refuses a datagram that could crash a client of 0.6: DDNet 16.4 takes a packet with the mark of 0.7 for one, and
 /// reads its tokens into nothing (network_client.cpp, `Recv`). No server of 0.6 sets that bit.
 fn survivable(datagram: &[u8], packet: &Packet<'_>) -> Result<(), Code> {
-    const SEVEN: u8 = 0x04;
     let marked = datagram.first().is_some_and(|first| first & SEVEN != 0);
     if marked && packet.proto != Proto::V7 {
         return Err(Code::UnknownFlags);
