@@ -53,7 +53,7 @@ impl Times {
         Ending { at, ..ending.clone() }
     }
 
-    /// Returns the finding with its times on that clock.
+    /// Returns the finding with its times converted to the clock of the printed lines.
     pub(super) fn finding(&self, finding: &Finding) -> Finding {
         let mut shown = finding.clone();
         shown.first.at = self.of(finding.session, finding.first.at);

@@ -262,7 +262,7 @@ fn the_first_of_neighbouring_datagrams_stands_above_the_next() {
     }
 }
 
-/// Losses, delays and another order are of no peer.
+/// Losses, delays and reordering are not attributed to a peer.
 #[test]
 fn each_kind_has_its_role() {
     let of = |role| {

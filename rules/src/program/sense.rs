@@ -190,7 +190,7 @@ impl Sense<'_> {
         })
     }
 
-    /// Fields of messages that the condition is not about.
+    /// Returns an error for each field of a message that the rule's condition cannot match.
     fn of_other_message(&self, action: &Action, deed: &Deed) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         match (action, deed) {
@@ -363,7 +363,7 @@ fn of_last(expr: &Expr) -> String {
     }
 }
 
-/// Returns the first text in braces that is a value of the language.
+/// Returns the first text in braces that parses as a value of the filter language.
 fn value_in_braces(text: &str) -> Option<&str> {
     let mut rest = text;
     while let Some((_, after)) = rest.split_once('{') {

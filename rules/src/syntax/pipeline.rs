@@ -40,7 +40,7 @@ impl Step {
         Self::End,
     ];
 
-    /// Returns the words that set it up; none for actions and the end of the search, which follow from the actions.
+    /// Returns the keywords that configure this step. Empty for the actions and the end of the search, which have no keyword.
     #[must_use]
     pub const fn words(self) -> &'static [&'static str] {
         match self {

@@ -9,7 +9,7 @@ use teetap_wire::{Dir, Proto, Seq, Side};
 
 use crate::stage::{OPENING, message, program, say};
 
-/// Messages with numbers of their own, and rules that see them.
+/// A test bench: numbers the messages of each direction and evaluates the rules for them.
 struct Stage {
     program: Program,
     state: Box<dyn Decide>,

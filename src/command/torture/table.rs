@@ -223,7 +223,7 @@ impl<'a> Table<'a> {
         format!("{cells}: {}{more}\n", parts.join(", "))
     }
 
-    /// Returns a line for the joins without a fault, one for each cell, and one for all.
+    /// Returns one line for the baseline joins, one for each cell, and a summary line.
     pub(super) fn json(&self) -> String {
         let baseline = self.baseline();
         let times: Vec<f64> = baseline.times.iter().map(Duration::as_secs_f64).collect();

@@ -26,7 +26,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Form) 
             let left = app.queue.now(waiting).and_then(|held| held.waiting.until);
             let left = match left {
                 Some(until) => format!("  {:.1} s left", (until - app.now).as_secs_f64()),
-                None if form.is_late => ": held no more, Enter sends it as one more message".to_owned(),
+                None if form.is_late => ": no longer held, Enter sends it as a new message".to_owned(),
                 None => String::new(),
             };
             format!("edit held {} {}{left}", waiting.held.0, form.message)

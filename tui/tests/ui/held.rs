@@ -145,7 +145,7 @@ fn what_is_typed_outlives_the_time_of_a_held_message() {
     app.answer(&Request::Held, Ok(Reply::Held(vec![waiting(2, CL_SAY_TWO)])));
     let screen = draw(&mut app, (80, 24));
     assert!(
-        screen.contains("edit held 1 cl_say: held no more, Enter sends it as one more message"),
+        screen.contains("edit held 1 cl_say: no longer held, Enter sends it as a new message"),
         "{screen}"
     );
     assert!(screen.contains("goodbye"), "{screen}");

@@ -81,7 +81,7 @@ pub(super) struct Answered {
 
 #[derive(Debug)]
 pub(super) struct Online {
-    /// True once the server has shown that it has let the client in.
+    /// True once the server has sent a datagram which shows that it accepted the client.
     pub(super) is_let_in: bool,
     /// DDNet's alone, until the server has sent something.
     pub(super) accept: Option<LoneAccept>,
