@@ -9,8 +9,9 @@ use teetap_inspect::{
     judge::{By, Finding, Judge, Role},
 };
 use teetap_kit::{
-    codec::Variant,
+    codec::{Packing, Variant},
     faulty::{self, SECOND, Setting, Through},
+    huffman::Ending,
     peer::Flaw,
     world::route,
 };
@@ -19,6 +20,13 @@ use teetap_wire::{
     Severity,
     def::{Registry, Secrets},
 };
+
+/// The packings of a server.
+const IF_SHORTER: Packing = Packing::IfShorter(Ending::Padded);
+const ALWAYS: Packing = Packing::Always(Ending::Padded);
+
+/// The end of the values of a client that has acked messages of other datagrams.
+const BEFORE: &str = "messages acked before were not";
 
 /// The findings about the client in the three views.
 struct Views {
@@ -157,6 +165,71 @@ fn a_client_that_ignores_acks_is_named() {
         );
         assert_eq!(recording, live, "{variant:?}");
         assert_eq!(leg, live, "{variant:?}");
+    }
+}
+
+/// A client drops compressed datagrams, so its acks stand still at the first one, and it requests that again.
+#[test]
+fn a_client_that_does_not_inflate_is_named() {
+    for variant in Variant::ALL {
+        for (packing, rules, code, text) in [
+            (IF_SHORTER, "link both delay 30ms", "not-inflated", BEFORE),
+            (IF_SHORTER, "link s2c loss 15%", "not-inflated", BEFORE),
+            (
+                IF_SHORTER,
+                "lose 1 times when sv_chat every 4",
+                "not-inflated",
+                BEFORE,
+            ),
+            // It never acks anything: another one that acks nothing does the same.
+            (
+                ALWAYS,
+                "link both delay 30ms",
+                "ack-stuck",
+                "compressed each time: does it inflate?",
+            ),
+        ] {
+            if packing == ALWAYS && variant == Variant::Ddnet {
+                // The proxy compresses what has a token at its end only if that is shorter.
+                continue;
+            }
+            let setting = Setting {
+                packing,
+                length: 12 * SECOND,
+                ..setting(variant, Some(Flaw::NoInflate))
+            };
+            let views = Views::of(&setting, rules).unwrap();
+            let [live, recording, leg] = views.codes();
+            let first = live.iter().find(|(of, _)| of == code);
+            let detail = first.and_then(|(_, detail)| detail.as_deref());
+            assert!(
+                detail.is_some_and(|detail| detail.contains(text)),
+                "{variant:?} {rules}: {live:#?}"
+            );
+            assert_eq!(recording, live, "{variant:?}");
+            assert_eq!(leg, live, "{variant:?}");
+        }
+    }
+}
+
+/// A client that inflates is not accused, however many compressed datagrams the link loses.
+#[test]
+fn a_client_that_inflates_is_not_accused() {
+    for variant in Variant::ALL {
+        for (seed, loss) in (0..8).flat_map(|seed| [(seed, 30), (seed, 60)]) {
+            let setting = Setting {
+                packing: IF_SHORTER,
+                seed,
+                ..setting(variant, None)
+            };
+            let views = Views::of(&setting, &format!("link s2c loss {loss}%")).unwrap();
+            for codes in views.codes() {
+                assert!(
+                    codes.iter().all(|(code, _)| code != "not-inflated"),
+                    "{variant:?} {seed}: {codes:#?}"
+                );
+            }
+        }
     }
 }
 

@@ -38,6 +38,7 @@ pages! {
     "ack-behind"
     "ack-gap"
     "ack-stuck"
+    "not-inflated"
     "overtaken"
     "seq-ahead"
     "seq-again"

@@ -99,6 +99,7 @@ codes! {
     AckBehind         "ack-behind"           Error   Datagram "acks less than before: the receiver drops the datagram"
     AckGap            "ack-gap"              Warning Datagram "acks beyond a number that did not come: its sender never sends that one again"
     AckStuck          "ack-stuck"            Error   Datagram "does not ack vital chunks that it gets: their sender repeats them and ends the connection"
+    NotInflated       "not-inflated"         Error   Datagram "acks no vital chunk that was sent compressed, only others: does it inflate datagrams?"
     Overtaken         "overtaken"            Info    Datagram "older than the datagrams before it: the network changed the order, the receiver drops it"
     SeqAhead          "seq-ahead"            Info    Payload  "ahead of a number that is missing: the receiver drops the chunk and asks for a resend"
     SeqAgain          "seq-again"            Info    Payload  "a number that came before: a receiver that has it drops the chunk"
@@ -197,6 +198,7 @@ impl Code {
             self,
             Self::AckGap
                 | Self::AckStuck
+                | Self::NotInflated
                 | Self::Overtaken
                 | Self::SeqAhead
                 | Self::SeqAgain

@@ -22,18 +22,18 @@ const LATE: Duration = Duration::from_millis(300);
 const REQUESTS: usize = 64;
 
 /// The time after which a message without an ack shows a receiver that stands still.
-const STUCK: Duration = Duration::from_secs(4);
+pub(super) const STUCK: Duration = Duration::from_secs(4);
 
 /// The same of a receiver that has answered the message.
 const STUCK_AFTER_ANSWER: Duration = Duration::from_millis(1500);
 
 /// The times that messages were sent since then, this far apart at least, and the same after an answer.
-const SIGHTS: u8 = 4;
+pub(super) const SIGHTS: u8 = 4;
 const SIGHTS_AFTER_ANSWER: u8 = 2;
-const APART: Duration = Duration::from_millis(300);
+pub(super) const APART: Duration = Duration::from_millis(300);
 
 /// The datagrams of the receiver since then.
-const REPLIES: u8 = 3;
+pub(super) const REPLIES: u8 = 3;
 
 /// The longest time to a receiver and back, where none was measured.
 const TRIP: Duration = Duration::from_millis(300);

@@ -291,6 +291,7 @@ impl Stream {
         let ack = seen.packet.header.ack;
         if let Some(question) = own.shown.answered(&def.name, ack, seen.datagram.proto, dir) {
             other.acks.answered(question.seq, question.answer);
+            other.inflation.answered(question.seq);
         }
         let row = message(receiver.release, dir.receiver(), &def.name);
         if let Some((row, answer)) = row.and_then(|row| Some((row, row.answer?))) {

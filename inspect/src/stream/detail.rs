@@ -8,8 +8,10 @@ use teetap_wire::{
 };
 
 use super::{
+    inflate::Deaf,
     own::{Repeated, Unrepeated},
     surplus::Amplified,
+    words::{Numbered, Requests, Seconds},
 };
 
 /// The values behind a note.
@@ -122,6 +124,15 @@ pub enum Fact {
         times: u8,
         /// The message with which the peer has answered it all the same.
         answer: Option<&'static str>,
+        /// True if each copy was compressed, and the peer has acked nothing that was.
+        is_packed: bool,
+    },
+    /// An ack that never gets past a compressed message.
+    Deaf {
+        /// The ack.
+        got: Seq,
+        /// The evidence.
+        deaf: Deaf,
     },
     /// Resend requests without a cause.
     Needless {
@@ -207,6 +218,7 @@ impl Fact {
                 after,
                 times,
                 answer,
+                is_packed,
             } => {
                 let after = Seconds(*after);
                 write!(
@@ -215,9 +227,11 @@ impl Fact {
                 )?;
                 match answer {
                     Some(answer) => write!(f, ", and answered with {answer}"),
+                    None if *is_packed => f.write_str(", compressed each time: does it inflate?"),
                     None => Ok(()),
                 }
             }
+            Self::Deaf { got, deaf } => write!(f, "got {got}, expected {} or more: {deaf}", deaf.missing),
             Self::Needless {
                 requests,
                 chunks,
@@ -360,40 +374,5 @@ impl fmt::Display for Detail {
             Some(consequence) => write!(f, "{}; {consequence}", self.fact),
             None => self.fact.fmt(f),
         }
-    }
-}
-
-/// A message with its number.
-struct Numbered(Seq, Option<&'static str>);
-
-impl fmt::Display for Numbered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(seq, name) = self;
-        match name {
-            Some(name) => write!(f, "{name} (number {seq})"),
-            None => write!(f, "number {seq}"),
-        }
-    }
-}
-
-/// A number of resend requests.
-struct Requests(usize);
-
-impl fmt::Display for Requests {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 => f.write_str("no resend request"),
-            1 => f.write_str("1 resend request"),
-            count => write!(f, "{count} resend requests"),
-        }
-    }
-}
-
-/// A time in seconds.
-struct Seconds(Duration);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.1} s", self.0.as_secs_f64())
     }
 }

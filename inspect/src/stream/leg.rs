@@ -32,6 +32,7 @@ struct Sent {
     ack: Seq,
     /// The vital messages, each with its resend flag.
     numbers: Vec<(Seq, bool)>,
+    is_packed: bool,
     doubt: Doubt,
 }
 
@@ -90,6 +91,7 @@ impl Streams {
             at,
             ack: packet.header.ack,
             numbers: numbers.collect(),
+            is_packed: packet.header.flags.contains(Flags::COMPRESSION),
             doubt: match (stream.is_void, stream.is_doubtful) {
                 _ if datagram.received().is_none() => Doubt::None,
                 (true, _) => Doubt::Dropped,
@@ -152,7 +154,9 @@ impl Stream {
                 continue;
             }
             own.heard.numbers.take(*seq, *is_resent, sent.at);
-            own.acks.sent(*seq, sent.at, sent.doubt == Doubt::None);
+            let counts = sent.doubt == Doubt::None;
+            own.acks.sent(*seq, sent.at, counts);
+            own.inflation.sent(*seq, sent.at, sent.is_packed, counts);
             new = Some(*seq).filter(|_| !is_resent).or(new);
         }
         if sent.doubt == Doubt::None {

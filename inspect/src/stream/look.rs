@@ -219,6 +219,7 @@ impl Stream {
             other.acks.requested(at, bytes)
         });
         let stuck = other.acks.acked(ack, at);
+        let deaf = other.inflation.acked(ack, requests, at);
         // An ack of what was never sent has a note of its own.
         let is_sent = other.acks.top.is_some_and(|top| ack.is_behind(top));
         let is_whole = is_sent && other.heard.numbers.is_whole();
@@ -241,13 +242,16 @@ impl Stream {
             let code = Code::ResendNeedless;
             found.add(Note { code, at: 0, len: 1 }, fact);
         }
-        if let Some(stuck) = stuck {
+        if let Some(deaf) = deaf {
+            found.add(of_ack(Code::NotInflated), Fact::Deaf { got: ack, deaf });
+        } else if let Some(stuck) = stuck {
             let fact = Fact::Stuck {
                 got: ack,
                 missing: stuck.missing,
                 after: stuck.for_,
                 times: stuck.sights,
                 answer: stuck.answer,
+                is_packed: other.inflation.is_packed(stuck.missing),
             };
             found.add(of_ack(Code::AckStuck), fact);
         }

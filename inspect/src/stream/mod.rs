@@ -18,6 +18,7 @@
 //! | `copies.rs` | copies of messages and of datagrams |
 //! | `leg.rs` | the datagrams as they were sent to each peer |
 //! | `acks.rs` | acks, resend requests and what they bring |
+//! | `inflate.rs` | peers that miss what is compressed |
 //! | `own.rs` | the messages of a peer until they are acked |
 //! | `needless.rs` | resend requests without a cause |
 //! | `silence.rs` | peers from which nothing comes |
@@ -27,12 +28,14 @@
 //! | `past.rs` | sessions that are over |
 //! | `look.rs` | a datagram |
 //! | `chunk.rs` | a chunk |
-//! | `detail.rs` | the values behind notes, in words |
+//! | `detail.rs` | the values behind notes |
+//! | `words.rs` | numbers, counts and times in words |
 
 mod acks;
 mod chunk;
 mod copies;
 mod detail;
+mod inflate;
 mod leg;
 mod look;
 mod needless;
@@ -45,6 +48,7 @@ mod silence;
 mod surplus;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::net::IpAddr;
 
@@ -54,10 +58,12 @@ use teetap_wire::{Code, Dir, Note, Packet, Seq, Token, def::Registry};
 
 pub(crate) use chunk::{Counted, Piece};
 pub use detail::{Consequence, Detail, Fact, Part};
+pub use inflate::Deaf;
 pub use own::{Repeated, Unrepeated};
 
 use acks::Acks;
 use copies::Copies;
+use inflate::Inflation;
 use leg::Heard;
 use numbers::Numbers;
 use own::Own;
@@ -116,6 +122,8 @@ struct Way {
     heard: Heard,
     /// The acks of its receiver.
     acks: Acks,
+    /// The compressed messages that its receiver has not acked.
+    inflation: Inflation,
     /// The vital messages of its sender until they are acked.
     own: Own,
     /// The silence of its sender.

@@ -20,6 +20,7 @@ use script::{KILL, READY, Script};
 const OF_STREAMS: &[Code] = &[
     Code::AckGap,
     Code::AckStuck,
+    Code::NotInflated,
     Code::Overtaken,
     Code::SeqAhead,
     Code::SeqAgain,

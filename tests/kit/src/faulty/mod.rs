@@ -19,7 +19,6 @@ pub use through::{Through, through};
 use crate::{
     capture::Packet,
     codec::{Datagram, Packing, Variant, control, parse},
-    huffman::Ending,
     link::{Conditions, Hop, MS},
     peer::{Flaw, Options, Peer, Policy, Server},
 };
@@ -59,8 +58,8 @@ pub struct Setting {
     pub flaw: Option<Flaw>,
     /// The time after which the client does nothing more, microseconds.
     pub hangs: Option<u64>,
-    /// True if the server compresses whatever it sends.
-    pub packs: bool,
+    /// The packing of the messages of the server.
+    pub packing: Packing,
 }
 
 impl Setting {
@@ -79,7 +78,7 @@ impl Setting {
             talks: false,
             flaw: None,
             hangs: None,
-            packs: false,
+            packing: Packing::Clear,
         }
     }
 }
@@ -148,11 +147,14 @@ pub fn play(setting: &Setting, fault: Option<&Fault>) -> Session {
 
 /// Returns the server of a session.
 fn server(setting: &Setting) -> server::Scripted {
-    let Setting { variant, seed, .. } = *setting;
+    let Setting {
+        variant,
+        seed,
+        packing,
+        ..
+    } = *setting;
     let mut policy = Policy::default();
-    if setting.packs {
-        policy.options.packing = Packing::Always(Ending::Padded);
-    }
+    policy.options.packing = packing;
     server::Scripted::new(variant, Server::new(variant, policy, 2 * seed + 2), setting.talks)
 }
 

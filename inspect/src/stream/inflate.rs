@@ -1,0 +1,158 @@
+//! Vital messages in compressed datagrams, which a peer misses that does not inflate them.
+//!
+//! Law: an ack is that of all messages before it, so the first message that such a peer misses holds its acks for ever. The proof is a
+//! message that was sent compressed each time, again and again, to a peer that has shown that it takes messages of other datagrams: it
+//! acked some before, or requests the missing one, as a receiver does at a later message. A peer that has ever acked a message which was
+//! only sent compressed inflates, however bad the network is later.
+//!
+//! Bounded: [`MOST`] messages.
+
+use std::{collections::VecDeque, fmt, time::Duration};
+
+use teetap_proxy::session::Time;
+use teetap_wire::Seq;
+
+use super::{
+    acks::{APART, REPLIES, SIGHTS, STUCK},
+    words::Seconds,
+};
+
+/// The most messages that are known.
+const MOST: usize = 64;
+
+/// The requests for the missing message that show a peer which receives later ones.
+const REQUESTS: u16 = 3;
+
+/// The messages of one direction without an ack, and the evidence so far.
+#[derive(Debug, Default)]
+pub(super) struct Inflation {
+    open: VecDeque<Open>,
+    /// The last ack.
+    acked: Option<Seq>,
+    /// True if the receiver has acked a message that was only sent compressed.
+    is_proven: bool,
+    /// The messages that it acked of other datagrams.
+    plain: u16,
+    /// The datagrams of the receiver, and its requests, since the oldest message was sent.
+    replies: u8,
+    requests: u16,
+    is_reported: bool,
+}
+
+/// A message without an ack.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    seq: Seq,
+    /// True if all copies were compressed.
+    is_packed: bool,
+    since: Time,
+    sights: u8,
+    last_sight: Time,
+}
+
+/// A peer that misses what is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deaf {
+    pub(super) missing: Seq,
+    pub(super) for_: Duration,
+    pub(super) sights: u8,
+    pub(super) plain: u16,
+    pub(super) requests: u16,
+}
+
+impl Inflation {
+    /// Records a vital message that was sent to the receiver. `counts`: it takes datagrams like this one.
+    pub(super) fn sent(&mut self, seq: Seq, at: Time, is_packed: bool, counts: bool) {
+        if self.is_proven {
+            return;
+        }
+        if let Some(open) = self.open.iter_mut().find(|open| open.seq == seq) {
+            open.is_packed &= is_packed;
+            if counts && at.since(open.last_sight) >= APART {
+                open.sights = open.sights.saturating_add(1);
+                open.last_sight = at;
+            }
+            return;
+        }
+        let is_acked = self.acked.is_some_and(|acked| seq.is_behind(acked));
+        if is_acked || self.open.len() >= MOST {
+            return;
+        }
+        // The first copies of an older one may have been lost.
+        let place = self.open.partition_point(|open| open.seq.is_behind(seq));
+        if place == 0 {
+            (self.replies, self.requests) = (0, 0);
+        }
+        let open = Open {
+            seq,
+            is_packed,
+            since: at,
+            sights: u8::from(counts),
+            last_sight: at,
+        };
+        self.open.insert(place, open);
+    }
+
+    /// Records that the receiver has answered a message, whatever it acks.
+    pub(super) fn answered(&mut self, seq: Seq) {
+        self.is_proven |= self.open.iter().any(|open| open.seq == seq && open.is_packed);
+    }
+
+    /// Returns true if all copies of this message were compressed, and no ack shows that its receiver inflates.
+    pub(super) fn is_packed(&self, seq: Seq) -> bool {
+        !self.is_proven && self.open.iter().any(|open| open.seq == seq && open.is_packed)
+    }
+
+    /// Takes a valid ack, with a request for a resend or without. Returns the proof that the receiver inflates nothing, once.
+    pub(super) fn acked(&mut self, ack: Seq, is_request: bool, at: Time) -> Option<Deaf> {
+        if self.is_proven {
+            return None;
+        }
+        self.acked = Some(ack);
+        while let Some(open) = self.open.pop_front_if(|open| open.seq.is_behind(ack)) {
+            (self.replies, self.requests) = (0, 0);
+            self.is_proven |= open.is_packed;
+            self.plain = self.plain.saturating_add(u16::from(!open.is_packed));
+        }
+        let open = self.open.front()?;
+        self.replies = self.replies.saturating_add(1);
+        self.requests = self.requests.saturating_add(u16::from(is_request));
+        let for_ = at.since(open.since);
+        let takes_others = self.plain > 0 || self.requests >= REQUESTS;
+        let is_clear = open.is_packed
+            && open.seq == ack.next()
+            && open.sights >= SIGHTS
+            && for_ >= STUCK
+            && self.replies >= REPLIES
+            && takes_others;
+        if !is_clear || std::mem::replace(&mut self.is_reported, true) {
+            return None;
+        }
+        Some(Deaf {
+            missing: open.seq,
+            for_,
+            sights: open.sights,
+            plain: self.plain,
+            requests: self.requests,
+        })
+    }
+}
+
+impl fmt::Display for Deaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            for_,
+            sights,
+            plain,
+            requests,
+            ..
+        } = self;
+        let after = Seconds(*for_);
+        write!(f, "sent {sights} times in {after}, compressed each time; ")?;
+        match (plain, requests) {
+            (0, requests) => write!(f, "requested {requests} times"),
+            (1, _) => f.write_str("the message acked before was not"),
+            (plain, _) => write!(f, "the {plain} messages acked before were not"),
+        }
+    }
+}
