@@ -210,6 +210,11 @@ impl<'a> Noted<'a> {
             Code::SnapUnacked => Some(
                 "got inputs that ack none, or ticks that were not sent, expected the tick of the newest snapshot".to_owned(),
             ),
+            Code::InputLate => {
+                let data = self.reading.data(self.message?);
+                let tick = varint::decode(data.get(note.at..note.at + note.len)?)?.value;
+                Some(format!("got tick {tick}, expected one after the acked snapshot"))
+            }
             Code::SnapAgain | Code::SnapLate if self.message?.snapshot().is_some() => {
                 Some(format!("got tick {}", self.message?.snapshot()?.tick))
             }

@@ -85,6 +85,7 @@ pages! {
     "snap-no-base"
     "snap-empty-unacked"
     "snap-unacked"
+    "input-late"
     "snap-bad-crc"
     "snap-truncated"
     "snap-too-large"

@@ -145,6 +145,7 @@ codes! {
     SnapAgain         "snap-again"           Info    Message  "a snapshot that was received before"
     SnapEmptyUnacked  "snap-empty-unacked"   Warning Message  "has acked none of 25 empty snapshots or more: the server takes them for lost"
     SnapUnacked       "snap-unacked"         Warning Message  "has acked no snapshot that was sent, in 25 inputs or more: the server sends complete ones"
+    InputLate         "input-late"           Warning Message  "inputs for ticks of the past: the server uses each in its next tick, and jumps and shots come late"
     SnapNoBase        "snap-no-base"         Error   Message  "relative to an unknown snapshot: a client that lacks it requests a complete one"
     SnapBadCrc        "snap-bad-crc"         Error   Message  "the sum of all ints is wrong: the client discards the snapshot"
     SnapTruncated     "snap-truncated"       Error   Message  "the snapshot ends too early: the client discards it"

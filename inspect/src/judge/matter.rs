@@ -198,6 +198,7 @@ impl Topic {
                     | Code::SnapNearLimit
                     | Code::SnapNotThere
                     | Code::SnapUnacked
+                    | Code::InputLate
                     | Code::TooManyFields
             )
         )

@@ -12,8 +12,10 @@ pub(super) struct Forms {
     part: Option<Form>,
     single: Option<Form>,
     empty: Option<Form>,
-    /// The number of `input` and of its ack field.
-    input: Option<(i32, u16)>,
+    /// The number of `input`, of its ack field and of the field of its tick.
+    input: Option<(i32, u16, u16)>,
+    /// The number of `input_timing` and of the field of its time.
+    timing: Option<(i32, u16)>,
     map_change: Option<i32>,
     enter_game: Option<i32>,
 }
@@ -33,12 +35,23 @@ struct Form {
 pub(super) enum Meaning<'a> {
     /// A part of a snapshot, or all of it.
     Snap(Head, &'a [u8]),
-    /// The client has the snapshot of this tick, or none if it is negative; with the place of the tick in the message.
-    Ack(i32, (usize, usize)),
+    /// The client has the snapshot of this tick, or none if it is negative.
+    Ack(Ack),
+    /// The time that was left until the tick of an input when that came, milliseconds.
+    Timing(i32),
     /// The server changes the map and forgets all snapshots.
     MapChange,
     /// The client has changed the map and has forgotten all snapshots, too.
     EnterGame,
+}
+
+/// The first fields of an input, each with its place in the message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ack {
+    /// The tick that is acked.
+    pub(super) tick: (i32, (usize, usize)),
+    /// The tick of the input.
+    pub(super) intended: Option<(i32, (usize, usize))>,
 }
 
 /// The header fields of a snapshot message.
@@ -74,7 +87,12 @@ impl Forms {
             part: named("snap").and_then(|def| Form::new(def, true, true)),
             single: named("snap_single").and_then(|def| Form::new(def, false, true)),
             empty: named("snap_empty").and_then(|def| Form::new(def, false, false)),
-            input: named("input").and_then(|def| Some((self::number(def)?, field(def, "ack_snapshot")?))),
+            input: named("input").and_then(|def| {
+                let (ack, tick) = (field(def, "ack_snapshot")?, field(def, "intended_tick")?);
+                Some((self::number(def)?, ack, tick))
+            }),
+            timing: named("input_timing")
+                .and_then(|def| Some((self::number(def)?, field(def, "time_left")?))),
             map_change: number("map_change"),
             enter_game: number("enter_game"),
         }
@@ -85,10 +103,11 @@ impl Forms {
         let number = number(def).filter(|_| def.class == Class::System);
         number.is_some()
             && match dir {
-                Dir::C2s => number == self.input.map(|(number, _)| number) || number == self.enter_game,
+                Dir::C2s => number == self.input.map(|(number, ..)| number) || number == self.enter_game,
                 Dir::S2c => {
                     let forms = [&self.single, &self.part, &self.empty];
                     number == self.map_change
+                        || number == self.timing.map(|(number, _)| number)
                         || forms
                             .into_iter()
                             .flatten()
@@ -107,15 +126,20 @@ impl Forms {
     ) -> Option<Meaning<'a>> {
         let number = Some(number(def).filter(|_| def.class == Class::System)?);
         if dir == Dir::C2s {
-            let (input, ack) = self.input.unzip();
-            if number == input {
-                let record = record(decoded, ack?)?;
-                return Some(Meaning::Ack(int(record), place(record)));
+            if let Some((_, ack, tick)) = self.input.filter(|(input, ..)| Some(*input) == number) {
+                let value = |field| record(decoded, field).map(|record| (int(record), place(record)));
+                return Some(Meaning::Ack(Ack {
+                    tick: value(ack)?,
+                    intended: value(tick),
+                }));
             }
             return (number == self.enter_game).then_some(Meaning::EnterGame);
         }
         if number == self.map_change {
             return Some(Meaning::MapChange);
+        }
+        if let Some((_, left)) = self.timing.filter(|(timing, _)| Some(*timing) == number) {
+            return Some(Meaning::Timing(int(record(decoded, left)?)));
         }
         let forms = [&self.single, &self.part, &self.empty];
         let form = forms

@@ -21,6 +21,7 @@ mod doctor;
 mod forms;
 mod ids;
 mod kept;
+mod late;
 mod pairs;
 mod parts;
 mod recode;

@@ -78,6 +78,11 @@ impl Unsent {
         is_clear && !std::mem::replace(&mut self.is_reported, true)
     }
 
+    /// Returns true if the last ack is this one, of a tick that was sent.
+    pub(super) fn knows(&self, tick: i32) -> bool {
+        self.acked == Some(tick)
+    }
+
     /// Returns the bytes of memory.
     pub(super) fn memory(&self) -> usize {
         self.ticks.capacity() * size_of::<i32>()

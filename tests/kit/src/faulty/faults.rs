@@ -7,7 +7,10 @@ use super::{
 use crate::{
     codec::{Chunk, Datagram, Packing, Variant, seal},
     huffman::Ending,
-    peer::{Peer, SEQUENCES, game::put_int},
+    peer::{
+        Peer, SEQUENCES,
+        game::{int, put_int},
+    },
 };
 
 /// A fault of a client.
@@ -264,6 +267,22 @@ pub const FAULTS: &[Fault] = &[
         Act::Message(Step::Input, |_, mut message| {
             message.truncate(message.len() - 6);
             vec![(false, message)]
+        }),
+    ),
+    fault(
+        "input for tick 0",
+        ALL,
+        Act::Message(Step::Input, |variant, message| {
+            let mut first = head(variant, Step::Input);
+            let rest = message.get(first.len()..).unwrap_or_default();
+            if let Some((ack, rest)) = int(rest)
+                && let Some((_, rest)) = int(rest)
+            {
+                put_int(&mut first, ack);
+                put_int(&mut first, 0);
+                first.extend(rest);
+            }
+            vec![(false, first)]
         }),
     ),
     fault(

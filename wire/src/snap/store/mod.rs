@@ -12,9 +12,10 @@ use std::sync::Arc;
 
 use super::delta::{Counts, Delta};
 use super::doctor::Row;
-use super::forms::{Forms, Head, Meaning};
+use super::forms::{Ack, Forms, Head, Meaning};
 use super::ids::{Ids, Reused};
 use super::kept::{Bases, REMEMBERED};
+use super::late::Late;
 use super::parts::{Parts, Receiving};
 use super::snapshot::{Sizes, Snapshot};
 use super::unacked::Unacked;
@@ -58,6 +59,7 @@ pub struct Store<'r> {
     acked: Option<i32>,
     unacked: Unacked,
     unsent: Unsent,
+    late: Late,
     whole: bool,
     /// True if messages were missed since the last snapshot that is sure.
     missed: bool,
@@ -107,6 +109,7 @@ impl<'r> Store<'r> {
             acked: None,
             unacked: Unacked::default(),
             unsent: Unsent::default(),
+            late: Late::default(),
             whole: true,
             missed: false,
             entered: false,
@@ -159,7 +162,8 @@ impl<'r> Store<'r> {
         };
         match meaning {
             Meaning::Snap(head, bytes) => self.last = self.snap(head, bytes),
-            Meaning::Ack(tick, place) => self.ack(tick, place),
+            Meaning::Ack(ack) => self.ack(ack),
+            Meaning::Timing(left) => self.late.answered(left),
             Meaning::MapChange => {
                 self.forget();
                 self.entered = false;
@@ -330,7 +334,8 @@ impl<'r> Store<'r> {
     }
 
     /// Drops what the client dropped when it read the snapshot that it acks.
-    fn ack(&mut self, tick: i32, place: (usize, usize)) {
+    fn ack(&mut self, ack: Ack) {
+        let (tick, place) = ack.tick;
         self.acked = Some(tick).filter(|tick| *tick >= 0);
         self.bases.on_ack(tick);
         if self.unacked.acked(tick) {
@@ -338,6 +343,11 @@ impl<'r> Store<'r> {
         }
         if self.unsent.acked(tick) {
             self.note(Code::SnapUnacked, place);
+        }
+        if let Some((intended, place)) = ack.intended
+            && self.late.sent(intended, self.unsent.knows(tick).then_some(tick))
+        {
+            self.note(Code::InputLate, place);
         }
     }
 
@@ -514,6 +524,7 @@ impl<'r> Store<'r> {
         self.acked = None;
         self.unacked = Unacked::default();
         self.unsent = Unsent::new(self.missed);
+        self.late = Late::default();
         self.row = None;
     }
 }

@@ -138,6 +138,36 @@ fn a_client_that_acks_no_snapshot_is_noted() {
     }
 }
 
+#[test]
+fn a_client_whose_inputs_are_for_ticks_of_the_past_is_noted() {
+    for proto in Proto::ALL {
+        let play = |left: i32, ahead: i32, ack: fn(i32) -> i32| {
+            let mut session = Session::new(proto);
+            let mut noted = Vec::new();
+            for tick in (1000..1400).step_by(4) {
+                let empty = [("tick", tick), ("delta_tick", tick + 1)];
+                session.send(Dir::S2c, "snap_empty", &empty, &[]);
+                let intended = tick + ahead;
+                let input = [("ack_snapshot", ack(tick)), ("intended_tick", intended)];
+                session.send(Dir::C2s, "input", &input, &[]);
+                if session.notes().contains(&"input-late") {
+                    noted.push(tick);
+                }
+                let timing = [("input_pred_tick", intended), ("time_left", left)];
+                session.send(Dir::S2c, "input_timing", &timing, &[]);
+            }
+            noted
+        };
+        assert_eq!(play(-400, -20, |tick| tick), [1196], "{proto}");
+        assert_eq!(play(-20, 0, |tick| tick), [1196], "{proto}");
+        assert_eq!(play(-400, -2000, |_| -1), [1096], "{proto}");
+        assert_eq!(play(100, 5, |tick| tick), [], "{proto}");
+        assert_eq!(play(-5, 1, |tick| tick), [], "{proto}");
+        // The tick that it acks was not sent.
+        assert_eq!(play(-400, 1, |tick| tick + 1), [], "{proto}");
+    }
+}
+
 /// Snapshots of a 0.7 session: the world; two more items and one gone; three gone.
 const SEVEN: [&str; 3] = [
     "11a6a708a7a708baa31297020012000400b00fb001050403b01c9005010405b01cb006010406b01ab009030407900e900a0004089011\
