@@ -32,6 +32,7 @@ pub mod judge;
 mod layout;
 pub mod lines;
 mod matcher;
+mod misread;
 mod place;
 mod previous;
 pub mod reading;

@@ -25,6 +25,7 @@ use crate::{
     form::form,
     judge::By,
     lines::{About, Line},
+    misread::meant,
     row::{Start, hex},
 };
 
@@ -233,8 +234,27 @@ impl<'a> Noted<'a> {
         }
     }
 
-    /// Returns what was received and expected for a note of a message.
+    /// Returns what was received and expected for a note of a message, and the message that it would be under another id.
     fn of_message(&self, note: &Note, message: &Message, secrets: Secrets) -> Option<String> {
+        let values = self.values(note, message, secrets);
+        let is_of_id = matches!(
+            note.code,
+            Code::UnknownMessage | Code::WrongDirection | Code::MissingField | Code::SurplusBytes
+        );
+        let datagram = self.datagram.filter(|_| is_of_id);
+        let meant = datagram.and_then(|datagram| {
+            let data = self.reading.data(message);
+            meant(datagram.proto, datagram.dir, data)
+        });
+        match (values, meant) {
+            (Some(values), Some(meant)) => Some(format!("{values}; {meant}")),
+            (None, Some(meant)) => Some(meant.to_string()),
+            (values, None) => values,
+        }
+    }
+
+    /// Returns what was received and expected for a note of a message.
+    fn values(&self, note: &Note, message: &Message, secrets: Secrets) -> Option<String> {
         let reading = self.reading;
         let bytes = |otherwise: &str| {
             let bytes = self.bytes(note, message);

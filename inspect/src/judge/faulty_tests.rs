@@ -65,6 +65,7 @@ const EXPECTED: &[Row] = &[
     ("text that is not UTF-8", "invalid-utf8", "got 7363ff6970746564", "expected UTF-8", "DDNet drops the message"),
     ("input vital", "unexpected-vital", "got it vital", "expected a chunk that is not", "some receivers ignore it"),
     ("input cut", "missing-field", "got ", "expected ", "most receivers drop it"),
+    ("ready of the other class", "missing-field", "got 1 bytes", "with the class bit of the engine it is a complete ready, id ", "most receivers drop it"),
     ("input for tick 0", "input-late", "got tick 0", "expected one after the acked snapshot", "the server uses each in its next tick"),
     ("unknown message", "unknown-message", "got b901", "expected an id of this version", "most receivers ignore it"),
     ("message of the server", "wrong-direction", "got it from the client", "expected it from the server only", "the receiver ignores it"),

@@ -270,6 +270,14 @@ pub const FAULTS: &[Fault] = &[
         }),
     ),
     fault(
+        "ready of the other class",
+        ALL,
+        Act::Message(Step::Ready, |_, mut message| {
+            message.iter_mut().take(1).for_each(|id| *id ^= 1);
+            vec![(true, message)]
+        }),
+    ),
+    fault(
         "input for tick 0",
         ALL,
         Act::Message(Step::Input, |variant, message| {
