@@ -1,9 +1,10 @@
 //! Silence and unreachable servers: what is reported, what survives, and what is cleared away.
 
 use teetap_kit::{
-    codec::Variant,
+    codec::{Variant, control},
     link::{Conditions, MS, SECOND},
     peer::{Peer, Server, State as PeerState},
+    world::client_addr,
 };
 use teetap_proxy::session::{Command, Input, Notice, UpstreamId};
 use teetap_wire::Side;
@@ -225,6 +226,42 @@ fn early_ends_of_servers_that_ban_for_them_are_reported() {
             let bans = pair.is_tokenless() || pair.client.is_seven();
             let reported = stage.notices().contains(&Notice::EarlyClose);
             assert_eq!(reported, early && bans, "{pair:?} after {after}");
+        }
+    }
+}
+
+/// What comes after the CLOSE of a peer goes on, as it would directly: the other one decides what to do with it. The proxy answers
+/// nothing itself, not even when the session is forgotten.
+#[test]
+fn what_comes_after_the_close_of_a_peer_goes_on() {
+    for pair in Pair::ALL {
+        for by in [Side::Client, Side::Server] {
+            let mut stage = Stage::joined(pair, 1);
+            let (_, token) = stage.client().tokens();
+            let format = stage.client().format();
+            let now = stage.world.now;
+            match by {
+                Side::Client => stage.client().close("", now),
+                Side::Server => stage.slot().close("", now),
+            }
+            stage.run(100 * MS);
+            let token = (format != Variant::V6).then_some(token);
+            let keepalive = control::control(format, 0, token, control::KEEPALIVE, &[]);
+            let goes_on = |stage: &mut Stage| {
+                stage.world.network.sent = Some(Vec::new());
+                stage.world.client_sends(0, &keepalive);
+                let sent = stage.world.network.sent.clone().unwrap();
+                assert!(sent.iter().all(|sent| sent.addr != client_addr(0)), "{pair:?}");
+                sent.len()
+            };
+            // Longer than a session lingers: it is there as long as its client goes on.
+            for _ in 0..5 {
+                assert_eq!(goes_on(&mut stage), 1, "{pair:?}: after the CLOSE of the {by:?}");
+                stage.run(SECOND);
+            }
+            stage.run(5 * SECOND);
+            assert_eq!(goes_on(&mut stage), 0, "{pair:?}: the session is forgotten");
+            stage.assert_clear("is not clear");
         }
     }
 }

@@ -167,7 +167,7 @@ fn a_token_of_a_session_that_has_ended_is_answered_with_close() {
     for pair in Pair::ALL.into_iter().filter(|pair| !pair.is_tokenless()) {
         let mut stage = Stage::joined(pair, 1);
         stage.client().options.limits = false;
-        stage.world.server.policy.options.limits = false;
+        stage.slot().options.limits = false;
         for _ in 0..10 {
             stage.say();
             stage.run(100 * MS);

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use teetap_rules::{Decide, Effect, End, Failure, Hit, RuleId};
-use teetap_wire::{Dir, Flags, Header, Proto, Side, control};
+use teetap_wire::{Dir, Flags, Header, Packet, Proto, Rewrite, Side, control, rewrite};
 
 use super::{
     Env, Link,
-    phase::{Phase, SERVER_SILENT},
+    phase::{Closing, Phase, SERVER_SILENT},
 };
 use crate::session::{Notice, Origin, State, Time};
 use crate::words::Word;
 
-/// The time for which late datagrams of a closed session are swallowed.
+/// The time for which late datagrams of a session that has ended are expected.
 const LINGER: Duration = Duration::from_secs(2);
 /// How much longer a closed session waits for what is still in its links.
 const LATEST: Duration = Duration::from_secs(10);
@@ -251,7 +251,8 @@ impl Link {
     pub(super) fn begin_closing(&mut self, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env) {
         let lingers = env.now + LINGER;
         let last = self.links_end().map_or(lingers, |end| end.min(lingers + LATEST));
-        self.phase = Phase::Closing(lingers.max(last));
+        let until = lingers.max(last);
+        self.phase = Phase::Closing(Closing { until, by });
         if let Some(rules) = &mut self.rules {
             rules.on_end();
         }
@@ -259,8 +260,40 @@ impl Link {
         self.report_state(State::Closing, by, reason, env);
     }
 
+    /// Handles a datagram after the end. The other peer decides what to do with it, as it would directly: a server of 0.6.5
+    /// gives a client that goes on a new slot (0.6.5, network_server.cpp, `Recv`). If the proxy has ended the session, or has
+    /// changed its numbers, the datagram goes no further.
+    pub(super) fn came_after_end(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
+        let is_identity = self.c2s.is_identity() && self.s2c.is_identity();
+        let has_tokens = self.server.token_out.is_some() || self.server.proto == Proto::V6;
+        let to = from.other();
+        let with = Rewrite {
+            token: self.leg(to).token_out,
+            ack: packet.header.ack,
+            resend: packet.header.flags.contains(Flags::RESEND),
+            usual: self.leg(from).trailing,
+        };
+        match &mut self.phase {
+            Phase::Closing(closing) if closing.by.is_some() && is_identity && has_tokens => {
+                if from == Side::Client {
+                    closing.until = closing.until.max(env.now + LINGER);
+                }
+            }
+            _ => return self.report_one_leg(from, datagram, &packet.notes, env),
+        }
+        let mark = env.out.mark();
+        self.transmit(to, env, |out| {
+            rewrite(packet, datagram, with, out);
+        });
+        self.report_untouched(from, datagram, packet, mark, env);
+    }
+
     pub(crate) fn finish(&mut self, env: &mut Env) {
-        self.phase = Phase::Closed;
+        let by = match &self.phase {
+            Phase::Closing(closing) => closing.by,
+            _ => None,
+        };
+        self.phase = Phase::Closed(by);
         // What is left there leaves now: later there is no socket.
         self.send_late(Time(u64::MAX), env);
         if !self.shares_socket {

@@ -22,10 +22,10 @@ mod transmit;
 use std::{net::SocketAddr, time::Duration};
 
 use teetap_rules::{Decide, impair::LineSet};
-use teetap_wire::{Code, Dir, Notes, Packet, Proto, Scratch, Side, Token};
+use teetap_wire::{Code, Dir, Packet, Proto, Scratch, Side, Token};
 
 use self::carry::Name;
-use self::phase::{CLIENT_NEVER_CAME, Online, Phase, SERVER_SILENT};
+use self::phase::{CLIENT_NEVER_CAME, Closing, Online, Phase, SERVER_SILENT};
 use self::rejoin::Asked;
 use self::ruled::{Came, Later};
 use super::{
@@ -203,7 +203,7 @@ impl Link {
             Phase::Online(online) if online.is_let_in => State::Online,
             Phase::Opening(_) | Phase::Answered(_) | Phase::Online(_) => State::Opening,
             Phase::Closing(_) => State::Closing,
-            Phase::Closed => State::Closed,
+            Phase::Closed(_) => State::Closed,
         }
     }
 
@@ -262,9 +262,13 @@ impl Link {
         }
     }
 
-    /// Returns the client leg of a session that has ended, if its client can show a token that it was given.
+    /// Returns the client leg of a session that the proxy has ended, if its client can show a token that it was given. Where a
+    /// peer has ended it, the server has nothing more to say either.
     pub(crate) fn ended_leg(&self) -> Option<EndedLeg> {
         self.answer?;
+        if matches!(self.phase, Phase::Closed(Some(_))) {
+            return None;
+        }
         Some(EndedLeg {
             proto: self.client.proto,
             shows: self.client.token_in?,
@@ -279,11 +283,11 @@ impl Link {
     }
 
     pub(crate) fn is_closing(&self) -> bool {
-        matches!(self.phase, Phase::Closing(_) | Phase::Closed)
+        matches!(self.phase, Phase::Closing(_) | Phase::Closed(_))
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        matches!(self.phase, Phase::Closed)
+        matches!(self.phase, Phase::Closed(_))
     }
 
     /// Returns how long the client has sent nothing valid.
@@ -320,13 +324,15 @@ impl Link {
                     Err(code) => Taken::No(code),
                 }
             }
-            Phase::Closing(_) | Phase::Closed => match self.client.check(&packet) {
-                Ok(()) => {
-                    self.report_one_leg(Side::Client, datagram, &packet.notes, env);
-                    Taken::Yes
+            Phase::Closing(_) | Phase::Closed(_) => {
+                match self.client.check(&packet).and_then(|()| fitting(&packet)) {
+                    Ok(()) => {
+                        self.came_after_end(Side::Client, datagram, &packet, env);
+                        Taken::Yes
+                    }
+                    Err(code) => Taken::No(code),
                 }
-                Err(code) => Taken::No(code),
-            },
+            }
         }
     }
 
@@ -347,15 +353,11 @@ impl Link {
     ) {
         self.may_take_over = may_take_over;
         self.adopt_name(datagram, scratch);
-        if matches!(self.phase, Phase::Opening(_)) {
-            if !self.server_while_opening(datagram, scratch, env) {
-                return;
-            }
-        } else if self.is_closing() {
-            self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
+        let is_opening = matches!(self.phase, Phase::Opening(_));
+        if is_opening && !self.server_while_opening(datagram, scratch, env) {
             return;
         }
-        if self.answers_again(datagram, scratch, env) {
+        if !self.is_closing() && self.answers_again(datagram, scratch, env) {
             return;
         }
         let refused = match self.read(Side::Server, datagram, scratch, env) {
@@ -364,6 +366,9 @@ impl Link {
                 .check(&packet)
                 .and_then(|()| survivable(datagram, &packet))
             {
+                Ok(()) if self.is_closing() => {
+                    return self.came_after_end(Side::Server, datagram, &packet, env);
+                }
                 Ok(()) => return self.relay_ruled(Side::Server, datagram, &packet, env),
                 Err(code) => code,
             },
@@ -448,8 +453,8 @@ impl Link {
                 .flatten()
                 .min()
             }
-            Phase::Closing(until) => Some(*until),
-            Phase::Closed => None,
+            Phase::Closing(closing) => Some(closing.until),
+            Phase::Closed(_) => None,
         }
     }
 
@@ -463,8 +468,8 @@ impl Link {
                 self.close(Some(Side::Server), b"the client never came", env);
             }
             Phase::Online(_) => self.online_timeout(env),
-            Phase::Closing(until) if until <= env.now => self.finish(env),
-            Phase::Answered(_) | Phase::Closing(_) | Phase::Closed => {}
+            Phase::Closing(Closing { until, .. }) if until <= env.now => self.finish(env),
+            Phase::Answered(_) | Phase::Closing(_) | Phase::Closed(_) => {}
         }
     }
 

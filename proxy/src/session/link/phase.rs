@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use teetap_wire::Side;
+
 use crate::session::{handshake::Handshake, resync::Resync, time::Time};
 
 /// A request of a handshake is repeated this often, as the game does.
@@ -29,9 +31,18 @@ pub(super) enum Phase {
     /// The server has accepted and the client was answered; the client's first packet makes the session online.
     Answered(Answered),
     Online(Online),
-    /// Closed; late datagrams are swallowed until then.
-    Closing(Time),
-    Closed,
+    /// Ended; late datagrams are expected for a while.
+    Closing(Closing),
+    Closed(Option<Side>),
+}
+
+/// A session that has ended.
+#[derive(Debug)]
+pub(super) struct Closing {
+    /// When it is forgotten.
+    pub(super) until: Time,
+    /// The peer whose CLOSE has ended it; `None` if the proxy has.
+    pub(super) by: Option<Side>,
 }
 
 #[derive(Debug)]

@@ -361,6 +361,21 @@ impl Link {
         });
     }
 
+    /// Reports a datagram that went on as it came, and that the session did not read further.
+    pub(super) fn report_untouched(
+        &mut self,
+        from: Side,
+        datagram: &[u8],
+        packet: &Packet<'_>,
+        mark: usize,
+        env: &mut Env,
+    ) {
+        env.work.placed.clear();
+        env.work.touched.clear();
+        env.work.missing = 0;
+        self.report_relayed(from, datagram, packet, None, mark, env);
+    }
+
     fn report_relayed(
         &mut self,
         from: Side,

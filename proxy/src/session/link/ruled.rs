@@ -347,7 +347,7 @@ impl Link {
     /// Handles the control messages whose time has come.
     pub(super) fn handle_later(&mut self, env: &mut Env) {
         while let Some(waiting) = self.later.pop(env.now) {
-            if matches!(self.phase, Phase::Closed) {
+            if matches!(self.phase, Phase::Closed(_)) {
                 return;
             }
             match waiting {
