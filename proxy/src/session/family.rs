@@ -59,6 +59,11 @@ impl Speaks {
         }
     }
 
+    /// Returns true if it speaks both.
+    pub(crate) const fn are_both(self) -> bool {
+        matches!((self.six, self.seven), (Some(true), Some(true)))
+    }
+
     /// Adds what was found later. A family that was spoken once is spoken: what is missing may have been lost.
     pub(crate) fn learn(&mut self, found: Self) {
         let both = |known: Option<bool>, found: Option<bool>| match (known, found) {

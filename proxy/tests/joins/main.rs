@@ -44,4 +44,5 @@ mod spoofs;
 mod stage;
 mod table;
 mod toggles;
+mod unproven;
 mod windows;

@@ -25,6 +25,9 @@ use crate::session::{
 
 /// A client that has an answer without a session repeats its CONNECT no longer than this.
 const ANSWERED: Duration = Duration::from_secs(5);
+/// Bytes of the header of 0.7, and of the longest answer of DDNet's to a TOKEN request behind that.
+const HEADER: usize = 7;
+const DDNET_REPLY: usize = 513;
 /// A session that waits beside another one for the server's answer gives way to no other CONNECT for so long.
 const UNDECIDED: Duration = Duration::from_secs(1);
 
@@ -95,8 +98,9 @@ impl Hub {
     }
 
     /// Returns a control datagram without what no client sends with it, but what servers overlook: the resend flag, and in 0.7
-    /// the reserved bits; and inflated, since servers of Teeworlds inflate it. `None` if it has nothing of these.
-    pub(super) fn plain_form(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+    /// the reserved bits; and inflated, since servers of Teeworlds inflate it. `None` if it has nothing of these, or if the server
+    /// drops it.
+    pub(super) fn plain_form(&mut self, addr: ClientAddr, bytes: &[u8]) -> Option<Vec<u8>> {
         const CONNLESS: u8 = 0x20;
         let first = *bytes.first()?;
         let (proto, plain, compressed) = match first {
@@ -113,6 +117,10 @@ impl Hub {
             let mut other = bytes.to_vec();
             *other.first_mut()? = first & plain;
             return Some(other);
+        }
+        if proto == Proto::V7 && self.families.are_both(addr.listener) {
+            // DDNet takes no compressed control packet (16.4, network.cpp, `UnpackPacket`).
+            return None;
         }
         if !self.crowd.spend(Cost::Inflating, self.env.now) {
             return None;
@@ -133,7 +141,7 @@ impl Hub {
         bytes: &[u8],
         current: Option<SessionId>,
     ) -> bool {
-        let plain = self.plain_form(bytes);
+        let plain = self.plain_form(addr, bytes);
         let connect = match detect(plain.as_deref().unwrap_or(bytes)) {
             First::TokenRequest {
                 token,
@@ -195,7 +203,9 @@ impl Hub {
         bytes: &[u8],
         current: Option<SessionId>,
     ) -> bool {
-        if header_token != Token::NONE {
+        // DDNet looks at no token here (16.4, network_server.cpp, `OnSixupCtrlMsg`).
+        let is_ddnet = self.families.are_both(addr.listener);
+        if header_token != Token::NONE && (current.is_some() || !is_ddnet) {
             // With the proxy's token it re-keys a living session, which its own packet path does.
             if current.is_none() && !self.answer_ended(addr, bytes) {
                 self.unknown_sender(addr, bytes);
@@ -208,6 +218,9 @@ impl Hub {
         }
         if let Some(id) = current.filter(|id| self.keeps_tokens(*id)) {
             self.with_link(id, |link, _, env| link.pass_token_request(token, bytes, env));
+            return true;
+        }
+        if current.is_some_and(|id| self.follows_unproven(id, bytes)) {
             return true;
         }
         let six = self.sessions.at(addr.addr).find(|id| self.plays_six(*id));
@@ -230,6 +243,10 @@ impl Hub {
         let ours = self.tokens.token(addr.addr, Purpose::Named(token));
         let mut payload = Vec::new();
         control::token_reply(ours, &mut payload);
+        if token == Token::NONE && self.families.are_both(addr.listener) {
+            // As one of DDNet's to a request that names no token (16.4, network_server.cpp, `SendTokenSixup`).
+            payload.resize(DDNET_REPLY.min(size.saturating_sub(HEADER)), 0);
+        }
         let header = Header {
             flags: Flags::CONTROL,
             ack: Seq::ZERO,
@@ -281,7 +298,7 @@ impl Hub {
 
     fn on_new_connect(&mut self, addr: ClientAddr, slot: Slot, connect: Connect, bytes: &[u8]) -> bool {
         let Some(client_token) = self.verified_token(addr, connect) else {
-            self.unknown_sender(addr, bytes);
+            self.on_unproven_connect(addr, slot, connect, bytes);
             return true;
         };
         let relation = self.relation(slot, connect);

@@ -36,6 +36,12 @@ impl Families {
         }
     }
 
+    /// Returns true if the server speaks both families: then it is one of DDNet's. Servers that redirects lead to are not
+    /// known.
+    pub(super) fn are_both(&self, listener: ListenerId) -> bool {
+        listener == ListenerId::FIRST && self.speaks.are_both()
+    }
+
     /// Returns the only family that the server speaks, if the client speaks the other one. Servers that redirects lead to are
     /// not known.
     fn other_than(&self, listener: ListenerId, client: Family) -> Option<Family> {

@@ -16,6 +16,7 @@ mod sessions;
 mod stateless;
 mod stats;
 mod strangers;
+mod unproven;
 
 use teetap_rules::{Decision, Entry, Report};
 use teetap_wire::{Code, First, Scratch, Side, Token, detect, is_connless};
@@ -239,7 +240,7 @@ impl Hub {
             self.admit(addr, slot, bytes, None);
             return;
         };
-        let plain = self.plain_form(bytes);
+        let plain = self.plain_form(addr, bytes);
         let request = plain.as_deref().unwrap_or(bytes);
         if self.is_request_to(current, request) && self.admit(addr, slot, bytes, Some(current)) {
             return;

@@ -10,7 +10,8 @@
 //! sees as many names as the client has, and its answers say which one it has chosen.
 
 use teetap_wire::{
-    Control, Flags, HeaderView, Packet, Proto, Rewrite, Scratch, Side, Token, Trailing, compress, rewrite,
+    Control, First, Flags, HeaderView, Packet, Proto, Rewrite, Scratch, Side, Token, Trailing, compress,
+    detect, rewrite,
 };
 
 use super::{
@@ -141,7 +142,12 @@ impl Link {
             let named = token.or((proto == Proto::V7).then_some(Token::NONE));
             let named = named.map(|named| self.counterpart(named));
             let named = at.zip(named.filter(|_| token.is_some()));
-            let shown = self.server.token_out.filter(|_| proto == Proto::V7);
+            // One that shows another token than the proxy's gets the server's answer to that.
+            let shown = match packet.header.token {
+                Some(shown) if shown == self.opened.token => self.server.token_out,
+                shown => shown,
+            };
+            let shown = shown.filter(|_| proto == Proto::V7);
             bytes = translated(&packet, datagram, shown, named, self.client.trailing);
         }
         self.send_datagram(Side::Server, &bytes, false, env);
@@ -200,6 +206,11 @@ impl Link {
         self.report_made(Side::Server, crate::session::Origin::Proxy, mark, env);
     }
 
+    /// Returns true if the session waits for the server's token (0.7).
+    pub(crate) fn is_waiting_for_token(&self) -> bool {
+        matches!(self.phase, Phase::Opening(_)) && self.must_wait()
+    }
+
     /// Returns true if nothing can be sent on yet: there is no socket, or the server's token is not known.
     pub(super) fn must_wait(&self) -> bool {
         let Phase::Opening(opening) = &self.phase else {
@@ -210,7 +221,7 @@ impl Link {
     }
 
     /// Keeps a datagram of the client.
-    pub(super) fn wait(&mut self, datagram: &[u8]) {
+    pub(crate) fn wait(&mut self, datagram: &[u8]) {
         if let Phase::Opening(Opening { early, .. }) = &mut self.phase
             && early.len() < MAX_EARLY
         {
@@ -223,6 +234,12 @@ impl Link {
         for datagram in early {
             if self.is_closing() {
                 return;
+            }
+            if let First::TokenRequest { token, .. } = detect(&datagram)
+                && self.opened.requested == Proto::V7
+            {
+                self.pass_token_request(token, &datagram, env);
+                continue;
             }
             let requested = self.opened.requested;
             let is_connect = Packet::parse(requested, &datagram, scratch)

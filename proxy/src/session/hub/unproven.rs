@@ -1,0 +1,78 @@
+//! CONNECTs of 0.7 that do not show the token that their sender was given.
+//!
+//! Law: as directly. A server of Teeworlds drops them (0.7.5, network_token.cpp, `ProcessMessage`), and so does the proxy. One
+//! of DDNet answers each, but gives a slot only to those that show its token (16.4, network_server.cpp, `OnSixupCtrlMsg`), so
+//! that it gets them as they are. Their senders may be forged: they cost what a CONNECT of 0.6 costs, and change no session
+//! of a client that has proved its address.
+
+use teetap_wire::Proto;
+
+use super::{
+    Hub, Link,
+    admit::{Connect, Request},
+    crowd::Cost,
+    sessions::Slot,
+    strangers::Kind,
+};
+use crate::session::{ClientAddr, Notice, SessionId, link::Standing};
+
+impl Hub {
+    /// Sends such a CONNECT on, if the server answers it. Its sender is told in any case.
+    pub(super) fn on_unproven_connect(
+        &mut self,
+        addr: ClientAddr,
+        slot: Slot,
+        connect: Connect,
+        bytes: &[u8],
+    ) {
+        self.unknown_sender(addr, bytes);
+        if !self.families.are_both(addr.listener) {
+            return;
+        }
+        let current = slot.current.and_then(|id| self.sessions.links.get(&id));
+        match current {
+            None => {}
+            Some(link) if link.is_closing() => {}
+            Some(link) if Self::is_unproven(link) => {
+                let id = link.id();
+                self.with_link(id, |link, _, env| link.on_repeated_connect(bytes, env));
+                return;
+            }
+            // The server has a slot for the client, or a client that has proved its address asks for one.
+            Some(_) => return,
+        }
+        let cost = Cost::Unproved((addr.listener, Proto::V7));
+        if !self.make_room(addr, cost) {
+            self.notice_stranger(Kind::HalfOpenLimit, None, || Notice::HalfOpenLimit);
+            return;
+        }
+        let ended = slot.current;
+        let request = Request {
+            proto: Proto::V7,
+            client_token: connect.client_token,
+            token: None,
+            standing: cost.standing(),
+            beside: false,
+            shares: None,
+        };
+        self.open(addr, request, |opened, env| Link::open(opened, bytes, env));
+        if let Some(id) = ended {
+            self.with_link(id, |link, _, env| link.leave(env));
+        }
+    }
+
+    /// Keeps a TOKEN request until the server has got a CONNECT that came before it. Returns false if there is none.
+    pub(super) fn follows_unproven(&mut self, id: SessionId, bytes: &[u8]) -> bool {
+        let link = self.sessions.links.get(&id);
+        let waits = link.is_some_and(|link| Self::is_unproven(link) && link.is_waiting_for_token());
+        if waits {
+            self.with_link(id, |link, _, _| link.wait(bytes));
+        }
+        waits
+    }
+
+    /// Returns true for a session of 0.7 whose client has shown no token yet.
+    fn is_unproven(link: &Link) -> bool {
+        link.requested() == Proto::V7 && link.standing() == Standing::Unproved && !link.is_closing()
+    }
+}

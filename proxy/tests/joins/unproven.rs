@@ -1,0 +1,179 @@
+//! Requests of 0.7 that servers of DDNet answer although their senders have proved nothing, and servers of Teeworlds drop. The
+//! proxy knows one of DDNet's by its answers to the probe: it speaks 0.6 and 0.7.
+
+use teetap_kit::{
+    codec::{NO_TOKEN, Token, Variant, control, parse},
+    link::{MS, SECOND},
+    world::{Place, client_addr},
+};
+use teetap_proxy::session::{Input, Speaks, UpstreamId};
+
+use crate::stage::{Stage, pair};
+
+const OWN: Token = *b"mine";
+const FOREIGN: Token = *b"none";
+const SERVERS: Token = *b"srv!";
+
+/// A hub whose client has sent nothing yet, before a server that speaks 0.6 as well or not. The server answers what the test
+/// makes it answer.
+struct Strangers {
+    stage: Stage,
+}
+
+impl Strangers {
+    fn before(is_ddnet: bool) -> Self {
+        let mut stage = Stage::new(pair(Variant::V7, Variant::V7), 3);
+        stage.vanish();
+        stage.world.input(Input::Probed(Speaks {
+            six: Some(is_ddnet),
+            seven: Some(true),
+        }));
+        Self { stage }
+    }
+
+    /// Returns what the proxy sends to one place because of an action.
+    fn sent(&mut self, place: Place, act: impl FnOnce(&mut Stage)) -> Vec<Vec<u8>> {
+        self.stage.world.network.sent = Some(Vec::new());
+        act(&mut self.stage);
+        let sent = self.stage.world.network.sent.take().unwrap();
+        let of_place = sent.into_iter().filter(|sent| sent.place == place);
+        of_place.map(|sent| sent.bytes).collect()
+    }
+
+    fn client(&mut self, place: Place, bytes: &[u8]) -> Vec<Vec<u8>> {
+        self.sent(place, |stage| stage.world.client_sends(0, bytes))
+    }
+
+    fn server(&mut self, place: Place, bytes: &[u8]) -> Vec<Vec<u8>> {
+        self.sent(place, |stage| stage.world.server_sends(UpstreamId(1), bytes))
+    }
+}
+
+/// The token in the header of 0.7, and the one behind the id of the control message.
+fn tokens(bytes: &[u8]) -> (Token, Token) {
+    let datagram = parse(Variant::V7, bytes).unwrap();
+    let told = datagram.payload.get(1..).and_then(<[u8]>::first_chunk);
+    (datagram.head.token.unwrap(), told.copied().unwrap_or(NO_TOKEN))
+}
+
+#[test]
+fn a_connect_with_a_foreign_token_reaches_a_server_that_answers_it() {
+    let mut world = Strangers::before(true);
+    let connect = control::connect(Variant::V7, OWN, FOREIGN);
+    let asked = world.client(Place::ToServer, &connect);
+    assert_eq!(
+        asked.len(),
+        1,
+        "the server's token is requested first: {asked:02x?}"
+    );
+    let (_, own) = tokens(&asked[0]);
+    let reply = control::token_reply(Variant::D7, own, SERVERS);
+    let passed = world.server(Place::ToServer, &reply);
+    assert_eq!(passed.len(), 1, "{passed:02x?}");
+    let (shown, named) = tokens(&passed[0]);
+    assert_eq!(shown, FOREIGN, "the token is as wrong as it came");
+    assert_eq!(named, own);
+    let accept = control::connect_accept(Variant::D7, own, SERVERS);
+    let answers = world.server(Place::ToClient, &accept);
+    assert_eq!(answers.len(), 1, "{answers:02x?}");
+    let (shown, told) = tokens(&answers[0]);
+    assert_eq!(shown, OWN);
+    assert!(told != SERVERS && told != NO_TOKEN, "the token is the proxy's");
+    // The token that the answer tells is right, as directly.
+    let connect = control::connect(Variant::V7, OWN, told);
+    let passed = world.client(Place::ToServer, &connect);
+    assert_eq!(passed.len(), 1, "{passed:02x?}");
+    assert_eq!(tokens(&passed[0]), (SERVERS, own));
+}
+
+#[test]
+fn a_server_of_teeworlds_gets_no_connect_with_a_foreign_token() {
+    let mut world = Strangers::before(false);
+    for shown in [FOREIGN, NO_TOKEN, [0; 4]] {
+        let connect = control::connect(Variant::V7, OWN, shown);
+        assert!(world.client(Place::ToServer, &connect).is_empty(), "{shown:02x?}");
+    }
+    world.stage.assert_clear("is not clear");
+}
+
+#[test]
+fn a_token_request_behind_such_a_connect_is_answered_behind_it() {
+    let mut world = Strangers::before(true);
+    let connect = control::connect(Variant::V7, OWN, NO_TOKEN);
+    let (_, own) = tokens(&world.client(Place::ToServer, &connect)[0]);
+    let request = control::token_request(OWN);
+    assert!(
+        world.client(Place::ToClient, &request).is_empty(),
+        "it overtakes the CONNECT"
+    );
+    let passed = world.server(Place::ToServer, &control::token_reply(Variant::D7, own, SERVERS));
+    let ids: Vec<_> = passed.iter().map(|bytes| control::message(bytes)).collect();
+    assert_eq!(ids, [Some(control::CONNECT), Some(control::TOKEN)]);
+    let answers = world.server(
+        Place::ToClient,
+        &control::connect_accept(Variant::D7, own, SERVERS),
+    );
+    let (_, told) = tokens(&answers[0]);
+    let answers = world.server(Place::ToClient, &control::token_reply(Variant::D7, own, SERVERS));
+    assert_eq!(answers.len(), 1, "{answers:02x?}");
+    assert_eq!(tokens(&answers[0]), (OWN, told), "both answers have one token");
+}
+
+#[test]
+fn a_client_that_has_proved_its_address_is_not_disturbed() {
+    let mut stage = Stage::joined(pair(Variant::V7, Variant::D7), 3);
+    stage.world.input(Input::Probed(Speaks {
+        six: Some(true),
+        seven: Some(true),
+    }));
+    let mut world = Strangers { stage };
+    let passed = world.client(Place::ToServer, &control::connect(Variant::V7, OWN, FOREIGN));
+    assert!(passed.is_empty(), "{passed:02x?}");
+    world.stage.world.network.sent = Some(Vec::new());
+    world.stage.run(SECOND);
+    world.stage.assert_plays();
+}
+
+#[test]
+fn one_that_gets_no_further_leaves_nothing_behind() {
+    let mut world = Strangers::before(true);
+    world.client(Place::ToServer, &control::connect(Variant::V7, OWN, FOREIGN));
+    world.stage.run(8 * SECOND);
+    world.stage.assert_clear("is not clear");
+}
+
+#[test]
+fn a_token_request_is_answered_as_the_server_answers_it() {
+    let plain = control::token_request(OWN);
+    let mut shows = plain.clone();
+    shows[3..7].fill(0);
+    let mut compressed = parse(Variant::V7, &plain).unwrap();
+    compressed.head.flags.compressed = true;
+    let compressed = compressed.build();
+    let nameless = control::token_request(NO_TOKEN);
+    for (is_ddnet, request, expected) in [
+        (true, &plain, Some(12)),
+        (false, &plain, Some(12)),
+        // The token in its header does not matter to DDNet.
+        (true, &shows, Some(12)),
+        (false, &shows, None),
+        // DDNet takes no compressed control packets.
+        (true, &compressed, None),
+        (false, &compressed, Some(12)),
+        // It pads the answer to a request that names no token.
+        (true, &nameless, Some(520)),
+        (false, &nameless, Some(12)),
+    ] {
+        let mut world = Strangers::before(is_ddnet);
+        let answers = world.client(Place::ToClient, request);
+        let sizes: Vec<_> = answers.iter().map(Vec::len).collect();
+        assert_eq!(
+            sizes,
+            Vec::from_iter(expected),
+            "DDNet {is_ddnet}: {request:02x?}"
+        );
+        assert!(sizes.iter().all(|size| *size <= request.len()), "{sizes:?}");
+        world.stage.run(10 * MS);
+        assert_eq!(world.stage.world.hub().unwrap().session_of(client_addr(0)), None);
+    }
+}
