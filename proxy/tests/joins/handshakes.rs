@@ -9,6 +9,7 @@ use teetap_kit::{
     link::SECOND,
     world::Place,
 };
+use teetap_proxy::session::UpstreamId;
 
 use crate::stage::{Pair, Stage, pair};
 
@@ -152,4 +153,21 @@ fn both_legs_are_written_as_the_games_write_them() {
         assert_eq!(tokens.len(), count, "{pair:?}");
         assert!(count > 0 || pair.is_tokenless(), "{pair:?}");
     }
+}
+
+/// A server of 0.6.5 takes a long CONNECT of DDNet's for one of its own. Its answer reaches the client as it is, which cannot
+/// read it, as directly.
+#[test]
+fn an_answer_in_another_form_reaches_the_client() {
+    let mut stage = Stage::new(pair(Variant::Ddnet, Variant::V65), 8);
+    stage.vanish();
+    let mut connect = control::connect(Variant::Ddnet, *b"mine", *b"srv!");
+    connect.resize(connect.len() + 600, 0);
+    stage.world.client_sends(0, &connect);
+    stage.world.network.sent = Some(Vec::new());
+    let answer = control::connect_accept(Variant::V65, [0; 4], *b"srv!");
+    stage.world.server_sends(UpstreamId(1), &answer);
+    let sent = stage.world.network.sent.take().unwrap();
+    let sent: Vec<_> = sent.into_iter().map(|sent| (sent.place, sent.bytes)).collect();
+    assert_eq!(sent, [(Place::ToClient, answer)]);
 }

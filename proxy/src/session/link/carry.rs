@@ -199,6 +199,22 @@ impl Link {
         self.send_datagram(Side::Client, &bytes, false, env);
     }
 
+    /// Sends an answer on as it is that the client cannot take: a server of 0.6.5 takes a long CONNECT of DDNet's for one of its
+    /// own.
+    pub(super) fn pass_foreign_answer(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) {
+        let is_answer = Packet::parse(Proto::V65, datagram, scratch).is_ok_and(|packet| {
+            packet.header.token.is_some()
+                && packet.header.flags.contains(Flags::CONTROL)
+                && super::survivable(datagram, &packet).is_ok()
+        });
+        if self.opened.requested != Proto::Ddnet || !is_answer {
+            return;
+        }
+        let mark = env.out.mark();
+        self.transmit(Side::Client, env, |out| out.extend_from_slice(datagram));
+        self.report_made(Side::Client, crate::session::Origin::Proxy, mark, env);
+    }
+
     /// Sends a datagram of a client that has no token yet on as it is, for a server without tokens to take it.
     pub(super) fn pass_raw(&mut self, datagram: &[u8], env: &mut Env) {
         let mark = env.out.mark();

@@ -275,6 +275,7 @@ impl Link {
                 opening.handshake = Some(handshake);
                 let notes = self.why_ignored(datagram, scratch);
                 self.report_one_leg(Side::Server, datagram, &notes, env);
+                self.pass_foreign_answer(datagram, scratch, env);
                 false
             }
             Step::Next(handshake) => {
