@@ -1,7 +1,5 @@
 //! Cells that differ, each with its reason.
 
-use super::open::OPEN;
-
 /// The name of a cell, and the reason for its difference.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("0.7: Token from another port", OF_A_PORT),
@@ -11,18 +9,29 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("ddnet: Connect from another port", OF_A_PORT),
     ("ddnet: Accept from another port", OF_A_PORT),
     ("0.6.4 on antispoof: Connect from another port", OF_A_PORT),
+    ("0.6.4: Connect shorter by a byte", OF_A_BUFFER),
+    ("0.6.4: Accept shorter by a byte", OF_A_BUFFER),
+    ("ddnet on 0.6.4: Accept shorter by a byte", OF_A_BUFFER),
+    ("0.6.4 on 0.6.5: Connect shorter by a byte", OF_A_BUFFER),
+    ("0.6.4 on 0.6.5: Accept shorter by a byte", OF_A_BUFFER),
+    ("ddnet on 0.6.5: Accept shorter by a byte", OF_A_BUFFER),
+    ("0.6.4 on 0.6.5: Input before the game", OF_A_CHALLENGE),
+    ("ddnet on 0.6.5: Input before the game", OF_A_CHALLENGE),
 ];
 
 /// The tokens of these servers are made of the address without its port.
 const OF_A_PORT: &str = "a session of the proxy belongs to one port of its client, and so do its tokens";
 
+/// The datagram is a control packet of three bytes (0.6.5, network_server.cpp, `Recv`).
+const OF_A_BUFFER: &str =
+    "the server takes an empty control packet for the control message that came before it, whoever sent that";
+
+/// The challenge is a random number in place of a tick (0.6.5, server.cpp, `NETMSG_INPUT`).
+const OF_A_CHALLENGE: &str =
+    "the server answers an input only if its tick is later than the one of the last input in the slot";
+
 /// Returns the reason why a cell differs; `None` if it must not.
 pub(crate) fn exception(name: &str) -> Option<&'static str> {
     let row = EXCEPTIONS.iter().find(|(cell, _)| *cell == name);
-    let is_open = || {
-        let (target, end) = name.split_once(": ")?;
-        let (_, ends) = OPEN.iter().find(|(begin, _)| *begin == target)?;
-        ends.contains(&end).then_some("open")
-    };
-    row.map(|(_, reason)| *reason).or_else(is_open)
+    row.map(|(_, reason)| *reason)
 }

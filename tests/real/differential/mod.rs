@@ -12,7 +12,6 @@ mod cells;
 mod exceptions;
 mod explained;
 mod mistakes;
-mod open;
 mod rejoins;
 mod special;
 mod target;

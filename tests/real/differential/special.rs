@@ -152,7 +152,8 @@ fn of_ddnet(target: Target) -> Vec<Cell> {
     let rest = target.rest().into_iter();
     let rest: Vec<Step> = rest.flat_map(|(message, got)| steps(message, got)).collect();
     let info = steps(Info, Some(Got::Map));
-    let each_second = [Step::Send(Accept), Step::Pause(1000)].repeat(3);
+    // A resend of the server's would be due at the very second.
+    let each_second = [Step::Send(Accept), Step::Pause(900)].repeat(3);
     vec![
         with(
             "Keepalive instead of Accept",

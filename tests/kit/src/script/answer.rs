@@ -123,7 +123,6 @@ fn open(reading: &Reading, bytes: &[u8]) -> Option<Datagram> {
         return parse(reading.variant, bytes).ok();
     }
     let is_plain = bytes.get(..4) == Some(&[0x10, 0, 0, control::CONNECT_ACCEPT]) && bytes.len() == 4;
-    let is_close = bytes.first() == Some(&0x10) && bytes.get(3) == Some(&control::CLOSE);
     if is_plain {
         return parse(Variant::V6, bytes).ok();
     }
@@ -134,8 +133,11 @@ fn open(reading: &Reading, bytes: &[u8]) -> Option<Datagram> {
             .token
             .is_some_and(|token| reading.known.contains(&token))
     };
-    if is_close && reading.format == Variant::Ddnet && !usual.as_ref().is_some_and(has_tail) {
-        return parse(Variant::V6, bytes).ok();
+    let is_close = bytes.first() == Some(&0x10) && bytes.get(3) == Some(&control::CLOSE);
+    let is_data = bytes.first().is_some_and(|first| first & 0x10 == 0);
+    if (is_close || is_data) && reading.format == Variant::Ddnet && !usual.as_ref().is_some_and(has_tail) {
+        // A refusal, or a server without tokens that goes on with a client that was started again.
+        return parse(Variant::V6, bytes).ok().or(usual);
     }
     usual
 }
