@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::syntax::Name;
+use super::mark::{Mark, Name};
 
 /// The maximum number of errors reported for one set of definitions.
 const MAX: usize = 50;
@@ -38,14 +38,6 @@ impl fmt::Display for DefError {
             None => Ok(()),
         }
     }
-}
-
-/// A place in the definition files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Mark {
-    pub(super) file: u16,
-    pub(super) line: u32,
-    pub(super) column: u32,
 }
 
 /// The errors found so far, one for each place.

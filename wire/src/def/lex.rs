@@ -3,7 +3,8 @@
 //! Law: a `#` at the start of a word begins a comment. A `"` at the start of a word begins a text up to the next `"`,
 //! which is one word. An indented line belongs to the last line before it that is not indented.
 
-use super::error::{Errors, Mark};
+use super::error::Errors;
+use super::mark::Mark;
 
 /// The maximum length of a definition file in bytes.
 pub(super) const MAX_TEXT: usize = 1 << 20;

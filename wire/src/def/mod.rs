@@ -28,6 +28,7 @@ mod error;
 mod gist;
 mod json;
 mod lex;
+mod mark;
 mod model;
 mod parse;
 mod path;

@@ -5,10 +5,11 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use super::error::{DefError, Errors};
+use super::mark::Name;
 use super::model::{Class, Def, Dialect, Field, Id, Path, Set};
 use super::path::PathError;
 use super::suggest::suggest;
-use super::syntax::{Item, Kind, Name};
+use super::syntax::{Item, Kind};
 use super::{parse, resolve, secrecy};
 use crate::message::identify;
 use crate::{Dir, MessageId, Proto};

@@ -2,15 +2,8 @@
 
 use std::sync::Arc;
 
-use super::error::Mark;
+use super::mark::{Mark, Name};
 use super::model::{Class, Clean, Id, Set, Vitality, Way, Words};
-
-/// A name and its place.
-#[derive(Debug, Clone)]
-pub(super) struct Name {
-    pub(super) text: Arc<str>,
-    pub(super) mark: Mark,
-}
 
 /// The dialects and the origin of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

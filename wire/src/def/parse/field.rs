@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::word::{at, name, number, plain_number, shortened};
 use crate::def::error::Errors;
 use crate::def::lex::Word;
+use crate::def::mark::Name;
 use crate::def::suggest::meant_or_all;
-use crate::def::syntax::{Bound, Builtin, Name, RawField, RawLen, RawRepeat, RawSecrecy};
+use crate::def::syntax::{Bound, Builtin, RawField, RawLen, RawRepeat, RawSecrecy};
 
 /// The form of a range.
 pub(in crate::def) const RANGE: &str = "MIN..MAX";

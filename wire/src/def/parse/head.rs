@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::word::{name, number, plain_number, shortened};
 use crate::def::error::Errors;
 use crate::def::lex::Word;
+use crate::def::mark::Name;
 use crate::def::model::{Class, Id, Vitality, Way};
-use crate::def::syntax::{Head, Layout, Name};
+use crate::def::syntax::{Head, Layout};
 use crate::def::uuid::{parse_uuid, uuid};
 
 /// An attribute after the name of a message or object, except direction and vitality.

@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use super::error::Errors;
 use super::lex::{self, Line, Word};
+use super::mark::Name;
 use super::model::{Dialect, Label, Set, Words};
 use super::suggest::meant_or_all;
-use super::syntax::{Item, Kind, Layout, Member, Name, Scope};
+use super::syntax::{Item, Kind, Layout, Member, Scope};
 use crate::printable;
 pub(super) use word::plain_number;
 use word::{at, name, number, shortened};

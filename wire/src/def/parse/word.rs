@@ -1,8 +1,9 @@
 //! Names and numbers.
 
-use crate::def::error::{Errors, Mark};
+use crate::def::error::Errors;
 use crate::def::lex::Word;
-use crate::def::syntax::Name;
+use crate::def::mark::Mark;
+use crate::def::mark::Name;
 
 /// The maximum length of a name in bytes.
 const MAX_NAME: usize = 64;

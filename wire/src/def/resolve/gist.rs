@@ -2,13 +2,13 @@
 //!
 //! Law: the first error of a template is reported with its place.
 
-use crate::def::error::Mark;
 use crate::def::lex::Word;
+use crate::def::mark::Mark;
+use crate::def::mark::Name;
 use crate::def::model::{Compare, Def, Field, Form, Gist, Part, Path, Section, Test, Type, When};
 use crate::def::parse::plain_number;
 use crate::def::path::PathError;
 use crate::def::suggest::suggest;
-use crate::def::syntax::Name;
 use crate::printable;
 
 /// An error: the place, the message, and the help.

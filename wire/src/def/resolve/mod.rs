@@ -9,7 +9,8 @@ mod names;
 
 use std::collections::BTreeMap;
 
-use super::error::{Errors, Mark};
+use super::error::Errors;
+use super::mark::Mark;
 use super::model::{Class, Def, Dialect, Id, Way};
 use super::syntax::{Item, Kind, Layout, Scope};
 use names::Names;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::Out;
+use crate::def::mark::Name;
 use crate::def::model::{Default, Secrecy, Type, Words};
 use crate::def::parse::plain_number;
-use crate::def::syntax::{Bound, Name, RawField, RawSecrecy};
+use crate::def::syntax::{Bound, RawField, RawSecrecy};
 
 impl Out<'_, '_> {
     pub(super) fn range(&mut self, raw: &RawField, ty: &Type) -> Option<(i64, i64)> {

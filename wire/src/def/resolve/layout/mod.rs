@@ -8,9 +8,10 @@ use std::sync::Arc;
 use super::gist;
 use super::names::Names;
 use crate::def::error::Errors;
+use crate::def::mark::Name;
 use crate::def::model::{Class, Def, Field, Id, Len, Repeat, Set, Size, Type};
 use crate::def::suggest::suggest;
-use crate::def::syntax::{Builtin, Head, Item, Layout, Member, Name, RawField, RawLen, RawRepeat};
+use crate::def::syntax::{Builtin, Head, Item, Layout, Member, RawField, RawLen, RawRepeat};
 
 /// The maximum number of fields of a message, including those of its parts.
 const MAX_FIELDS: usize = 1024;

@@ -1,9 +1,10 @@
 //! Errors for unknown names, with suggestions.
 
 use super::Out;
+use crate::def::mark::Name;
 use crate::def::model::{Class, Dialect};
 use crate::def::suggest::{meant_or_all, suggest};
-use crate::def::syntax::{Builtin, Kind, Name, RawField};
+use crate::def::syntax::{Builtin, Kind, RawField};
 
 impl Out<'_, '_> {
     pub(super) fn unknown_type(&mut self, raw: &RawField) {
