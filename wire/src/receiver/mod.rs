@@ -17,6 +17,7 @@
 //!
 //! Out of scope: the contents of messages, floods and timeouts.
 
+mod case;
 mod join;
 mod leg;
 mod message;
@@ -28,15 +29,16 @@ mod table;
 mod tests;
 mod verdict;
 
+pub use case::{ChunkPlace, Finding, Row};
 pub use join::{JoinKind, JoinStep, Rejection, SNAPSHOTS};
 pub use leg::{Admission, Leg, Phase, in_window, token_fits};
 pub use message::{MessageRow, MessageVerdict, Stage, message, messages};
 pub use release::{Identified, Release, Signs, identify};
-pub use rows::Row;
-pub use verdict::{Answer, ChunkPlace, Finding, Refusal, Verdict};
+pub use verdict::{Answer, Refusal, Verdict};
 
 use crate::{Chunks, Side};
-use reading::{Case, End, ROOM, Reading};
+use case::{Case, End};
+use reading::{ROOM, Reading};
 use table::Table;
 
 /// One release of the game as client or as server.

@@ -1,7 +1,8 @@
 //! The checks of each release and side, in the order of its code.
 
 use super::Release;
-use super::rows::{Row, chunk, control, framing, session, slot};
+use super::case::Row;
+use super::rows::{chunk, control, framing, session, slot};
 use crate::Side;
 
 /// The rows of one receiver.

@@ -1,9 +1,5 @@
 //! The things that a receiver can do with a datagram, a control message or a chunk.
 
-use crate::Seq;
-
-use super::Row;
-
 /// One thing that a receiver does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
@@ -129,28 +125,4 @@ impl Refusal {
             Self::NoSeven => "answers with CLOSE \"0.7 connections are not accepted at this time\"",
         }
     }
-}
-
-/// The chunk that a finding is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ChunkPlace {
-    /// The number of the chunk in the datagram, from 0.
-    pub index: u8,
-    /// The offset of its header in the clear payload.
-    pub at: usize,
-    /// The sequence number; `None` if it is not vital.
-    pub seq: Option<Seq>,
-    /// The sequence number that the receiver expected.
-    pub expected: Seq,
-}
-
-/// A row of the table that applies to a datagram.
-#[derive(Debug, Clone, Copy)]
-pub struct Finding {
-    /// The row.
-    pub row: &'static Row,
-    /// The action of the receiver.
-    pub verdict: Verdict,
-    /// The chunk that it is about; `None` if it is about the datagram.
-    pub chunk: Option<ChunkPlace>,
 }

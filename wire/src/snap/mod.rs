@@ -25,6 +25,7 @@ mod late;
 mod pairs;
 mod parts;
 mod recode;
+mod row;
 mod snapshot;
 mod store;
 #[cfg(test)]
@@ -35,10 +36,11 @@ mod view;
 mod write;
 
 pub use delta::{Broken, Counts, Delta};
-pub use doctor::{Cause, Diagnosis, Doctor, Explained, FieldFault, ItemFault, Row, SumFault};
+pub use doctor::{Cause, Diagnosis, Doctor, Explained, FieldFault, ItemFault, SumFault};
 pub use ids::Reused;
 pub use parts::Receiving;
 pub use recode::{Changes, ItemEdit, NotChanged, Recoded, Recoder, TooLarge};
+pub use row::Row;
 pub use snapshot::{InsertError, Key, Sizes, Snapshot};
 pub use store::Store;
 pub use view::{Change, Completed, Crc, Fate, Item, Retained};

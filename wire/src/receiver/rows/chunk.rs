@@ -1,7 +1,7 @@
 //! The chunks of a datagram that has passed all checks before.
 
 use super::{FETCH, Row, last, step};
-use crate::receiver::reading::End;
+use crate::receiver::case::End;
 use crate::receiver::{Phase, Verdict};
 
 pub(in crate::receiver) const NOT_ONLINE: Row = last(

@@ -6,23 +6,8 @@ pub(super) mod framing;
 pub(super) mod session;
 pub(super) mod slot;
 
-use super::{Verdict, reading::Case};
-
-/// One check of a release: when it applies, and what the release does then.
-#[derive(Debug)]
-pub struct Row {
-    /// The kebab-case name.
-    pub name: &'static str,
-    /// When the row applies.
-    pub text: &'static str,
-    /// The file and function that it was read from, in `src/engine/shared/`.
-    pub source: &'static str,
-    /// The action of the receiver.
-    pub verdict: Verdict,
-    /// True if the receiver does nothing further with the datagram.
-    pub stops: bool,
-    pub(super) trips: fn(&Case<'_>) -> bool,
-}
+use super::Verdict;
+use super::case::{Case, Row};
 
 const UNPACK: &str = "network.cpp CNetBase::UnpackPacket";
 const FEED: &str = "network_conn.cpp CNetConnection::Feed";

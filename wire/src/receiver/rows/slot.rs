@@ -3,7 +3,7 @@
 use super::session::is_tken_connect;
 use super::{Row, SERVER, last, step};
 use crate::Token;
-use crate::receiver::reading::Case;
+use crate::receiver::case::Case;
 use crate::receiver::{Admission, Answer, Refusal, Release, Verdict};
 
 const TOKENS: &str = "network_token.cpp CNetTokenManager::ProcessMessage";

@@ -18,32 +18,14 @@ use std::fmt;
 
 use super::Store;
 use super::delta::Delta;
+use super::row::Row;
 use super::snapshot::Snapshot;
 use super::view::{Crc, Fate};
 use case::Candidate;
 pub use cause::{Cause, FieldFault, ItemFault, SumFault};
 
-/// The number of snapshots of a row that are examined, each.
-const FIRST: u32 = 16;
-/// After them one of so many is.
-const EVERY: u32 = 64;
 /// The maximum number of causes in a diagnosis.
 const MOST: usize = 3;
-
-/// The row of wrong snapshots that the last one belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
-    /// The tick of the first one.
-    pub since: i32,
-    /// The number of snapshots.
-    pub count: u32,
-    /// The stated sum of the last one, less the actual one.
-    pub off: i32,
-    /// The tick of the first one that is off by as much as the last one and all between.
-    pub steady_since: i32,
-    /// The number of those.
-    pub steady: u32,
-}
 
 /// The causes that fit the wrong snapshots of a session so far.
 #[derive(Debug, Clone, Default)]
@@ -78,32 +60,6 @@ pub struct Diagnosis {
     pub others: usize,
     /// True if it was examined.
     pub examined: bool,
-}
-
-impl Row {
-    /// Returns the row with one more wrong snapshot.
-    pub(super) fn with(row: Option<Self>, tick: i32, off: i32) -> Self {
-        let first = Self {
-            since: tick,
-            count: 1,
-            off,
-            steady_since: tick,
-            steady: 1,
-        };
-        let Some(row) = row else { return first };
-        let steady = row.off == off;
-        Self {
-            since: row.since,
-            count: row.count.saturating_add(1),
-            off,
-            steady_since: if steady { row.steady_since } else { tick },
-            steady: if steady { row.steady.saturating_add(1) } else { 1 },
-        }
-    }
-
-    const fn is_examined(&self) -> bool {
-        self.count <= FIRST || self.count.is_multiple_of(EVERY)
-    }
 }
 
 impl Store<'_> {

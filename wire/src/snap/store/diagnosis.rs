@@ -3,8 +3,8 @@
 use super::{Last, Store};
 use crate::def::Registry;
 use crate::snap::delta::Delta;
-use crate::snap::doctor::Row;
 use crate::snap::kept::Bases;
+use crate::snap::row::Row;
 use crate::snap::snapshot::{Sizes, Snapshot};
 
 impl<'r> Store<'r> {

@@ -11,12 +11,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::delta::{Counts, Delta};
-use super::doctor::Row;
 use super::forms::{Ack, Forms, Head, Meaning};
 use super::ids::{Ids, Reused};
 use super::kept::{Bases, REMEMBERED};
 use super::late::Late;
 use super::parts::{Parts, Receiving};
+use super::row::Row;
 use super::snapshot::{Sizes, Snapshot};
 use super::unacked::Unacked;
 use super::unsent::Unsent;
