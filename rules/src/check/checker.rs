@@ -2,7 +2,7 @@
 
 use teetap_wire::def::{Class, Def, Dialect, Field, Registry};
 
-use super::variable::Variables;
+use super::kinds::Variables;
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Cond, Key, Program};
 

@@ -4,9 +4,10 @@ use teetap_wire::def::suggest;
 
 use super::checker::Checker;
 use super::literal::{missing_unit, not_whole, word};
-use super::value::{Names, Operand};
+use super::value::Operand;
 use super::versions;
 use super::words::FRAME;
+use super::words::Names;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Cond, IntTest, Test, TextTest};
 use crate::span::Span;

@@ -4,8 +4,8 @@ use teetap_wire::Code as Lint;
 use teetap_wire::def::{Field, Registry, Type, suggest};
 
 use super::checker::{Checker, Knows};
+use super::kinds::Variables;
 use super::value::Operand;
-use super::variable::Variables;
 use super::words::{Atom, VALUES, atom};
 use super::{literal, vocabulary};
 use crate::diagnostic::{Code, Diagnostic};

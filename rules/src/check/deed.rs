@@ -6,9 +6,10 @@ use teetap_wire::def::{Datum, Def, Dialect, Field, Path as Place, Registry};
 
 use super::checker::Checker;
 use super::compare::fixed;
+use super::kinds::{VarValue, Variables};
 use super::literal::{self, has_bytes, kind};
-use super::value::{Names, Operand};
-use super::variable::{VarValue, Variables};
+use super::value::Operand;
+use super::words::Names;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Key, Number, Program, Text, TextTest, Value};
 use crate::syntax::{self, Expr, Kind, Quantity};

@@ -1,10 +1,11 @@
 //! Facts, which are not fields: about the packet, the session, the snapshot, and time.
 
 use teetap_wire::def::suggest;
-use teetap_wire::{Flags, Proto, Side};
+use teetap_wire::{Flags, Proto};
 
 use super::checker::Checker;
-use super::value::{Names, Operand};
+use super::value::Operand;
+use super::words::Names;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Number, PacketFact, SessionFact, SessionState, SnapFact, Text};
 use crate::syntax::{Path, Quantity};
@@ -15,8 +16,6 @@ const STATES: Names = &[
     ("closing", SessionState::Closing as i64),
     ("closed", SessionState::Closed as i64),
 ];
-
-pub(super) const LEGS: Names = &[("client", Side::Client as i64), ("server", Side::Server as i64)];
 
 const FLAGS: Names = &[
     ("control", Flags::CONTROL.bits() as i64),

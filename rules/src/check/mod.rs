@@ -13,6 +13,7 @@ mod deed;
 mod fact;
 mod field;
 mod item;
+mod kinds;
 mod literal;
 mod made;
 mod name;
@@ -28,8 +29,9 @@ mod words;
 pub use complete::{Completion, completions, is_rule_word};
 pub(crate) use cond::check;
 pub(crate) use deed::{Assign, Deed, Form, LogPart, Replace, Target, Template, check_rule};
+pub(crate) use kinds::{VarValue, Variables};
 pub(crate) use literal::{MAX_REGEXES, too_many_regexes};
 pub(crate) use made::check_made;
 pub(crate) use name::is_snap;
-pub(crate) use variable::{VarValue, Variables};
+
 pub use vocabulary::{class_of, is_word, rule_vocabulary, vocabulary};

@@ -2,7 +2,8 @@
 
 use super::checker::Checker;
 use super::literal;
-use super::value::{Names, Operand};
+use super::value::Operand;
+use super::words::Names;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Cond, IntTest, Number, Text, TextTest};
 use crate::syntax::{Choice, Expr, Kind, Quantity};

@@ -1,16 +1,16 @@
 //! Values: the operands of comparisons.
 
+use teetap_wire::Side;
+
 use super::checker::Checker;
-use super::fact::LEGS;
 use super::literal;
-use super::words::{FRAME, atom};
+use super::words::{FRAME, Names, atom};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Number, PacketFact, Text};
 use crate::span::Span;
 use crate::syntax::{Arith, Expr, Kind, Path, Quantity};
 
-/// The names of special values.
-pub(super) type Names = &'static [(&'static str, i64)];
+const LEGS: Names = &[("client", Side::Client as i64), ("server", Side::Server as i64)];
 
 /// A value of the message or its surroundings.
 #[derive(Debug, Clone)]

@@ -5,46 +5,12 @@
 use teetap_wire::def::{Registry, Type, suggest};
 
 use super::checker::Checker;
+use super::kinds::{VarKind, VarValue, Variables};
 use super::literal::word;
-use super::value::{Names, Operand};
+use super::value::Operand;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::eval::{Cond, IntTest, Number, Text};
-use crate::syntax::{self, Compare, Expr, Kind, Name, Quantity};
-
-/// The variables that the rules of a text set, by their index.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Variables(Vec<(Box<str>, Option<VarKind>)>);
-
-/// The kind of the values of a variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum VarKind {
-    Number(Quantity),
-    Truth,
-    /// A number with names for its values.
-    Named(Names),
-    Text,
-}
-
-/// A value for a variable.
-#[derive(Debug, Clone)]
-pub(crate) enum VarValue {
-    Number(Number),
-    Text(Text),
-    /// A text that is the same for every message.
-    Fixed(Box<[u8]>),
-    Truth(Cond),
-}
-
-impl VarKind {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Number(quantity) => quantity.name(),
-            Self::Truth => "true or false",
-            Self::Named(_) => "a name",
-            Self::Text => "text",
-        }
-    }
-}
+use crate::syntax::{self, Compare, Expr, Kind, Name};
 
 impl Variables {
     /// Collects the variables of rules: conditions and actions. The kind of a variable is that of the first value whose
@@ -85,28 +51,6 @@ impl Variables {
             }
         }
         variables
-    }
-
-    /// Returns the number of variables.
-    pub(crate) const fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Returns for each variable the index of the one with the same name and kind in `other`.
-    pub(crate) fn in_other<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = Option<u16>> + 'a {
-        let same = |one: &(Box<str>, Option<VarKind>)| other.0.iter().position(|known| known == one);
-        self.0
-            .iter()
-            .map(move |one| same(one).and_then(|at| u16::try_from(at).ok()))
-    }
-
-    fn index(&self, name: &str) -> Option<u16> {
-        let at = self.0.iter().position(|(known, _)| **known == *name)?;
-        u16::try_from(at).ok()
-    }
-
-    fn kind(&self, at: u16) -> Option<VarKind> {
-        self.0.get(usize::from(at))?.1
     }
 }
 

@@ -5,6 +5,9 @@ use teetap_wire::def::Class;
 
 use crate::eval::Flag;
 
+/// Names for the values of a number.
+pub(super) type Names = &'static [(&'static str, i64)];
+
 /// The values that are one word: the number of matches so far, the time in the session, the leg of a control message, and
 /// the number of the datagram.
 pub(super) const VALUES: [&str; 4] = ["n", "t", "leg", FRAME];
