@@ -16,6 +16,9 @@ use crate::span::Span;
 /// of places that `corrupt` changes.
 const MAX_TIMES: i64 = 100;
 
+/// The maximum delay.
+const MAX_DELAY: Duration = Duration::from_secs(3600);
+
 /// Reads a number from 1, if there is one.
 pub(super) fn opt_times(i: &mut Input<'_>) -> Parsed<Option<u32>> {
     let Some((value, span)) = opt_number(i)? else {
@@ -88,4 +91,14 @@ impl fmt::Display for Shown {
             micros => write!(f, "{micros}us"),
         }
     }
+}
+
+/// Returns the delay that a number measures.
+pub(super) fn short(value: Number, span: Span) -> Parsed<Duration> {
+    let delay = duration(value, span)?;
+    if delay > MAX_DELAY {
+        let what = format!("a delay is at most {} s", MAX_DELAY.as_secs());
+        return cut(Diagnostic::new(Code::Impossible, span, what));
+    }
+    Ok(delay)
 }

@@ -6,11 +6,9 @@ use winnow::combinator::opt;
 use winnow::prelude::*;
 use winnow::stream::Stream;
 
-use super::action::Action;
 use super::ast::{Expr, Kind};
 use super::error::wanted;
 use super::lex::{Input, Parsed, blank, cut, keyword, next_thing, regex, rest, text};
-use super::operand::variable;
 use super::parse::{expression, path};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
@@ -68,19 +66,6 @@ fn is_assignment(i: &mut Input<'_>) -> bool {
     is_assignment
 }
 
-/// Reads `$name = value`.
-pub(super) fn var(i: &mut Input<'_>) -> Parsed<Action> {
-    blank(i)?;
-    if !rest(i).starts_with('$') {
-        return cut(wanted(i, "a variable, as in `var $joined = t`"));
-    }
-    let Kind::Variable(name) = variable(i)?.kind else {
-        return cut(wanted(i, "a variable, as in `var $joined = t`"));
-    };
-    let value = assigned(i)?;
-    Ok(Action::Var { name, value })
-}
-
 fn assign(i: &mut Input<'_>) -> Parsed<Assign> {
     let target = path(i)?;
     let value = assigned(i)?;
@@ -88,7 +73,7 @@ fn assign(i: &mut Input<'_>) -> Parsed<Assign> {
 }
 
 /// Reads `= value`.
-fn assigned(i: &mut Input<'_>) -> Parsed<Expr> {
+pub(super) fn assigned(i: &mut Input<'_>) -> Parsed<Expr> {
     blank(i)?;
     if rest(i).starts_with("==") {
         let (span, _) = next_thing(i);

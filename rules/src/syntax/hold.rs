@@ -1,19 +1,15 @@
 //! Messages that are held: `hold until` and `pause`.
 
-use std::fmt;
 use std::time::Duration;
 
 use winnow::combinator::opt;
 use winnow::prelude::*;
 
-use super::action::{Action, short};
-use super::argument::{Shown, opt_number};
+use super::action::{Action, MAX_HOLD};
+use super::argument::{opt_number, short};
 use super::error::wanted;
 use super::lex::{Input, Parsed, blank, cut, keyword};
 use super::parse::expression;
-
-/// The time after which a held message goes on, if a rule does not name another.
-const MAX_HOLD: Duration = Duration::from_secs(30);
 
 pub(super) fn hold(i: &mut Input<'_>) -> Parsed<Action> {
     blank(i)?;
@@ -46,12 +42,4 @@ fn patience(i: &mut Input<'_>) -> Parsed<(Duration, bool)> {
     }
     blank(i)?;
     Ok((max, opt(keyword("unordered")).parse_next(i)?.is_some()))
-}
-
-/// Prints what [`patience`] reads.
-pub(super) fn patience_of(max: Duration, unordered: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    if max != MAX_HOLD {
-        write!(f, " max {}", Shown(max))?;
-    }
-    f.write_str(if unordered { " unordered" } else { "" })
 }

@@ -20,6 +20,7 @@ mod named;
 mod number;
 mod operand;
 mod parse;
+mod parse_action;
 mod pipeline;
 mod print;
 mod profile;
