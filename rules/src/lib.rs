@@ -29,7 +29,9 @@ mod check;
 mod dice;
 mod draft;
 mod filter;
+mod opening;
 mod span;
+mod units;
 mod verdict;
 
 pub use check::{Completion, class_of, completions, is_rule_word, is_word, rule_vocabulary, vocabulary};
@@ -37,11 +39,10 @@ pub use diagnostic::{Diagnostic, Severity, Style};
 pub use draft::Draft;
 pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
+pub use opening::Opening;
 pub use program::{
-    By, Decision, Drawn, Entry, Failure, Hit, Hits, LineReport, Logic, Opening, Program, Report, RuleReport,
+    By, Decide, Decision, Drawn, Entry, Failure, Hit, Hits, LineReport, Logic, Program, Report, RuleReport,
     Shared, Test,
 };
 pub use span::Span;
-pub use verdict::{
-    Decide, Effect, End, Fate, Form, Made, Message, Order, PacketFacts, Part, RuleId, Verdict,
-};
+pub use verdict::{Effect, End, Fate, Form, Made, Message, Order, PacketFacts, Part, RuleId, Verdict};

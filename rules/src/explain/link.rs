@@ -1,6 +1,7 @@
 //! Link lines as clauses.
 
-use crate::impair::{Dirs, Jitter, Line, Loss, Reorder, Shape, Share, percent};
+use crate::impair::{Dirs, Jitter, Line, Loss, Reorder, Shape};
+use crate::units::{Share, percent};
 
 use super::{condition, ordinal, shown};
 

@@ -3,14 +3,13 @@
 //! Law: only `reorder` lets a datagram overtake another; delays that vary do not. The state grows with the number of
 //! lines, not with the traffic: what waits for its time is kept by the caller.
 
-use std::fmt;
 use std::sync::Arc;
 
 use teetap_wire::Dir;
 
 use super::Named;
 use super::draw::{Draws, Key, Purpose};
-use super::impact::{Impact, LineFaults, Passed};
+use super::impact::{Impact, LineFaults, Lost, Passed};
 use super::line::{DEFAULT_QUEUE, Line, Loss};
 use super::set::LineSet;
 
@@ -97,35 +96,6 @@ pub enum Fate {
     Leaves(u64),
     /// Lost.
     Lost(Lost),
-}
-
-/// The cause of a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lost {
-    /// `loss`
-    Loss,
-    /// `blackhole`
-    Blackhole,
-    /// The queue of a `rate` was full.
-    Queue,
-    /// Too many bytes of the session were waiting in the proxy.
-    Full,
-}
-
-impl Lost {
-    /// All causes.
-    pub const ALL: [Self; 4] = [Self::Loss, Self::Blackhole, Self::Queue, Self::Full];
-}
-
-impl fmt::Display for Lost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Loss => "loss",
-            Self::Blackhole => "blackhole",
-            Self::Queue => "queue",
-            Self::Full => "full",
-        })
-    }
 }
 
 impl Channel {

@@ -5,8 +5,8 @@
 
 use teetap_wire::Dir;
 
-use super::line::Share;
 use crate::dice::hash;
+use crate::units::Share;
 
 /// The key of all draws of one line in one direction of one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

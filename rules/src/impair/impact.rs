@@ -1,10 +1,9 @@
 //! The effect of one link line on one datagram, and counts of them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use teetap_wire::Dir;
-
-use super::channel::Lost;
 
 /// The effect of one line on a datagram, or on a copy of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,5 +102,34 @@ impl Tally {
             (self.reordered, "reordered"),
             (self.corrupted, "corrupted"),
         ]
+    }
+}
+
+/// The cause of a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// `loss`
+    Loss,
+    /// `blackhole`
+    Blackhole,
+    /// The queue of a `rate` was full.
+    Queue,
+    /// Too many bytes of the session were waiting in the proxy.
+    Full,
+}
+
+impl Lost {
+    /// All causes.
+    pub const ALL: [Self; 4] = [Self::Loss, Self::Blackhole, Self::Queue, Self::Full];
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Loss => "loss",
+            Self::Blackhole => "blackhole",
+            Self::Queue => "queue",
+            Self::Full => "full",
+        })
     }
 }

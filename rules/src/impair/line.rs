@@ -7,6 +7,7 @@ use teetap_wire::Dir;
 
 use super::shape::Shape;
 use crate::syntax::Expr;
+use crate::units::Share;
 
 /// The maximum delay, and the maximum jitter.
 pub const MAX_DELAY: Duration = Duration::from_secs(60);
@@ -60,10 +61,6 @@ pub enum Dirs {
     /// Each of both, by itself.
     Both,
 }
-
-/// A share in millionths, from 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Share(u32);
 
 /// The variation of the delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,8 +133,8 @@ impl Reorder {
     /// does with a chance of `share`.
     #[must_use]
     pub fn overall(self) -> Share {
-        let share = u64::from(self.share.0);
-        let whole = u64::from(Share::WHOLE.0);
+        let share = u64::from(self.share.millionths());
+        let whole = u64::from(Share::WHOLE.millionths());
         let others = u64::from(self.gap.saturating_sub(1)) * share;
         let overall = (share * whole + (others + whole) / 2) / (others + whole);
         u32::try_from(overall)
@@ -167,38 +164,6 @@ impl Dirs {
             Self::Both => "both",
         }
     }
-}
-
-impl Share {
-    /// Everything.
-    pub const WHOLE: Self = Self(1_000_000);
-    /// Nothing.
-    pub const NONE: Self = Self(0);
-
-    /// Returns a share; `None` if it is more than the whole.
-    #[must_use]
-    pub fn new(millionths: u32) -> Option<Self> {
-        (millionths <= Self::WHOLE.0).then_some(Self(millionths))
-    }
-
-    /// Returns the share in millionths.
-    #[must_use]
-    pub const fn millionths(self) -> u32 {
-        self.0
-    }
-}
-
-/// Prints it as it is read.
-impl fmt::Display for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}%", percent(self.0))
-    }
-}
-
-/// Returns millionths as percent.
-pub(crate) fn percent(millionths: u32) -> String {
-    let digits = format!("{}.{:04}", millionths / 10_000, millionths % 10_000);
-    digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Prints it in a canonical form.

@@ -27,16 +27,16 @@ use std::sync::Arc;
 
 use teetap_wire::Dir;
 
-pub use channel::{Channel, Copy, Fate, Lost, Sent};
+pub use crate::units::Share;
+pub use channel::{Channel, Copy, Fate, Sent};
 pub(crate) use impact::LineFaults;
 pub use impact::Passed;
-pub use impact::{Impact, Tally};
-pub(crate) use line::percent;
-pub use line::{DEFAULT_QUEUE, Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Share};
+pub use impact::{Impact, Lost, Tally};
+pub use line::{DEFAULT_QUEUE, Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder};
 pub use set::LineSet;
 pub use shape::Shape;
 
-use crate::program::Opening;
+use crate::opening::Opening;
 use draw::Key;
 
 /// The link lines of a program, in their order. A datagram passes those of its direction one after the other.

@@ -10,7 +10,6 @@ use teetap_wire::def::{Class, Def, Id};
 use teetap_wire::{Dir, Layer, MessageId, Proto};
 
 use super::compile::Rules;
-use super::state::is_entry;
 use crate::eval::{Key, Subject};
 
 /// Numbers of messages that are looked up by index.
@@ -182,6 +181,11 @@ impl Table {
         };
         self.lists.get(at?)
     }
+}
+
+/// Returns true if the game begins for the sender of this message.
+pub(super) fn is_entry(dir: Dir, def: &Def) -> bool {
+    dir == Dir::C2s && def.class == Class::System && *def.name == *"enter_game"
 }
 
 #[cfg(test)]

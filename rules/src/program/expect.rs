@@ -13,7 +13,7 @@ use crate::eval::{Facts, Memory};
 use crate::filter::Filter;
 use crate::verdict::{Effect, End, RuleId};
 
-use super::gate::micros;
+use crate::units::micros;
 
 /// The maximum number of expectations that one action has open.
 const MAX_OPEN: usize = 64;

@@ -5,14 +5,14 @@
 //! of its own. A match is counted even if an earlier rule ended the search, so that no rule shifts the turns of another.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use teetap_wire::Dir;
 
-use super::rule::Limits;
+use super::limits::Limits;
 use crate::dice::Dice;
-use crate::impair::Share;
 use crate::syntax::{Every, Max};
+use crate::units::Share;
+use crate::units::micros;
 
 /// The counts of a rule in one session, or in all of them.
 #[derive(Debug, Default)]
@@ -111,9 +111,4 @@ impl Count {
         self.acted = self.acted.saturating_add(1);
         true
     }
-}
-
-/// Returns a time in microseconds.
-pub(super) fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

@@ -6,7 +6,7 @@
 use teetap_wire::def::{Class, Def, Id, Registry};
 use teetap_wire::{Dir, Proto};
 
-use super::rule::Limits;
+use super::limits::Limits;
 use super::window::Window;
 use crate::filter::Filter;
 use crate::syntax::{Action, Path};

@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use teetap_wire::{Dir, Proto};
 
+use super::Logic;
 use super::compile::Rules;
 use super::shared::{Hits, RuleReport, Shared, Test};
 use super::state::State;
-use super::{Logic, Opening};
 use crate::impair::Links;
+use crate::opening::Opening;
+use crate::program::Decide;
 use crate::span::Span;
 use crate::syntax::Action;
-use crate::verdict::{Decide, RuleId};
+use crate::verdict::RuleId;
 
 impl Logic for Rules {
     fn repeats(&self, proto: Proto, dir: Dir) -> bool {

@@ -34,13 +34,16 @@
 mod act;
 mod checker;
 mod compile;
+mod decide;
 mod dispatch;
 mod expect;
 mod faults;
 mod gate;
 mod greeting;
+mod hit;
 mod items;
 mod lets;
+mod limits;
 mod logic;
 mod parts;
 mod profile;
@@ -57,7 +60,7 @@ mod warnings;
 mod window;
 mod write;
 
-use std::{fmt, net::SocketAddr, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use teetap_wire::def::Registry;
 use teetap_wire::{Dir, Proto};
@@ -65,13 +68,16 @@ use teetap_wire::{Dir, Proto};
 use crate::diagnostic::{Diagnostic, sort};
 use crate::dice::hash;
 use crate::impair::{Channel, Links};
+use crate::opening::Opening;
 use crate::span::Span;
-use crate::verdict::{Decide, RuleId};
+use crate::verdict::RuleId;
 use faults::Faults;
 
+pub use decide::Decide;
 pub use faults::{By, Decision, Drawn, Entry};
+pub use hit::Hit;
 pub use profile::{profile, profiles};
-pub use shared::{Failure, Hit, Hits, LineReport, Report, RuleReport, Shared, Test};
+pub use shared::{Failure, Hits, LineReport, Report, RuleReport, Shared, Test};
 
 /// A text and its meaning; cheap to clone.
 #[derive(Clone)]
@@ -80,21 +86,6 @@ pub struct Program {
     logic: Arc<dyn Logic>,
     /// The decisions that it makes instead of its own.
     faults: Option<Arc<Faults>>,
-}
-
-/// A session that opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Opening {
-    /// The seed of the run: every random decision derives from it.
-    pub seed: u64,
-    /// The number of the session, from 1.
-    pub session: u32,
-    /// The time at which the session opened, in microseconds since the start of the run.
-    pub at: u64,
-    /// True if no message of the session was missed.
-    pub is_new: bool,
-    /// The address of the client; `None` outside of sessions.
-    pub client: Option<SocketAddr>,
 }
 
 /// The meaning of a program.

@@ -7,16 +7,15 @@ use teetap_wire::Dir;
 use teetap_wire::def::Class;
 
 use super::faults::Drawn;
-use super::progress::Progress;
 use crate::context::MessageView;
 use crate::eval::Lazy;
 
 /// The decision of a rule about a snapshot.
 #[derive(Debug, Clone)]
 pub(super) struct Covered {
-    tick: i32,
+    pub(super) tick: i32,
     /// The values that the rule drew; `None` if it does not act.
-    acts: Option<Drawn>,
+    pub(super) acts: Option<Drawn>,
 }
 
 /// Returns the tick of a snapshot of several messages, of which this is one.
@@ -29,17 +28,4 @@ pub(super) fn tick_of_part(view: &MessageView<'_>, fields: &Lazy<'_>) -> Option<
     let fields = fields.fields()?;
     let tick = fields.decoded.find(&def.path("tick").ok()?)?.int()?;
     i32::try_from(tick).ok()
-}
-
-impl Progress {
-    /// Returns the decision about an earlier part of the snapshot of this tick: `Some(None)` if the rule does not act.
-    pub(super) fn covered(&self, tick: Option<i32>) -> Option<Option<Drawn>> {
-        let covered = self.covered.as_ref()?;
-        (Some(covered.tick) == tick).then(|| covered.acts.clone())
-    }
-
-    /// Remembers the decision about the snapshot of this tick.
-    pub(super) fn cover(&mut self, tick: i32, acts: Option<Drawn>) {
-        self.covered = Some(Covered { tick, acts });
-    }
 }

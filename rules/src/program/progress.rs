@@ -13,6 +13,7 @@ use crate::filter::Filter;
 use crate::verdict::{Form, Message};
 
 use super::expect::{Expecting, Unmet};
+use super::faults::Drawn;
 use super::gate::{Counts, Gate};
 use super::parts::Covered;
 use super::rule::Rule;
@@ -325,5 +326,18 @@ impl Ordinals {
                 1
             }
         }
+    }
+}
+
+impl Progress {
+    /// Returns the decision about an earlier part of the snapshot of this tick: `Some(None)` if the rule does not act.
+    pub(super) fn covered(&self, tick: Option<i32>) -> Option<Option<Drawn>> {
+        let covered = self.covered.as_ref()?;
+        (Some(covered.tick) == tick).then(|| covered.acts.clone())
+    }
+
+    /// Remembers the decision about the snapshot of this tick.
+    pub(super) fn cover(&mut self, tick: i32, acts: Option<Drawn>) {
+        self.covered = Some(Covered { tick, acts });
     }
 }

@@ -8,13 +8,13 @@ use teetap_wire::{Dir, Proto, Side};
 use super::expect::Expected;
 use super::faults::{By, Decision, Drawn};
 use super::greeting::Greeting;
-use super::shared::Hit;
+use super::hit::Hit;
+use super::limits::Limits;
 use super::window::Window;
 use crate::check::Deed;
 use crate::filter::Filter;
-use crate::impair::Share;
 use crate::span::Span;
-use crate::syntax::{Action, Every, Max};
+use crate::syntax::Action;
 use crate::verdict::Form;
 
 /// A checked rule.
@@ -67,36 +67,6 @@ pub(super) struct Rule {
     pub(super) connless: Vec<(Proto, Dir)>,
     /// True if its condition says which leg a control message belongs to.
     pub(super) names_leg: bool,
-}
-
-/// The modifiers that count, draw and look at the time.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    pub(super) chance: Option<Share>,
-    pub(super) every: Option<Every>,
-    pub(super) skip: u32,
-    pub(super) first: Option<u32>,
-    pub(super) max: Option<Max>,
-    pub(super) from: Option<Duration>,
-    pub(super) to: Option<Duration>,
-}
-
-impl Limits {
-    /// Returns true if they let the rule act on every match.
-    pub(super) const fn is_unlimited(&self) -> bool {
-        matches!(
-            self,
-            Self {
-                chance: None,
-                every: None,
-                skip: 0,
-                first: None,
-                max: None,
-                from: None,
-                to: None,
-            }
-        )
-    }
 }
 
 impl Rule {

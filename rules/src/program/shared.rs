@@ -11,9 +11,10 @@ use super::Program;
 use super::dispatch::Dispatch;
 use super::faults::{By, Decision, Entry, Faults};
 use super::gate::Counts;
+use super::hit::Hit;
 use crate::impair::{Impact, LineSet, Passed, Tally};
 use crate::span::Span;
-use crate::verdict::{Message, RuleId};
+use crate::verdict::RuleId;
 
 /// The state that all sessions of a run share. The caller keeps it beside the sessions.
 #[derive(Debug, Default)]
@@ -60,25 +61,6 @@ pub struct Hits {
     pub count: u64,
     /// The last one.
     pub last: Option<Hit>,
-}
-
-/// A message on which a rule acted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hit {
-    /// Microseconds since the start of the run.
-    pub at: u64,
-    /// The number of the session.
-    pub session: u32,
-}
-
-impl Hit {
-    /// Returns the hit on a message.
-    pub(super) const fn on(message: &Message<'_>) -> Self {
-        Self {
-            at: message.at,
-            session: message.session,
-        }
-    }
 }
 
 /// The rules and link lines of a program, and their effects so far.

@@ -3,17 +3,17 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use teetap_wire::def::{Class, Decoded, Def, Registry};
+use teetap_wire::def::{Class, Decoded, Registry};
 use teetap_wire::{Dir, MessageId, Proto, Seq, Side};
 
-use super::Opening;
 use super::compile::Rules;
+use super::dispatch::is_entry;
 use super::faults::{Drawn, Entry, TIMER};
-use super::gate::micros;
+use super::hit::Hit;
 use super::parts::tick_of_part;
 use super::progress::Progress;
 use super::rule::Rule;
-use super::shared::{Hit, Shared};
+use super::shared::Shared;
 use super::visit::Visit;
 use super::window::{Latches, LineWindow};
 use super::write::timed;
@@ -21,7 +21,10 @@ use crate::context::{Context, MessageView, Needs, PacketView};
 use crate::dice::hash;
 use crate::eval::{Identity, SessionState, Variables};
 use crate::impair::LineSet;
-use crate::verdict::{Decide, Effect, Form, Made, Message, RuleId, Verdict};
+use crate::opening::Opening;
+use crate::program::Decide;
+use crate::units::micros;
+use crate::verdict::{Effect, Form, Made, Message, RuleId, Verdict};
 
 /// The state of one session.
 pub(super) struct State {
@@ -293,11 +296,6 @@ impl State {
             self.effects.extend(ends);
         }
     }
-}
-
-/// Returns true if the game begins for the sender of this message.
-pub(super) fn is_entry(dir: Dir, def: &Def) -> bool {
-    dir == Dir::C2s && def.class == Class::System && *def.name == *"enter_game"
 }
 
 /// Returns the view of a message on its way: the first copy, which has no number towards the receiver yet.

@@ -9,8 +9,8 @@ use winnow::prelude::*;
 use super::lex::{Input, Parsed, blank, cut, number};
 use super::number::{Number, Quantity};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::impair::Share;
 use crate::span::Span;
+use crate::units::Share;
 
 /// The maximum number of copies that `lose` suppresses, that `dup` makes, and that overtake with `reorder`, and
 /// of places that `corrupt` changes.

@@ -18,8 +18,9 @@ use super::lex::{Failure, Input, Parsed, backtrack, blank, cut, here, keyword, n
 use super::number::Quantity;
 use super::parse::expression;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::impair::{Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Shape, Share};
+use crate::impair::{Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Shape};
 use crate::span::Span;
+use crate::units::Share;
 
 /// The parameters and modifiers of a link line.
 pub(crate) const LINK_WORDS: [&str; 14] = [

@@ -16,8 +16,8 @@ use super::number::{Number, Quantity};
 use super::parse::expression;
 use super::pipeline::Step;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::impair::Share;
 use crate::span::Span;
+use crate::units::Share;
 
 /// The maximum number of actions that `max` counts in its time.
 const MAX_PER: u32 = 1000;

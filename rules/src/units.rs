@@ -1,0 +1,45 @@
+//! Units of the language: shares and times.
+
+use std::fmt;
+use std::time::Duration;
+
+/// A share in millionths, from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share(u32);
+
+impl Share {
+    /// Everything.
+    pub const WHOLE: Self = Self(1_000_000);
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+
+    /// Returns a share; `None` if it is more than the whole.
+    #[must_use]
+    pub fn new(millionths: u32) -> Option<Self> {
+        (millionths <= Self::WHOLE.0).then_some(Self(millionths))
+    }
+
+    /// Returns the share in millionths.
+    #[must_use]
+    pub const fn millionths(self) -> u32 {
+        self.0
+    }
+}
+
+/// Prints the share as it is read.
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", percent(self.0))
+    }
+}
+
+/// Returns millionths as percent.
+pub(crate) fn percent(millionths: u32) -> String {
+    let digits = format!("{}.{:04}", millionths / 10_000, millionths % 10_000);
+    digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Returns a time in microseconds, at most [`u64::MAX`].
+pub(crate) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
