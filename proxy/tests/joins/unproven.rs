@@ -2,11 +2,13 @@
 //! proxy knows one of DDNet's by its answers to the probe: it speaks 0.6 and 0.7.
 
 use teetap_kit::{
-    codec::{NO_TOKEN, Token, Variant, control, parse},
+    codec::{Head, NO_TOKEN, Packing, Token, Variant, control, parse, seal},
+    huffman::Ending,
     link::{MS, SECOND},
     world::{Place, client_addr},
 };
-use teetap_proxy::session::{Input, Speaks, UpstreamId};
+use teetap_proxy::session::{Input, Notice, Speaks, Stranger, UpstreamId, What};
+use teetap_wire::Proto;
 
 use crate::stage::{Stage, pair};
 
@@ -176,4 +178,97 @@ fn a_token_request_is_answered_as_the_server_answers_it() {
         world.stage.run(10 * MS);
         assert_eq!(world.stage.world.hub().unwrap().session_of(client_addr(0)), None);
     }
+}
+
+/// A server of Teeworlds takes the tokens of the last 16 to 32 s, one of DDNet's all.
+#[test]
+fn a_token_of_more_than_32_seconds_opens_nothing_before_a_server_of_teeworlds() {
+    for (is_ddnet, age, is_taken) in [(false, 15, true), (false, 33, false), (true, 33, true)] {
+        let mut world = Strangers::before(is_ddnet);
+        let answers = world.client(Place::ToClient, &control::token_request(OWN));
+        let (_, token) = tokens(&answers[0]);
+        world.stage.run(age * SECOND);
+        let connect = control::connect(Variant::V7, OWN, token);
+        let asked = world.client(Place::ToServer, &connect);
+        assert_eq!(
+            asked.len(),
+            usize::from(is_taken),
+            "DDNet {is_ddnet}, after {age} s"
+        );
+        // A new request makes it new.
+        world.client(Place::ToClient, &control::token_request(OWN));
+        world.client(Place::ToServer, &connect);
+        let session = world.stage.world.hub().unwrap().session_of(client_addr(0));
+        assert!(session.is_some(), "DDNet {is_ddnet}, after {age} s");
+    }
+}
+
+/// Returns a control packet, compressed.
+fn compressed(variant: Variant, token: Option<Token>, payload: &[u8]) -> Vec<u8> {
+    let mut head = Head::new(variant, 0, token);
+    head.flags.control = true;
+    seal(&head, payload, Packing::Always(Ending::Padded))
+}
+
+/// Returns the readings of datagrams that opened nothing.
+fn readings(stage: &Stage) -> Vec<Stranger> {
+    let events = stage.world.events.iter();
+    let readings = events.filter_map(|event| match event.what {
+        What::Notice(Notice::UnknownSender { what, .. }) => Some(what),
+        _ => None,
+    });
+    readings.collect()
+}
+
+/// What the proxy admits opens a session at the server or is answered; all else is named as what it is.
+#[test]
+fn compressed_handshakes_are_admitted_or_named() {
+    let own = [&[5][..], &OWN, &[0; 508]].concat();
+    let connect = |variant| {
+        let bytes = control::connect(variant, OWN, NO_TOKEN);
+        parse(variant, &bytes).unwrap().payload
+    };
+    let (six, header, ddnet) = (
+        compressed(Variant::V6, None, &connect(Variant::V6)),
+        compressed(Variant::V65, None, &connect(Variant::V65)),
+        compressed(Variant::Ddnet, Some(NO_TOKEN), &connect(Variant::Ddnet)),
+    );
+    let request = compressed(Variant::V7, Some(NO_TOKEN), &own);
+    for bytes in [&six, &header, &ddnet, &request] {
+        assert_eq!(Stranger::of(bytes), Stranger::Compressed, "{bytes:02x?}");
+    }
+    // The server decides about a CONNECT of 0.6.
+    for (bytes, proto) in [(&six, Proto::V6), (&header, Proto::V65), (&ddnet, Proto::Ddnet)] {
+        let mut world = Strangers::before(true);
+        let passed = world.client(Place::ToServer, bytes);
+        assert_eq!(passed.len(), 1, "{proto:?}");
+        assert_eq!(passed[0][0], bytes[0], "{proto:?}: it stays compressed");
+        assert_eq!(readings(&world.stage), [], "{proto:?}");
+    }
+    // A TOKEN request is answered by the proxy.
+    for (is_ddnet, expected) in [(true, vec![Stranger::Compressed]), (false, vec![])] {
+        let mut world = Strangers::before(is_ddnet);
+        let answers = world.client(Place::ToClient, &request);
+        assert_eq!(answers.is_empty(), is_ddnet);
+        assert_eq!(readings(&world.stage), expected, "DDNet {is_ddnet}");
+    }
+}
+
+/// DDNet drops a compressed control packet unread, and a client whose ACCEPT is one does not join.
+#[test]
+fn a_compressed_accept_does_not_reach_the_server() {
+    let mut world = Strangers {
+        stage: Stage::new(pair(Variant::Ddnet, Variant::Ddnet), 3),
+    };
+    world.stage.vanish();
+    let connect = control::connect(Variant::Ddnet, OWN, NO_TOKEN);
+    assert_eq!(world.client(Place::ToServer, &connect).len(), 1);
+    let accept = control::connect_accept(Variant::Ddnet, OWN, SERVERS);
+    let answers = world.server(Place::ToClient, &accept);
+    let token = parse(Variant::Ddnet, &answers[0]).unwrap().head.token;
+    let packed = compressed(Variant::Ddnet, token, &[control::ACCEPT]);
+    let passed = world.client(Place::ToServer, &packed);
+    assert!(passed.is_empty(), "{passed:02x?}");
+    let passed = world.client(Place::ToServer, &control::accept(token));
+    assert_eq!(passed, [control::accept(Some(SERVERS))]);
 }

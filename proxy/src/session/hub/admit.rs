@@ -25,6 +25,8 @@ use crate::session::{
 
 /// A client that has an answer without a session repeats its CONNECT no longer than this.
 const ANSWERED: Duration = Duration::from_secs(5);
+/// A server of Teeworlds takes the tokens of its last two seeds, each of which lasts 16 s (0.7.5, network_token.cpp, `CheckToken`).
+const TOKEN_LIFE: Duration = Duration::from_secs(32);
 /// Bytes of the header of 0.7, and of the longest answer of DDNet's to a TOKEN request behind that.
 const HEADER: usize = 7;
 const DDNET_REPLY: usize = 513;
@@ -239,7 +241,7 @@ impl Hub {
 
     /// Sends the answer to a TOKEN request of so many bytes, as often as the rules want.
     pub(super) fn give_token(&mut self, addr: ClientAddr, token: Token, size: usize) {
-        self.named.remember(addr.addr, token);
+        self.named.remember(addr.addr, token, self.env.now);
         let ours = self.tokens.token(addr.addr, Purpose::Named(token));
         let mut payload = Vec::new();
         control::token_reply(ours, &mut payload);
@@ -414,10 +416,13 @@ impl Hub {
         self.has_given(addr, shown, named).then_some(Some(named))
     }
 
-    /// Returns true if this address was given the token: for the token that it names now or for one it named before.
+    /// Returns true if this address was given the token, for the token that it names now or for one it named before, and not so
+    /// long ago that its server would drop it.
     pub(super) fn has_given(&self, addr: ClientAddr, shown: Token, named: Token) -> bool {
         let mut requested = std::iter::once(named).chain(self.named.of(addr.addr));
-        requested.any(|named| self.tokens.token(addr.addr, Purpose::Named(named)) == shown)
+        let named = requested.find(|named| self.tokens.token(addr.addr, Purpose::Named(*named)) == shown);
+        let is_over = |at| self.env.now.since(at) > TOKEN_LIFE && !self.families.keep_tokens(addr.listener);
+        named.is_some_and(|named| !self.named.requested_at(addr.addr, named).is_some_and(is_over))
     }
 
     /// Opens a session.

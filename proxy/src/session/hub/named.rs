@@ -7,6 +7,8 @@ use std::{
 
 use teetap_wire::Token;
 
+use crate::session::Time;
+
 /// Tokens that are remembered. A flood of requests with forged addresses must not push out those of a client in the time
 /// between its request and its CONNECT.
 const MAX_NAMED: usize = 16_384;
@@ -19,18 +21,30 @@ const MAX_NAMED_PER_ADDRESS: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct NamedTokens {
     /// Newest last, with the numbers of their requests.
-    of: BTreeMap<SocketAddr, VecDeque<(u64, Token)>>,
+    of: BTreeMap<SocketAddr, VecDeque<Named>>,
     /// All requests that are remembered, in their order.
     requests: VecDeque<(u64, SocketAddr)>,
     last: u64,
 }
 
+/// The last request that named a token.
+#[derive(Debug)]
+struct Named {
+    number: u64,
+    token: Token,
+    at: Time,
+}
+
 impl NamedTokens {
-    pub(super) fn remember(&mut self, client: SocketAddr, token: Token) {
+    pub(super) fn remember(&mut self, client: SocketAddr, token: Token, now: Time) {
         self.last += 1;
         let of_client = self.of.entry(client).or_default();
-        of_client.retain(|(_, named)| *named != token);
-        of_client.push_back((self.last, token));
+        of_client.retain(|named| named.token != token);
+        of_client.push_back(Named {
+            number: self.last,
+            token,
+            at: now,
+        });
         if of_client.len() > MAX_NAMED_PER_ADDRESS {
             of_client.pop_front();
         }
@@ -47,7 +61,7 @@ impl NamedTokens {
         let Some(of_client) = self.of.get_mut(&client) else {
             return;
         };
-        of_client.retain(|(number, _)| *number != request);
+        of_client.retain(|named| named.number != request);
         if of_client.is_empty() {
             self.of.remove(&client);
         }
@@ -56,6 +70,13 @@ impl NamedTokens {
     /// Returns the tokens that an address named, newest first.
     pub(super) fn of(&self, client: SocketAddr) -> impl Iterator<Item = Token> {
         let of_client = self.of.get(&client).into_iter().flatten();
-        of_client.rev().map(|(_, token)| *token)
+        of_client.rev().map(|named| named.token)
+    }
+
+    /// Returns the time of the last request of an address that named a token; `None` if it is not known.
+    pub(super) fn requested_at(&self, client: SocketAddr, token: Token) -> Option<Time> {
+        let of_client = self.of.get(&client)?;
+        let named = of_client.iter().find(|named| named.token == token)?;
+        Some(named.at)
     }
 }
