@@ -61,9 +61,29 @@ fn version(variant: Variant) -> &'static str {
 /// Returns the reason for which the server closes the connection of a client with this info; `None` if it takes it.
 pub(super) fn wrong_version(variant: Variant, info: &[u8]) -> Option<String> {
     let (_, rest) = int(info)?;
-    let client = String::from_utf8_lossy(rest.split(|byte| *byte == 0).next()?);
+    // A text without an end is empty.
+    let client = text(rest).map_or(&[][..], |(text, _)| text);
+    let client = String::from_utf8_lossy(client);
     let own = version(variant);
     (client != own).then(|| format!("Wrong version. Server is running '{own}' and client '{client}'"))
+}
+
+/// Returns true if a server can read all fields of a start info; others it drops.
+pub(super) fn is_readable_start_info(variant: Variant, data: &[u8]) -> bool {
+    let skip_text = |rest| text(rest).map(|(_, rest)| rest);
+    let skip_int = |rest| int(rest).map(|(_, rest)| rest);
+    // In 0.7 six parts of the skin have a name and two numbers each.
+    let (texts, ints) = if variant.is_seven() { (6, 12) } else { (1, 3) };
+    let names = skip_int(data).and_then(skip_text).and_then(skip_text);
+    let skin = (0..texts).fold(names.and_then(skip_int), |rest, _| rest.and_then(skip_text));
+    let all = (0..ints).fold(skin, |rest, _| rest.and_then(skip_int));
+    all.is_some()
+}
+
+/// Takes a text from the start; `None` if it has no end.
+fn text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    Some((bytes.get(..end)?, bytes.get(end + 1..)?))
 }
 
 /// Returns a message of the client; an input acks `tick`.

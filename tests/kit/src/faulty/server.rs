@@ -120,8 +120,7 @@ impl Course {
             let Some(step) = wanted.filter(is_wanted) else {
                 continue;
             };
-            // A start info that cannot be read is dropped.
-            if step == Step::StartInfo && message.data.iter().filter(|byte| **byte == 0).count() < 3 {
+            if step == Step::StartInfo && !game::is_readable_start_info(variant, &message.data) {
                 continue;
             }
             if step == Step::Info
