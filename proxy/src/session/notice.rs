@@ -182,7 +182,7 @@ notices! {
 
     /// A join with a legacy or anti-spoof handshake: nothing is changed until it is over.
     LegacyJoin "legacy_join" Info
-        => "join without tokens: nothing is renumbered or injected until the server acks the client";
+        => "the server begins with a challenge: rules change nothing, and nothing is injected, until it acks the client";
 
     /// The lone ACCEPT of a DDNet client was sent to the server again.
     AcceptRepeated "accept_repeated" Warning => "the server has not answered: ACCEPT was sent again";

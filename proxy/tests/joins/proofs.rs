@@ -32,11 +32,21 @@ struct Seen {
     last: Option<(bool, Vec<u8>)>,
     /// The server has acked the client.
     is_over: bool,
+    /// The server has sent messages, and the client, since it began last.
+    is_challenged: bool,
+    has_begun: bool,
     crossed: usize,
     /// Data that did not come out while it was handed in.
     kept: usize,
     /// Datagrams that came out without one that had just come in.
     made: Vec<Vec<u8>>,
+}
+
+impl Seen {
+    /// Returns true while nothing may be touched: until the client begins, and from the number on that proves it.
+    fn is_guarded(&self) -> bool {
+        !self.is_over && (self.is_challenged || !self.has_begun)
+    }
 }
 
 #[derive(Debug)]
@@ -51,7 +61,12 @@ impl Witness for Eye {
             _ => return,
         };
         if let Some((_, last)) = seen.last.take() {
-            seen.kept += usize::from(!seen.is_over && control::message(&last).is_none());
+            seen.kept += usize::from(seen.is_guarded() && control::message(&last).is_none());
+        }
+        match control::message(bytes) {
+            None if by_client => seen.has_begun = true,
+            None => seen.is_challenged = true,
+            Some(_) => {}
         }
         seen.is_over |= !by_client && (bytes[0] & 3 > 0 || bytes[1] > 0);
         seen.last = Some((by_client, bytes.to_vec()));
@@ -78,7 +93,7 @@ impl Witness for Eye {
             .is_some()
         {
             seen.crossed += 1;
-        } else if !seen.is_over && !is_own {
+        } else if seen.is_guarded() && !is_own {
             seen.made.push(bytes.to_vec());
         }
     }
@@ -266,6 +281,7 @@ fn a_client_proves_itself_on_a_bad_line() {
                 }
                 if join.stage.world.now - begun > 12 * SECOND {
                     join.stage.restart();
+                    (join.seen().is_challenged, join.seen().has_begun) = (false, false);
                     begun = join.stage.world.now;
                     attempts += 1;
                 }

@@ -8,11 +8,12 @@ use teetap_kit::{
     world::{Middle, Place, client_addr, config},
 };
 use teetap_proxy::session::{Action, Config, Hub, Input, Notice, What};
+use teetap_wire::{Proto, def::Datum};
 
 use crate::bench::on_each_kind;
 use crate::examples::sample;
-use crate::facts::{message, set, text};
-use crate::stage::{Pair, Stage, closed, pair};
+use crate::facts::{message, registry, set, text};
+use crate::stage::{Pair, Stage, closed, has, pair};
 
 const DDNET: Pair = pair(Variant::Ddnet, Variant::Ddnet);
 
@@ -95,6 +96,66 @@ fn what_rules_drop_is_acked_although_the_server_sends_only_accept() {
     );
     let unacked = stage.client().unacked();
     stage.equal(unacked, 0, "messages without an ack");
+}
+
+/// Without tokens no server proves that the client is there before it acks; one that sends no challenge has a slot for it.
+#[test]
+fn the_first_message_of_a_client_is_dropped_changed_and_delayed() {
+    let named = |pair: Pair, name: &str| {
+        let proto = if pair.client.is_seven() {
+            Proto::V7
+        } else {
+            Proto::V6
+        };
+        let fields = [
+            ("version", text("0.6 626fce9a778df4d4")),
+            ("password", text(name)),
+        ];
+        let mut data = Vec::new();
+        let def = registry().named(proto, None, "info").next().unwrap();
+        def.encode(&Datum::group(fields), &mut data).unwrap();
+        data
+    };
+    for pair in Pair::ALL {
+        let joining = |source: &str| {
+            let mut stage = ruled(pair, source);
+            stage.client().options.hello = Some(named(pair, "old"));
+            stage
+        };
+        let came = |stage: &Stage, name: &str| {
+            let mut slots = stage.world.server.peers();
+            slots.any(|(_, slot)| has(slot, &named(pair, name)))
+        };
+        let mut stage = joining("log when info");
+        stage.run(2 * SECOND);
+        stage.check(came(&stage, "old"), "the message without a rule that acts");
+        let mut stage = joining("drop when info");
+        stage.run(2 * SECOND);
+        stage.check(!came(&stage, "old"), "a dropped message came");
+        let unacked = stage.client().unacked();
+        stage.equal(unacked, 0, "messages without an ack");
+        // The server of 0.7 has a slot since the next message.
+        stage.say();
+        stage.run(SECOND);
+        let talks = stage.talks(SECOND);
+        stage.check(talks, "no talk after a dropped message");
+        let mut stage = joining("set info.password = \"new\" when info");
+        stage.run(2 * SECOND);
+        stage.equal(
+            [came(&stage, "old"), came(&stage, "new")],
+            [false, true],
+            "what came",
+        );
+        let talks = stage.talks(SECOND);
+        stage.check(talks, "no talk after a changed message");
+        let mut stage = joining("delay 1500ms when info");
+        stage.run(SECOND);
+        stage.check(!came(&stage, "old"), "a delayed message came at once");
+        stage.run(2 * SECOND);
+        stage.check(came(&stage, "old"), "a delayed message never came");
+        let talks = stage.talks(SECOND);
+        stage.check(talks, "no talk after a delayed message");
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Arming: from when on the numbers of a direction are translated.
 
-use teetap_wire::{Dir, Proto};
+use teetap_wire::{Dir, Packet, Proto, Side};
 
 use super::{Env, Link, phase::Phase};
-use crate::session::Notice;
+use crate::session::{Notice, splice::Splice};
 
 impl Link {
     /// The legacy and anti-spoof joins hide a token in game messages and start their numbers late: nothing is
@@ -12,14 +12,43 @@ impl Link {
         self.server.proto != Proto::V6 || self.c2s.has_been_acked()
     }
 
-    pub(super) fn label_legacy_join(&mut self, env: &mut Env) {
-        let is_tokenless = self.server.proto == Proto::V6;
-        let Phase::Answered(answered) = &mut self.phase else {
+    /// Returns true if this direction may be renumbered. A tokenless server that does not begin with a challenge has a slot
+    /// for its client since CONNECT. Its numbers start as usual, so the client's are translated from the first one on. Its
+    /// own wait for the ack, which proves the client's address: what rules make could be more than came from there.
+    pub(super) fn may_arm(&self, dir: Dir) -> bool {
+        let client_began =
+            || matches!(&self.phase, Phase::Online(online) if online.began == Some(Side::Client));
+        self.may_renumber() || dir == Dir::C2s && client_began()
+    }
+
+    /// Notes a datagram of messages. A tokenless server that sends the first one, or a snapshot, before it acks anything
+    /// challenges its client. If the challenge comes late, the join begins with it, and nothing stays renumbered.
+    pub(super) fn note_messages(&mut self, from: Side, packet: &Packet<'_>, env: &mut Env) {
+        if self.may_renumber() {
             return;
-        };
-        if is_tokenless && !std::mem::replace(&mut answered.is_legacy_reported, true) {
-            self.notice(Notice::LegacyJoin, env);
         }
+        let began = match &mut self.phase {
+            Phase::Answered(answered) => &mut answered.began,
+            Phase::Online(online) => &mut online.began,
+            _ => return,
+        };
+        let begins = match (*began, from) {
+            (None, _) => true,
+            (Some(Side::Client), Side::Server) => has_snapshot(packet, env),
+            _ => false,
+        };
+        if !begins {
+            return;
+        }
+        *began = Some(from);
+        if from == Side::Client {
+            return;
+        }
+        if !self.c2s.is_identity() {
+            self.c2s = Splice::new();
+            self.report_waits(Dir::C2s, env);
+        }
+        self.notice(Notice::LegacyJoin, env);
     }
 
     /// Another program was set, or none. What the rules of the old one remember may be carried over.
@@ -39,7 +68,7 @@ impl Link {
             if !env.acts(self.server.proto, dir) {
                 continue;
             }
-            if self.may_renumber() {
+            if self.may_arm(dir) {
                 self.arm(dir, env);
             } else {
                 is_pending = true;
@@ -55,4 +84,12 @@ impl Link {
             self.notice(Notice::Renumbered { dir }, env);
         }
     }
+}
+
+/// Returns true if a server's datagram has an empty snapshot, in which a challenge hides its number.
+fn has_snapshot(packet: &Packet<'_>, env: &Env) -> bool {
+    packet.chunks().any(|chunk| {
+        let found = env.config.registry.message(packet.proto, Dir::S2c, chunk.data);
+        found.is_some_and(|found| *found.def.name == *"snap_empty")
+    })
 }

@@ -161,14 +161,14 @@ impl Link {
 
     /// The client's first packet that can be sent on.
     pub(super) fn go_online(&mut self, env: &mut Env) {
-        let connect_took = match &self.phase {
-            Phase::Answered(answered) => answered.connect_took,
-            _ => Duration::ZERO,
+        let (connect_took, began) = match &self.phase {
+            Phase::Answered(answered) => (answered.connect_took, answered.began),
+            _ => (Duration::ZERO, None),
         };
         self.server.last_received = env.now;
         let is_lone = self.server.proto == Proto::Ddnet && env.config.heals;
         let accept = is_lone.then(|| LoneAccept::new(env.now, connect_took));
-        self.phase = Phase::Online(Online::new(accept));
+        self.phase = Phase::Online(Online::new(accept, began));
         if is_lone {
             self.send_accept(env);
         }

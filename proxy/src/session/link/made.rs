@@ -18,7 +18,7 @@ impl Link {
     pub(crate) fn inject(&mut self, made: &Made, origin: Origin, env: &mut Env) -> Result<(), &'static str> {
         let why = if self.online().is_none() {
             Some(NOT_ONLINE)
-        } else if !self.may_renumber() {
+        } else if !self.may_arm(made.dir) {
             Some("a tokenless join is not over")
         } else if !fits(self.server.proto, made.data.len()) {
             Some(TOO_LARGE)

@@ -361,7 +361,7 @@ impl Link {
         let connect_took = env.now.since(self.opened.at).min(SLOWEST);
         self.phase = Phase::Answered(Answered {
             connect_took,
-            is_legacy_reported: false,
+            began: None,
         });
         self.server.proto = accepted.proto;
         self.server.token_in = accepted.token_in;

@@ -86,8 +86,8 @@ impl Opening {
 pub(super) struct Answered {
     /// How long the server's answer to CONNECT took.
     pub(super) connect_took: Duration,
-    /// True once the notice about this kind of join was emitted.
-    pub(super) is_legacy_reported: bool,
+    /// The peer that has sent the first messages, of a session without tokens.
+    pub(super) began: Option<Side>,
 }
 
 #[derive(Debug)]
@@ -100,6 +100,8 @@ pub(super) struct Online {
     pub(super) is_rejoining: bool,
     /// True if an ACCEPT of DDNet's was sent on in the session: the server may begin its numbers anew.
     pub(super) may_restart: bool,
+    /// The peer that has sent the first messages, of a session without tokens.
+    pub(super) began: Option<Side>,
     /// Rules act but the session may not be renumbered yet.
     pub(super) arm_pending: bool,
     /// True once the server's present silence was reported.
@@ -118,12 +120,13 @@ pub(super) struct LoneAccept {
 }
 
 impl Online {
-    pub(super) fn new(accept: Option<LoneAccept>) -> Self {
+    pub(super) fn new(accept: Option<LoneAccept>, began: Option<Side>) -> Self {
         Self {
             is_let_in: false,
             accept,
             is_rejoining: false,
             may_restart: false,
+            began,
             arm_pending: true,
             is_silence_reported: false,
             left: None,

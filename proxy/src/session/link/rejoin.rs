@@ -159,11 +159,12 @@ impl Link {
         if let Some(Online {
             is_rejoining,
             may_restart,
+            began,
             arm_pending,
             ..
         }) = self.online()
         {
-            (*is_rejoining, *may_restart, *arm_pending) = (false, false, true);
+            (*is_rejoining, *may_restart, *began, *arm_pending) = (false, false, None, true);
         }
         self.notice(Notice::Restart, env);
         for dir in [Dir::C2s, Dir::S2c] {

@@ -57,15 +57,14 @@ impl Link {
                     }
                 }
                 self.note_let_in(control, env);
-                if control.is_none() {
-                    self.label_legacy_join(env);
-                }
             }
             Side::Client => {
                 self.client_came(env);
             }
         }
-        // Before that the client's address is not proven: what a rule makes of one datagram could be more than came.
+        if control.is_none() {
+            self.note_messages(from, packet, env);
+        }
         if self.online().is_some_and(|online| online.arm_pending) {
             self.arm_for_rules(env);
         }

@@ -142,7 +142,7 @@ impl Splice {
 
     /// Returns true if R has acked anything at all.
     pub(crate) fn has_been_acked(&self) -> bool {
-        self.was_acked || self.mode != Mode::Identity
+        self.was_acked
     }
 
     /// Returns true if messages are refused since the last call, because too many wait already.
