@@ -84,7 +84,7 @@ fn orders(target: Target, message: Message) -> Vec<Cell> {
         ),
         with("late", then(&[Step::Pause(1600), send])),
         with("from another port", then(&[Step::Port(1), send, Step::Port(0)])),
-        with("without a wait for its answer", vec![send]),
+        without_a_wait(with("without a wait for its answer", vec![send])),
     ];
     if at > 0 {
         let (previous, _) = messages[at - 1];
@@ -99,6 +99,18 @@ fn orders(target: Target, message: Message) -> Vec<Cell> {
         cells.push(Cell::new(target, &name, all));
     }
     cells
+}
+
+/// A client that waits for no answer still has to know the number of the challenge when it sends that back in its input.
+fn without_a_wait(mut cell: Cell) -> Cell {
+    let steps = &mut cell.script.steps;
+    let input = steps
+        .iter()
+        .position(|step| matches!(step, Step::Send(Message::Input)));
+    if let Some(at) = input.filter(|_| cell.target.is_challenged()) {
+        steps.insert(at, Step::Pause(50));
+    }
+    cell
 }
 
 /// A change of a datagram.
