@@ -1,10 +1,10 @@
-//! Signals: INT, TERM and HUP end the run.
+//! Signals: INT, TERM and HUP end the run. A HUP that is ignored from the start, as by nohup, stays ignored.
 //!
 //! Law: the first one ends the run in order, and the peers are sent their CLOSE even when the output is stuck in a full
 //! pipe; another INT, or a second later, the process ends at once. No process that it has started survives either.
 
 use std::{
-    io,
+    fs, io,
     sync::{Arc, OnceLock, mpsc},
     thread,
     time::{Duration, Instant},
@@ -75,26 +75,47 @@ impl Signals {
 struct Three {
     interrupt: Signal,
     terminate: Signal,
-    hangup: Signal,
+    /// `None` if it is ignored.
+    hangup: Option<Signal>,
 }
 
 impl Three {
     fn new() -> io::Result<Self> {
+        let is_wanted = !is_ignored(SignalKind::hangup());
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
+            hangup: is_wanted.then(|| signal(SignalKind::hangup())).transpose()?,
         })
     }
 
     /// Waits for the next one.
     async fn next(&mut self) -> SignalKind {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.interrupt.recv() => SignalKind::interrupt(),
             _ = self.terminate.recv() => SignalKind::terminate(),
-            _ = self.hangup.recv() => SignalKind::hangup(),
+            _ = hangup => SignalKind::hangup(),
         }
     }
+}
+
+/// Returns true if the parent of this process had it ignore a signal; false where the system does not say so.
+fn is_ignored(kind: SignalKind) -> bool {
+    fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores(&status, kind))
+}
+
+/// Returns true if a signal is in the mask of ignored ones of `/proc/PID/status`.
+fn ignores(status: &str, kind: SignalKind) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let bit = u32::try_from(kind.as_raw_value() - 1).unwrap_or_default();
+    mask.is_some_and(|mask| mask.checked_shr(bit).is_some_and(|rest| rest & 1 == 1))
 }
 
 /// Returns the number of the signal when the process has to end at once.
@@ -113,4 +134,17 @@ async fn wait(mut signals: Three, wake: &mpsc::Sender<Wake>, proxy: &OnceLock<Co
         let _either_way_it_is_over = timeout(PATIENCE, again).await;
     }
     number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ignored_signal_is_in_the_mask() {
+        let status = "Name:\tteetap\nSigBlk:\t0000000000000001\nSigIgn:\t0000000000001001\nSigCgt:\tffff\n";
+        assert!(ignores(status, SignalKind::hangup()), "SIGHUP is ignored");
+        assert!(!ignores(status, SignalKind::interrupt()), "SIGINT is not");
+        assert!(!ignores("Name:\tteetap\n", SignalKind::hangup()), "no mask");
+    }
 }

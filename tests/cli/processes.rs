@@ -15,6 +15,7 @@ use teetap_kit::{
 };
 
 use crate::{
+    TEETAP,
     command_line::{NO_SERVER, json},
     teetap,
 };
@@ -203,4 +204,21 @@ fn a_command_reads_the_terminal_and_ctrl_c_ends_it_with_the_run() {
         "the exit code"
     );
     none_is_left(&mark, "ctrl-c");
+}
+
+#[test]
+fn a_hangup_that_is_ignored_from_the_start_does_not_end_a_run() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", TEETAP]);
+    command.args(["run", NO_SERVER, "-l", ":0", "--json"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    // Signals are handled from then on.
+    stdout.read_line(&mut String::new()).unwrap();
+    for signal in ["-HUP", "-TERM"] {
+        binary::run(Command::new("kill").args([signal, &child.id().to_string()]), 0);
+    }
+    let ended = wait_end(&mut child, PATIENCE).unwrap();
+    assert_eq!(ended, Some(143), "TERM ends it, HUP does not");
 }
