@@ -65,7 +65,13 @@ fn main() -> ExitCode {
     let exit = match catch_unwind(AssertUnwindSafe(|| dispatch(cli))) {
         Ok(Ok(exit)) => exit,
         Ok(Err(error)) => {
-            output::say(&format!("teetap: {error:#}"));
+            let text = format!("teetap: {error:#}");
+            // Diagnostics have their own lines, with marks below the text.
+            if text.contains('\n') {
+                output::say(&text);
+            } else {
+                output::say_sentence(&text);
+            }
             error
                 .downcast_ref::<Failure>()
                 .map_or(Exit::Internal, |failure| failure.exit)

@@ -64,6 +64,19 @@ fn start(text: &str, most: usize) -> (&str, usize) {
     (text.get(..end).unwrap_or_default(), taken)
 }
 
+/// Returns a sentence of a terminal with so many columns in lines that are broken between words; further ones are indented.
+pub(crate) fn sentence(text: &str, columns: Option<usize>) -> Cow<'_, str> {
+    let Some(columns) = columns.filter(|columns| width(text) > *columns) else {
+        return text.into();
+    };
+    let start = text.len() - text.trim_start_matches(' ').len();
+    let lines = wrapped(&[(Ink::Plain, text.into())], start + LEAST_INDENT, columns);
+    let lines = lines
+        .iter()
+        .map(|parts| parts.iter().map(|(_, part)| &**part).collect::<String>());
+    lines.collect::<Vec<_>>().join("\n").into()
+}
+
 /// Returns a line continued on further ones, which begin at `indent`; broken at spaces where there are some.
 pub(super) fn wrapped<'t>(parts: &[Part<'t>], indent: usize, columns: usize) -> Vec<Vec<Part<'t>>> {
     let indent = if indent * 2 > columns {
@@ -117,4 +130,24 @@ pub(super) fn wrapped<'t>(parts: &[Part<'t>], indent: usize, columns: usize) -> 
     }
     lines.push(line);
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_is_broken_between_words_and_continues_indented() {
+        let text = "s2c ready lose: never joined: no con_ready came";
+        assert_eq!(sentence(text, None), text);
+        assert_eq!(sentence(text, Some(47)), text);
+        assert_eq!(
+            sentence(text, Some(24)),
+            "s2c ready lose: never\n  joined: no con_ready\n  came"
+        );
+        assert_eq!(
+            sentence("  the client printed: no answer came", Some(26)),
+            "  the client printed: no\n    answer came"
+        );
+    }
 }

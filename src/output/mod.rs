@@ -24,7 +24,7 @@ pub(crate) use findings::Listing;
 pub(crate) use joins::Joins;
 pub(crate) use plain::counted;
 pub(crate) use screen::{is_lost, screen_failed};
-pub(crate) use streams::{print, say, write_out};
+pub(crate) use streams::{print, say, say_sentence, write_out};
 pub(crate) use times::Times;
 
 use std::{

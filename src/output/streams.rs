@@ -8,9 +8,10 @@ use std::{
 use teetap_tui::has_hung_up;
 use teetap_wire::{is_deceptive, is_invisible};
 
+use super::fit;
 use crate::{
     exit::Failure,
-    look::{Ink, Look},
+    look::{self, Ink, Look},
 };
 
 /// Writes to stdout at once; false when stdout is closed, or a terminal that is gone.
@@ -45,6 +46,11 @@ pub(crate) fn say(line: &str) {
     }
     // Where even stderr is closed nothing can be reported.
     let _unread = writeln!(io::stderr().lock(), "{shown}");
+}
+
+/// Prints a sentence on stderr, as [`say`]; on a terminal it is broken between words.
+pub(crate) fn say_sentence(text: &str) {
+    say(&fit::sentence(text, look::columns(io::stderr())));
 }
 
 /// The start of lines about the program itself.

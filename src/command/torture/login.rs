@@ -35,6 +35,9 @@ impl Step {
 /// Seconds after ENTER_GAME in which messages are of the login: one more than the first snapshot comes.
 const AFTER: f64 = 0.2;
 
+/// Maximum messages of a login. A peer may send ones with any number of ids.
+const MOST: usize = 256;
+
 /// The messages of a login, each once, in the order in which they were first sent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Login {
@@ -54,7 +57,7 @@ impl Login {
         if step.dir == "c2s" && step.name == "sys.enter_game" {
             self.entered.get_or_insert(at);
         }
-        if !self.steps.iter().any(|known| known.is_same(&step)) {
+        if self.steps.len() < MOST && !self.steps.iter().any(|known| known.is_same(&step)) {
             self.steps.push(step);
         }
     }
@@ -162,6 +165,17 @@ mod tests {
         };
         assert_eq!((only("info").unwrap(), only("sys.7").unwrap()), (1, 1));
         assert!(only("inf").is_err());
+    }
+
+    #[test]
+    fn a_flood_of_ids_is_bounded() {
+        let mut login = Login::default();
+        for id in 0..10_000 {
+            login.add(
+                &json!({"event": "message", "t": 0.0, "dir": "c2s", "layer": "system", "name": null, "id": id}),
+            );
+        }
+        assert_eq!(login.steps.len(), MOST, "messages that are kept");
     }
 
     #[test]

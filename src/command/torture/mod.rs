@@ -24,6 +24,7 @@ mod verdict;
 mod watch;
 
 use std::{
+    io,
     num::NonZeroUsize,
     path::Path,
     sync::mpsc,
@@ -36,7 +37,7 @@ use crate::{
     exit::{Exit, Failure},
     junit::Report,
     live::Wake,
-    output,
+    look, output,
     signals::Signals,
 };
 
@@ -122,7 +123,7 @@ pub(crate) fn torture(options: &TortureOptions) -> anyhow::Result<Exit> {
     if options.json.json {
         output::write_out(table.json().as_bytes())?;
     } else {
-        output::print(&table.text())?;
+        output::print(&table.text(look::columns(io::stdout())))?;
     }
     if let Some(report) = report {
         let suite = table.suite(wall, start.elapsed());

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    io::{BufRead as _, BufReader, Read},
+    io::{BufRead, BufReader, Read},
     os::unix::process::CommandExt as _,
     path::PathBuf,
     process::{Child, Command, Stdio},
@@ -30,6 +30,9 @@ const OWN_LINES: [&str; 4] = ["teetap:", "teetap 0", "  in the client:", "  in a
 
 /// Maximum bytes that are kept of a line of the client.
 const LONGEST_LINE: usize = 240;
+
+/// Maximum bytes of a JSON line that is read. A longer one is left out.
+const LONGEST_JSON: usize = 1 << 20;
 
 /// The program, the server, the client and the limits of all runs.
 pub(super) struct Plan {
@@ -175,14 +178,8 @@ impl Plan {
         let mut watched = Watched::default();
         let (own, said) = thread::scope(|scope| {
             let said = scope.spawn(|| stderr.map_or_else(Default::default, last_lines));
-            for line in stdout
-                .into_iter()
-                .flat_map(|stdout| BufReader::new(stdout).lines())
-            {
-                let Ok(line) = line else { break };
-                if let Ok(line) = serde_json::from_str::<Value>(&line) {
-                    watched.line(line);
-                }
+            if let Some(stdout) = stdout {
+                watch(stdout, &mut watched);
             }
             said.join().unwrap_or_default()
         });
@@ -223,12 +220,23 @@ impl Plan {
     }
 }
 
+/// Records the JSON lines of a run.
+fn watch(stdout: impl Read, watched: &mut Watched) {
+    let mut reader = BufReader::new(stdout);
+    let mut line = Vec::new();
+    while let Some(is_whole) = read_line(&mut reader, &mut line, LONGEST_JSON) {
+        if let Some(line) = serde_json::from_slice::<Value>(&line).ok().filter(|_| is_whole) {
+            watched.line(line);
+        }
+    }
+}
+
 /// Returns the last line that this program printed and the last one of the client, which share stderr.
 fn last_lines(stderr: impl Read) -> (Option<String>, Option<String>) {
     let (mut own, mut said) = (None, None);
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();
-    while let Some(is_whole) = read_line(&mut reader, &mut line) {
+    while let Some(is_whole) = read_line(&mut reader, &mut line, LONGEST_LINE) {
         let text = printable(line.trim_ascii_end());
         if OWN_LINES.iter().any(|start| text.starts_with(start)) {
             own = Some(text);
@@ -242,7 +250,7 @@ fn last_lines(stderr: impl Read) -> (Option<String>, Option<String>) {
 }
 
 /// Reads the next line, without its rest if it is too long. Returns true if it is whole, `None` at the end.
-fn read_line(reader: &mut impl std::io::BufRead, line: &mut Vec<u8>) -> Option<bool> {
+fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> Option<bool> {
     line.clear();
     let mut is_whole = true;
     loop {
@@ -252,7 +260,7 @@ fn read_line(reader: &mut impl std::io::BufRead, line: &mut Vec<u8>) -> Option<b
         };
         let end = part.iter().position(|byte| *byte == b'\n');
         let text = part.get(..end.unwrap_or(part.len())).unwrap_or_default();
-        let room = LONGEST_LINE.saturating_sub(line.len());
+        let room = most.saturating_sub(line.len());
         is_whole &= text.len() <= room;
         line.extend(text.iter().take(room));
         let len = end.map_or(part.len(), |end| end + 1);
@@ -266,6 +274,21 @@ fn read_line(reader: &mut impl std::io::BufRead, line: &mut Vec<u8>) -> Option<b
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_left_out_and_takes_no_memory() {
+        let text = format!(
+            "{{\"event\": \"x\", \"y\": \"{}\"}}\n{{\"event\": \"summary\", \"exit\": 4}}\n",
+            "x".repeat(3 * LONGEST_JSON)
+        );
+        let mut watched = Watched::default();
+        watch(text.as_bytes(), &mut watched);
+        let summary = watched.summary.as_ref().and_then(|line| line.get("exit"));
+        assert_eq!(summary, Some(&Value::from(4)), "the line after it is read");
+        let mut line = Vec::new();
+        let whole = read_line(&mut text.as_bytes(), &mut line, LONGEST_JSON);
+        assert_eq!((whole, line.len()), (Some(false), LONGEST_JSON));
+    }
 
     #[test]
     fn the_last_line_of_the_client_is_found_between_those_of_the_run() {

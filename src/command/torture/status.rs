@@ -4,7 +4,7 @@ use std::{sync::Mutex, time::Duration};
 
 use super::{Tried, cell::Cell};
 use crate::{
-    output::{counted, say},
+    output::{counted, say_sentence},
     progress::Progress,
 };
 
@@ -36,8 +36,8 @@ impl Status {
     pub(super) fn say(&self, text: &str) {
         let line = format!("teetap: {text}");
         match &self.progress {
-            Some(progress) => progress.suspend(|| say(&line)),
-            None => say(&line),
+            Some(progress) => progress.suspend(|| say_sentence(&line)),
+            None => say_sentence(&line),
         }
     }
 

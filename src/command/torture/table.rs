@@ -19,7 +19,7 @@ use crate::{
     exit::Exit,
     junit::{Case, Outcome, Suite},
     look::{Ink, Look},
-    output::counted,
+    output::{counted, fit::sentence},
 };
 
 /// The columns of a cell: with the names of messages, a row fits a terminal of 80 columns.
@@ -94,25 +94,25 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the matrix, the cells that failed with the line that repeats each, and the numbers.
-    pub(super) fn text(&self) -> String {
-        let mut page = self.joins() + "\n\n";
+    /// Sentences are broken between words for a terminal with so many columns; lines that repeat a run are not, so that they can be copied.
+    pub(super) fn text(&self, columns: Option<usize>) -> String {
+        let mut page = format!("{}\n\n", sentence(&self.joins(), columns));
         self.add_matrix(&mut page);
         for tried in self.results.tried.iter().filter(|tried| tried.has_failed()) {
-            self.add_details(tried, &mut page);
+            self.add_details(tried, columns, &mut page);
         }
         let is_odd = |tried: &&Tried| !tried.has_failed() && self.word(tried) != "joined";
         for tried in self.results.tried.iter().filter(|_| self.all).filter(is_odd) {
-            self.add_details(tried, &mut page);
+            self.add_details(tried, columns, &mut page);
         }
         page.push('\n');
-        page.push_str(&self.totals());
+        for line in self.totals().lines() {
+            let _infallible = writeln!(page, "{}", sentence(line, columns));
+        }
         if let Some(halted) = &self.results.halted {
             let left = self.results.cells - self.results.tried.len();
-            let _infallible = writeln!(
-                page,
-                "stopped, {} not tried: {halted}",
-                counted(left as u64, "cell")
-            );
+            let line = format!("stopped, {} not tried: {halted}", counted(left as u64, "cell"));
+            let _infallible = writeln!(page, "{}", sentence(&line, columns));
         }
         page
     }
@@ -171,12 +171,15 @@ impl<'a> Table<'a> {
     }
 
     /// Appends the sentence about a cell, the last line of its client, and the line that repeats it.
-    fn add_details(&self, tried: &Tried, page: &mut String) {
+    fn add_details(&self, tried: &Tried, columns: Option<usize>, page: &mut String) {
         page.push('\n');
-        Look::get().out.paint(self.ink(tried), &tried.sentence(), page);
-        page.push('\n');
+        for line in sentence(&tried.sentence(), columns).lines() {
+            Look::get().out.paint(self.ink(tried), line, page);
+            page.push('\n');
+        }
         if let Some(said) = &tried.judged.said {
-            let _infallible = writeln!(page, "  the client printed: {said}");
+            let line = format!("  the client printed: {said}");
+            let _infallible = writeln!(page, "{}", sentence(&line, columns));
         }
         let _infallible = writeln!(page, "  {}", self.plan.line(&tried.cell));
     }

@@ -144,11 +144,11 @@ c2s accept    never    -        -        refused  -        -
 1 joined at the second try, 1 refused by the server, 1 not tried (-)
 --all lists the cells that did not fail, too
 ";
-    assert_eq!(table.text(), page);
+    assert_eq!(table.text(None), page);
     assert_eq!(table.exit(), Exit::Failed);
     assert!(page.lines().take(6).all(|line| line.chars().count() <= 80));
 
-    let all = Table::new(&plan, results(), true).text();
+    let all = Table::new(&plan, results(), true).text(None);
     for sentence in [
         "\nc2s connect lose: joined after 0.80 s\n",
         "\nc2s connect dup: never joined; when tried again, joined after 0.31 s\n",
@@ -164,6 +164,36 @@ c2s accept    never    -        -        refused  -        -
         !all.contains("c2s connect drop:") && !all.contains("--all"),
         "{all}"
     );
+}
+
+#[test]
+fn sentences_are_broken_between_words_on_a_terminal_and_lines_to_copy_are_not() {
+    let plan = plan();
+    let table = Table::new(&plan, results(), true);
+    let (whole, narrow) = (table.text(None), table.text(Some(60)));
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(&whole), words(&narrow), "the words are the same");
+    let is_repeat = |line: &&str| line.contains(" run host:1 --until ");
+    let repeats = |text: &str| {
+        text.lines()
+            .filter(is_repeat)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        repeats(&whole),
+        repeats(&narrow),
+        "lines that repeat a run are whole"
+    );
+    let is_row = |line: &&str| {
+        line.starts_with("c2s ") && !line.contains(": ") || line.starts_with("s2c ") && !line.contains(": ")
+    };
+    for line in narrow
+        .lines()
+        .filter(|line| !is_repeat(line) && !is_row(line) && !line.starts_with("     "))
+    {
+        assert!(line.chars().count() <= 60, "wider than the terminal: {line}");
+    }
 }
 
 #[test]
@@ -209,7 +239,7 @@ fn a_matrix_that_was_stopped_says_so() {
     let table = Table::new(&plan, results, false);
     let end = "\n2 cells: none failed that peers survive, 1 joined late\n--all lists the cells that did not fail, too\n\
                stopped, 9 cells not tried: the client no longer joins\n";
-    assert!(table.text().ends_with(end), "{}", table.text());
+    assert!(table.text(None).ends_with(end), "{}", table.text(None));
     let lines: Vec<Value> = table
         .json()
         .lines()
