@@ -18,6 +18,7 @@ mod hostile;
 mod input_log;
 mod joins;
 mod journal;
+mod legs;
 mod link;
 mod logins;
 mod map;

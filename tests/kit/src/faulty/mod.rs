@@ -5,6 +5,7 @@
 
 mod faults;
 mod game;
+mod live;
 mod server;
 mod through;
 
@@ -13,6 +14,7 @@ use std::net::SocketAddr;
 pub use crate::link::SECOND;
 pub use faults::{Act, FAULTS, Fault, Sent};
 pub use game::{Step, message};
+pub use live::{join, serve};
 pub use server::Scripted;
 pub use through::{Through, through};
 
@@ -56,6 +58,8 @@ pub struct Setting {
     pub talks: bool,
     /// A mistake in the numbers of the client.
     pub flaw: Option<Flaw>,
+    /// The same of the server.
+    pub flaw_of_server: Option<Flaw>,
     /// The time after which the client does nothing more, microseconds.
     pub hangs: Option<u64>,
     /// The packing of the messages of the server.
@@ -77,6 +81,7 @@ impl Setting {
             length: LENGTH,
             talks: false,
             flaw: None,
+            flaw_of_server: None,
             hangs: None,
             packing: Packing::Clear,
         }
@@ -151,10 +156,12 @@ fn server(setting: &Setting) -> server::Scripted {
         variant,
         seed,
         packing,
+        flaw_of_server,
         ..
     } = *setting;
     let mut policy = Policy::default();
     policy.options.packing = packing;
+    policy.options.flaw = flaw_of_server;
     server::Scripted::new(variant, Server::new(variant, policy, 2 * seed + 2), setting.talks)
 }
 
