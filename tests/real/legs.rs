@@ -64,17 +64,17 @@ const fn without(side: &'static str, variant: Variant, rules: &'static [&'static
 const LOSE_CHAT: &[&str] = &["--rule", "lose 1 times when sv_chat every 5"];
 const LOSE_SAY: &[&str] = &["--rule", "lose 1 times when cl_say every 3"];
 const DELAY: &[&str] = &["--link", "both delay 30ms"];
+const LOSE_ON_LOSS: &[&str] = &[
+    "--link",
+    "s2c loss 10%",
+    "--rule",
+    "lose 1 times when sv_chat every 4",
+];
 const LOSS: &[&str] = &["--link", "both loss 10% delay 20ms"];
 
 const ROWS: &[Row] = &[
     row("client", Flaw::AcksSeen, Variant::V7, LOSE_CHAT, "ack-gap"),
-    row(
-        "client",
-        Flaw::AcksSeen,
-        Variant::V6,
-        &["--link", "s2c loss 20%"],
-        "ack-gap",
-    ),
+    row("client", Flaw::AcksSeen, Variant::V6, LOSE_ON_LOSS, "ack-gap"),
     row(
         "client",
         Flaw::SendsOnce,
