@@ -186,6 +186,8 @@ fn six(id: u8, datagram: &[u8]) -> Option<Stranger> {
 /// Looks at a control message in a header of 0.7.
 fn seven(datagram: &[u8]) -> Option<Stranger> {
     match *datagram {
+        // With a token that begins with such a byte, a KEEPALIVE is as long.
+        [_, _, _, 1 | 5, _, _, _, 0] => None,
         [_, _, _, 5] | [_, _, _, 1 | 5, _, _, _, _] => Some(Stranger::NoTokenField),
         [_, _, _, 1 | 5, _, _, _, _, ..] if is_padded(datagram, 8) => Some(Stranger::NoTokenField),
         [_, _, _, _, _, _, _, 2] | [_, _, _, _, _, _, _, 2, _, _, _, _] => Some(Stranger::OfServer),

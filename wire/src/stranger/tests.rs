@@ -74,6 +74,7 @@ fn the_bytes_show_the_mistake_of_a_handshake_of_0_7() {
         ([&[0x04, 0, 0][..], &THEIRS, &[2]].concat(), OfServer),
         ([&[0x04, 0, 0][..], &THEIRS, b"\x04bye\0"].concat(), Close),
         ([&[0x04, 7, 0][..], &THEIRS, &[0]].concat(), Running),
+        (b"\x04\0\0\x01\x02\x03\x04\0".to_vec(), Running),
         ([&[0x08, 7, 0][..], &THEIRS].concat(), Running),
         (
             [&[0x00, 0, 1][..], &THEIRS, b"\x40\x01\x01\x25"].concat(),
