@@ -20,7 +20,7 @@ use teetap_wire::{
 };
 
 use crate::{
-    DecodedEvent, EventLines, Message, Reading, Row, Style,
+    DecodedEvent, EventLines, Layer, Message, Reading, Row, Style,
     expect::{expectation, missing},
     form::form,
     judge::By,
@@ -241,7 +241,8 @@ impl<'a> Noted<'a> {
             note.code,
             Code::UnknownMessage | Code::WrongDirection | Code::MissingField | Code::SurplusBytes
         );
-        let datagram = self.datagram.filter(|_| is_of_id);
+        let is_chunk = matches!(message.layer, Layer::System | Layer::Game | Layer::Unreadable);
+        let datagram = self.datagram.filter(|_| is_of_id && is_chunk);
         let meant = datagram.and_then(|datagram| {
             let data = self.reading.data(message);
             meant(datagram.proto, datagram.dir, data)

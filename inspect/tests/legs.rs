@@ -10,7 +10,7 @@ use teetap_inspect::{
 };
 use teetap_kit::{
     codec::{Packing, Variant},
-    faulty::{self, SECOND, Setting, Through},
+    faulty::{self, FAULTS, SECOND, Setting, Through},
     huffman::Ending,
     peer::Flaw,
     world::route,
@@ -349,6 +349,26 @@ fn a_join_that_a_rule_stops_is_of_the_proxy() {
                 "{ends:#?}"
             );
             assert!(ends[1].3.contains(text), "{ends:#?}");
+        }
+    }
+}
+
+/// What the proxy repeats of a peer on the other leg is not its own fault.
+#[test]
+fn the_proxy_is_not_accused_of_the_faults_of_a_client() {
+    for fault in FAULTS {
+        for variant in fault.variants {
+            let through = faulty::through(&Setting::new(*variant, 0), Some(fault), "").unwrap();
+            for list in [live(&through), judged(&recorded(&through)).unwrap()] {
+                let mut accused = list
+                    .iter()
+                    .filter(|one| one.by == By::Proxy && one.severity >= Severity::Warning);
+                assert!(
+                    accused.next().is_none(),
+                    "{} of {variant:?}: {list:#?}",
+                    fault.name
+                );
+            }
         }
     }
 }

@@ -159,6 +159,35 @@ fn the_first_finding_names_the_fault_of_the_client() {
     assert!(tried > 400, "{tried}");
 }
 
+/// The id of a control message is not one of a chunk: it is not compared with those of messages.
+#[test]
+fn no_control_message_is_taken_for_a_message_of_a_join() {
+    let act = faulty::Act::Handshake(|bytes| {
+        if bytes.get(3) == Some(&1) {
+            bytes.splice(4.., [0]);
+        }
+    });
+    let fault = Fault {
+        name: "byte after the id",
+        variants: &[Variant::V6],
+        act,
+    };
+    let (found, _) = findings(&Setting::new(Variant::V6, 0), Some(&fault));
+    let sentences: Vec<_> = found.list.iter().map(Finding::sentence).collect();
+    assert!(
+        sentences
+            .iter()
+            .any(|sentence| sentence.contains("expected token")),
+        "{sentences:#?}"
+    );
+    assert!(
+        sentences
+            .iter()
+            .all(|sentence| !sentence.contains("it is a complete")),
+        "{sentences:#?}"
+    );
+}
+
 /// A fault of the client is not an error of the server.
 #[test]
 fn the_server_is_not_accused_of_a_fault_of_the_client() {
