@@ -353,7 +353,7 @@ fn a_join_that_a_rule_stops_is_of_the_proxy() {
     }
 }
 
-/// What the proxy repeats of a peer on the other leg is not its own fault.
+/// The proxy repeats the handshake of a peer on the other leg: an oddity in it is not its own fault.
 #[test]
 fn the_proxy_is_not_accused_of_the_faults_of_a_client() {
     for fault in FAULTS {

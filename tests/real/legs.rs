@@ -136,7 +136,7 @@ impl Capture {
     }
 }
 
-/// Returns the errors and warnings about a side that are no consequence, each with its values but times.
+/// Returns the errors and warnings of which a side is the cause, each with its values but times.
 fn about(side: &str, findings: &[Value]) -> BTreeSet<(String, String)> {
     let is_fault = |finding: &&Value| {
         text(finding, "by") == side && text(finding, "role") == "fault" && text(finding, "severity") != "info"

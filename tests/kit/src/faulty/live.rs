@@ -53,7 +53,7 @@ pub fn join(setting: &Setting, to: SocketAddr) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the next datagram; `None` if there is none yet. A closed port at the other end is no datagram.
+/// Returns the next datagram; `None` if there is none yet, or the port at the other end is closed.
 fn next(socket: &UdpSocket) -> Option<(Vec<u8>, SocketAddr)> {
     let mut buffer = [0; 2048];
     let (len, from) = socket.recv_from(&mut buffer).ok()?;
