@@ -382,7 +382,11 @@ impl Emitted {
         let (known, other) = if dir == Dir::C2s { c2s } else { s2c };
         let Some(shown) = kind.token else {
             // Handshakes show no ack, nor does what cannot be read.
-            let is_plain = proto == Proto::V65 && !is_cut && kind.ack.is_some();
+            let is_plain = match proto {
+                Proto::V65 => !is_cut && kind.ack.is_some(),
+                Proto::Ddnet => !is_cut && kind.closes.is_some(),
+                Proto::V6 | Proto::V7 => false,
+            };
             return (is_plain && known.is_some()).then_some(Code::MissingToken);
         };
         if known.is_none_or(|known| known == shown) || *other == Some(shown) {
@@ -454,6 +458,8 @@ fn kind(proto: Proto, bytes: &[u8], scratch: &mut teetap_wire::Scratch) -> Kind 
         kind.is_short = chunks.missing() > 0;
         return kind;
     }
+    kind.numbers
+        .extend(packet.chunks_of_control().filter_map(|chunk| chunk.header.vital));
     match packet.control() {
         Some(Control::Connect { token, tken }) => {
             (kind.requests, kind.token, kind.ack) = (Some(proto), None, None);

@@ -1,8 +1,8 @@
 //! The datagram of a connection: header, token, compression.
 
 use teetap_wire::{
-    Code, Dir, Flags, HeaderBits, HeaderField, HeaderView, Layout, MAX_DATAGRAM, Note, Packet, Place, Proto,
-    Scratch, Token, TokenPlace,
+    Code, Control, Dir, Flags, HeaderBits, HeaderField, HeaderView, Layout, MAX_DATAGRAM, Note, Packet,
+    Place, Proto, Scratch, Token, TokenPlace,
     def::{Decoded, Registry, Secrets},
     huffman, is_connless,
 };
@@ -253,7 +253,8 @@ impl Walk {
     fn payload(&mut self, layout: &Layout, mut payload: Payload<'_>, flags: Flags, num_chunks: u8) {
         let whole = payload.bytes;
         let mut tail = None;
-        if layout.token == TokenPlace::PayloadTail && !payload.cut {
+        let has_none = flags.contains(Flags::CONTROL) && Control::is_close_without_token(whole);
+        if layout.token == TokenPlace::PayloadTail && !payload.cut && !has_none {
             let at = payload.base + whole.len();
             tail = Some((Span::new(payload.space, at, 0), "missing".to_owned()));
             if let Some((rest, token)) = whole.split_last_chunk::<4>() {

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use teetap_proxy::session::{Datagram, SessionId, Time};
-use teetap_wire::{Dir, Flags, Packet, Seq};
+use teetap_wire::{Dir, Packet, Seq};
 
 use super::{Stream, Streams, numbers::Numbers};
 
@@ -84,8 +84,10 @@ impl Streams {
         let Some(stream) = self.sessions.get_mut(session.0) else {
             return;
         };
-        let is_control = packet.header.flags.contains(Flags::CONTROL);
-        let chunks = (!is_control).then(|| packet.chunks()).into_iter().flatten();
+        for seq in packet.chunks_of_control().filter_map(|chunk| chunk.header.vital) {
+            stream.may_take(datagram, seq);
+        }
+        let chunks = packet.chunks();
         let numbers = chunks.filter_map(|chunk| Some((chunk.header.vital?, chunk.header.resend)));
         let sent = Sent {
             at,
@@ -105,6 +107,18 @@ impl Streams {
 }
 
 impl Stream {
+    /// Records a message in a control packet, which only some releases read.
+    fn may_take(&mut self, datagram: &Datagram, seq: Seq) {
+        let (own, _) = self.both(datagram.dir);
+        if datagram.leg != Some(datagram.dir.sender()) {
+            own.heard.numbers.may_have(seq);
+            own.acks.gave(seq);
+        }
+        if datagram.received().is_some() {
+            own.numbers.may_have(seq);
+        }
+    }
+
     fn heard(&mut self, datagram: &Datagram, index: usize, sent: Sent) {
         let (at, dir) = (sent.at, datagram.dir);
         self.catch_up(at);

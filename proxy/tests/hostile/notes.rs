@@ -260,6 +260,27 @@ fn wrong_acks_are_named() {
     }
 }
 
+/// Releases before DDNet 19.4 take the chunks of a control packet and ack them: such an ack is right.
+#[test]
+fn the_ack_of_a_chunk_in_a_control_packet_is_right() {
+    for pair in PAIRS {
+        for from in SIDES {
+            let mut stage = Stage::at(pair, Phase::Online);
+            let shown = stage.shown(from);
+            let chunk = Chunk::new(Some(shown.next), b"taken");
+            let mut bytes = Datagram::of_chunks(shown.format, shown.ack, shown.token, vec![chunk]).build();
+            let control = control::control(shown.format, shown.ack, shown.token, control::KEEPALIVE, &[]);
+            bytes[0] = control[0];
+            stage.report(from, &bytes);
+            let back = stage.shown(from.other());
+            let ack = control::control(back.format, shown.next, back.token, control::KEEPALIVE, &[]);
+            let report = stage.report(from.other(), &ack);
+            let expected: (&[Code], usize) = (&[], 1);
+            assert_eq!((&report.codes[..], report.sent), expected, "{pair:?} {from}");
+        }
+    }
+}
+
 /// A TOKEN request in the name of a client of 0.6 that plays is refused: the answer would have the mark of 0.7.
 #[test]
 fn a_token_request_in_the_name_of_a_playing_client_of_0_6() {

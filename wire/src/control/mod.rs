@@ -101,6 +101,18 @@ impl<'a> Control<'a> {
         })
     }
 
+    /// Returns true if a clear payload of DDNet is a CLOSE without a token behind it: nothing, or a text and its NUL. Servers send such a one to
+    /// clients without a slot, and to banned ones. A text of three letters is taken for a token.
+    #[must_use]
+    pub fn is_close_without_token(clear: &[u8]) -> bool {
+        let [CLOSE, rest @ ..] = clear else { return false };
+        let Some((0, text)) = rest.split_last() else {
+            return rest.is_empty();
+        };
+        let is_text = || std::str::from_utf8(text).is_ok_and(|text| !text.contains(char::is_control));
+        text.len() >= Token::LEN && is_text()
+    }
+
     /// Returns the id byte.
     #[must_use]
     pub const fn id(&self) -> u8 {

@@ -50,6 +50,30 @@ fn a_magic_with_one_mistake_is_recognised() {
 }
 
 #[test]
+fn a_close_may_have_no_token() {
+    for whole in [
+        &b"\x04"[..],
+        b"\x04This server is full\0",
+        b"\x04You have been banned for 5 minutes\0",
+    ] {
+        assert!(Control::is_close_without_token(whole), "{whole:02x?}");
+        let with_token = [whole, &OWN.0].concat();
+        assert!(!Control::is_close_without_token(&with_token), "{with_token:02x?}");
+        let with_zero = [whole, b"abc\0"].concat();
+        assert!(!Control::is_close_without_token(&with_zero), "{with_zero:02x?}");
+    }
+    for other in [
+        &b""[..],
+        b"\x00",
+        b"\x04full",
+        b"\x04full\xff\x01\0",
+        b"\x03This server is full\0",
+    ] {
+        assert!(!Control::is_close_without_token(other), "{other:02x?}");
+    }
+}
+
+#[test]
 fn connect_of_every_variant() {
     let build = |proto| payload(|out| connect(proto, OWN, out));
     assert_eq!(build(Proto::V6), [1]);

@@ -236,7 +236,7 @@ impl<'a> Packet<'a> {
             });
         }
         let payload = if layout.token == TokenPlace::PayloadTail && !is_cut {
-            take_tail(clear, &mut token, &mut notes)
+            take_tail(clear, flags, &mut token, &mut notes)
         } else {
             clear
         };
@@ -268,6 +268,21 @@ impl<'a> Packet<'a> {
         }
         let chunks = Chunks::new(self.proto, self.payload, self.header.num_chunks);
         if self.is_cut { chunks.cut() } else { chunks }
+    }
+
+    /// Returns the chunks that releases before DDNet 19.4 read out of a control packet that announces some, unless it is a CLOSE. Later
+    /// ones drop the packet.
+    #[must_use]
+    pub fn chunks_of_control(&self) -> Chunks<'a> {
+        let reads = self.header.flags.contains(Flags::CONTROL)
+            && !self.header.flags.contains(Flags::COMPRESSION)
+            && !matches!(self.control(), Some(Control::Close { .. }));
+        let (payload, count) = if reads {
+            (self.payload, self.header.num_chunks)
+        } else {
+            (&[][..], 0)
+        };
+        Chunks::new(self.proto, payload, count)
     }
 
     /// Returns the oddities of the chunks as a whole: a wrong count, or bytes after the last one. Those of a packet that
@@ -305,7 +320,10 @@ fn note_surplus(inflated: &Inflated, end: usize, notes: &mut Notes) {
     }
 }
 
-fn take_tail<'a>(clear: &'a [u8], token: &mut Option<Token>, notes: &mut Notes) -> &'a [u8] {
+fn take_tail<'a>(clear: &'a [u8], flags: Flags, token: &mut Option<Token>, notes: &mut Notes) -> &'a [u8] {
+    if flags.contains(Flags::CONTROL) && Control::is_close_without_token(clear) {
+        return clear;
+    }
     let Some((payload, tail)) = clear.split_last_chunk() else {
         notes.push(Note {
             code: Code::MissingToken,

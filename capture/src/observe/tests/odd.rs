@@ -140,6 +140,29 @@ fn more_than_receivers_read_is_not_the_fault_of_the_recording() {
     assert_eq!(readings(&events)[last].1, [Code::Oversized]);
 }
 
+/// A server that refuses a client has given it no token, and a banned player gets a CLOSE without one, which DDNet's client drops.
+#[test]
+fn a_close_without_a_token_is_read_whole() {
+    let close = b"\x10\0\0\x04This server is full\0".to_vec();
+    let refused = [
+        (true, b"\x10\0\0\x01TKEN\xff\xff\xff\xff".to_vec()),
+        (false, close.clone()),
+    ];
+    let (events, _) = observe(script(&refused, 0, 0));
+    assert_eq!(readings(&events), [(DD, vec![]), (DD, vec![])]);
+    let is_whole = |event: &Event| matches!(&event.what, What::Session(change) if change.reason.as_deref() == Some(b"This server is full"));
+    assert!(
+        events.iter().any(is_whole),
+        "the session has another reason: {events:?}"
+    );
+
+    let mut banned = only_session("dd-session");
+    let middle = banned.len() / 2;
+    banned.insert(middle, (false, close));
+    let (events, _) = observe(script(&banned, 0, 0));
+    assert_eq!(readings(&events)[middle].1, [Code::MissingToken]);
+}
+
 #[test]
 fn an_idle_server_of_0_6_5_is_known_by_few_datagrams_of_its_own() {
     // They fit 0.7, too, where each would ask for a resend.

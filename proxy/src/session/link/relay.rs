@@ -143,13 +143,19 @@ impl Link {
     fn read_chunks(&mut self, frame: Frame<'_>, packet: &Packet<'_>, env: &mut Env) -> bool {
         env.work.missing = 0;
         env.work.touched.clear();
-        if packet.header.flags.contains(Flags::CONTROL) {
-            return false;
-        }
         let splice = match frame.dir {
             Dir::C2s => &mut self.c2s,
             Dir::S2c => &mut self.s2c,
         };
+        if packet.header.flags.contains(Flags::CONTROL) {
+            if splice.is_identity() {
+                let numbers = packet.chunks_of_control();
+                numbers
+                    .filter_map(|chunk| chunk.header.vital)
+                    .for_each(|u| splice.may_have(u));
+            }
+            return false;
+        }
         if !splice.is_identity() {
             if frame.dir == Dir::S2c && !self.is_ddnet {
                 self.is_ddnet = packet.chunks().any(|chunk| may_be_redirect(chunk.data));

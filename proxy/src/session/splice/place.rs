@@ -140,10 +140,15 @@ impl Splice {
         if is_first {
             self.u_seen = u;
         }
+        self.may_have(u);
+        is_first
+    }
+
+    /// Records a number that R may take and ack.
+    pub(crate) fn may_have(&mut self, u: Seq) {
         if !u.is_behind(self.high) {
             self.high = u;
         }
-        is_first
     }
 
     /// Returns true if a message that is not the next one came before.
