@@ -7,10 +7,7 @@ use std::{collections::VecDeque, time::Duration};
 use teetap_proxy::session::Time;
 use teetap_wire::Seq;
 
-use super::{
-    needless::{Needless, Requests},
-    surplus::{Amplified, Surplus},
-};
+use super::needless::{Needless, Requests};
 
 /// The acks before the last one that are known.
 const RECENT: usize = 8;
@@ -53,8 +50,6 @@ pub(super) struct Acks {
     requests: VecDeque<Time>,
     /// The shortest time from a message to its ack.
     trip: Option<Duration>,
-    /// The answers to requests.
-    answers: Surplus,
     needless: Requests,
 }
 
@@ -93,7 +88,10 @@ impl Acks {
     /// Records a vital message that was sent to the receiver. `counts`: it takes datagrams like this one.
     pub(super) fn sent(&mut self, seq: Seq, at: Time, counts: bool) {
         self.gave(seq);
-        self.needless.caused(at);
+        // The next message is taken, and one before it is a repeat: neither is ahead of a missing one.
+        if self.last.is_none_or(|last| !seq.is_behind(last.next())) {
+            self.needless.caused(at);
+        }
         if self.last.is_some_and(|last| seq.is_behind(last)) {
             return;
         }
@@ -159,9 +157,9 @@ impl Acks {
         })
     }
 
-    /// Takes a resend request of this many bytes: the receiver knows that it lacks a message. Returns the requests once they are more
-    /// than messages can have caused.
-    pub(super) fn requested(&mut self, at: Time, bytes: usize) -> Option<Needless> {
+    /// Takes a resend request: the receiver knows that it lacks a message. Returns the requests once they are more than messages can have
+    /// caused.
+    pub(super) fn requested(&mut self, at: Time) -> Option<Needless> {
         self.requests.push_back(at);
         if self.requests.len() > REQUESTS {
             self.requests.pop_front();
@@ -169,13 +167,7 @@ impl Acks {
         if let Some(pending) = &mut self.pending {
             (pending.since, pending.sights, pending.replies) = (at, 0, 0);
         }
-        self.answers.asked(at, bytes);
         self.needless.requested(at)
-    }
-
-    /// Takes the bytes of a chunk that is sent again. Returns the bytes of an answer that is much larger than its request, once.
-    pub(super) fn resent(&mut self, at: Time, bytes: usize) -> Option<Amplified> {
-        self.answers.answered(at, bytes)
     }
 
     /// Takes an answer of the receiver to this message, which it has not acked. A client that joins with a second player sends these

@@ -176,13 +176,6 @@ impl Stream {
             }
             Likeness::New => {}
         }
-        if header.resend {
-            let bytes = piece.chunk.end() - piece.chunk.at;
-            if let Some(much) = own.acks.resent(seen.at, bytes) {
-                let fact = Fact::amplified(much, "resend requests");
-                found.add(whole(seen, Code::Amplified), fact);
-            }
-        }
         likeness
     }
 
@@ -224,7 +217,9 @@ impl Stream {
                 (Code::SeqAgain, fact)
             }
         };
-        let consequence = self.consequence(seen, piece, base);
+        // A receiver that has not acked a repeat may lack it.
+        let is_known = !matches!(fact, Fact::Again { got, acked, .. } if acked.is_none_or(|acked| !got.is_behind(acked)));
+        let consequence = is_known.then(|| self.consequence(seen, piece, base)).flatten();
         found.add_with(of_chunk(piece, code), fact, consequence);
     }
 

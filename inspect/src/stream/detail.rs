@@ -238,7 +238,7 @@ impl Fact {
                 within,
             } => write!(
                 f,
-                "got {requests} requests within {}, expected at most {chunks}: one for each vital message",
+                "got {requests} requests within {}, expected at most {chunks}: one for each vital message that may be ahead of another",
                 Seconds(*within)
             ),
             Self::Storm {

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use teetap_proxy::session::{Datagram, SessionId, Time};
-use teetap_wire::{Dir, Packet, Seq};
+use teetap_wire::{Dir, Flags, Packet, Seq};
 
 use super::{Stream, Streams, numbers::Numbers};
 

@@ -214,10 +214,7 @@ impl Stream {
         let ack = header.ack;
         own.own.proved(ack, at);
         let requests = header.flags.contains(Flags::RESEND);
-        let needless = requests.then(|| {
-            let bytes = seen.datagram.received().map_or(0, <[u8]>::len);
-            other.acks.requested(at, bytes)
-        });
+        let needless = requests.then(|| other.acks.requested(at));
         let stuck = other.acks.acked(ack, at);
         let deaf = other.inflation.acked(ack, requests, at);
         // An ack of what was never sent has a note of its own.

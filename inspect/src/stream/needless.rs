@@ -1,7 +1,7 @@
 //! Resend requests without a cause.
 //!
 //! Law: a receiver sets the flag after a vital chunk that is ahead of a missing one, and in one datagram. So it cannot request more
-//! often than vital chunks were sent to it, however bad the network. Copies of chunks and of requests, and chunks that a recording
+//! often than vital chunks were sent to it that are not the next one after its ack, however bad the network. Copies of chunks and of requests, and chunks that a recording
 //! lacks, are what [`TIMES`] allows for.
 
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub(super) struct Needless {
 }
 
 impl Requests {
-    /// Takes a vital chunk that was sent to the receiver.
+    /// Takes a vital chunk that was sent to the receiver and may be ahead of a missing one.
     pub(super) fn caused(&mut self, at: Time) {
         self.look(at);
         self.chunks = self.chunks.saturating_add(1);

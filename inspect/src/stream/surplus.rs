@@ -1,6 +1,7 @@
 //! Answers that are much larger than what they answer.
 //!
-//! Law: bounded. Of the addresses outside of sessions the last [`ADDRESSES`] are known.
+//! Law: an address that has shown a token or an ack cannot be a false one, so nothing that is sent to it floods another: the games answer
+//! each of its resend requests with all that is not acked, up to 32 KiB (`Resend` in `network_conn.cpp`). Bounded: of the addresses outside of sessions the last [`ADDRESSES`] are known.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
@@ -16,16 +17,16 @@ const MUCH: u32 = 16 << 10;
 /// The times the bytes of the question.
 const TIMES: u32 = 20;
 
-/// The bytes for each request of a server browser that are more than the players of a full server take. A browser asks many servers at
-/// once, which a capture may have.
-const FOR_EACH: u32 = 2 << 10;
+/// The bytes for each request outside a connection that are more than games send: a list of servers takes up to 16 datagrams
+/// (`mastersrv.cpp` of Teeworlds 0.6.5), the players of a full server less. A browser asks many servers at once, which a capture may have.
+const FOR_EACH: u32 = 24 << 10;
 
 /// The most addresses outside of sessions.
 const ADDRESSES: usize = 256;
 
 /// The bytes of questions of one side, and of the answers to them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Surplus {
+struct Surplus {
     since: Option<Time>,
     questions: u32,
     asked: u32,
@@ -44,7 +45,7 @@ pub(super) struct Amplified {
 
 impl Surplus {
     /// Takes a question of this many bytes.
-    pub(super) fn asked(&mut self, at: Time, bytes: usize) {
+    fn asked(&mut self, at: Time, bytes: usize) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         if self.since.is_none_or(|since| at.since(since) >= ANSWER) {
             *self = Self {
@@ -56,12 +57,14 @@ impl Surplus {
         self.asked = self.asked.saturating_add(bytes);
     }
 
-    /// Takes a part of an answer. Returns the bytes of one that is much larger than its question, once.
-    pub(super) fn answered(&mut self, at: Time, bytes: usize) -> Option<Amplified> {
+    /// Takes a part of an answer. Returns the bytes of one that is much larger than its question, and has this many bytes for each
+    /// question, once.
+    fn answered(&mut self, at: Time, bytes: usize, for_each: u32) -> Option<Amplified> {
         self.since.filter(|since| at.since(*since) < ANSWER)?;
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.answered = self.answered.saturating_add(bytes);
-        let is_much = self.answered >= MUCH && self.answered / TIMES >= self.asked;
+        let least = MUCH.max(for_each.saturating_mul(self.questions));
+        let is_much = self.answered >= least && self.answered / TIMES >= self.asked;
         if !is_much || std::mem::replace(&mut self.is_reported, true) {
             return None;
         }
@@ -69,14 +72,6 @@ impl Surplus {
             asked: self.asked,
             answered: self.answered,
         })
-    }
-
-    /// Returns the bytes for each question.
-    const fn for_each(&self) -> u32 {
-        match self.answered.checked_div(self.questions) {
-            Some(bytes) => bytes,
-            None => 0,
-        }
     }
 }
 
@@ -100,7 +95,9 @@ impl Unproven {
     /// Takes a datagram to the client. Returns the bytes of an answer that is much larger than what it answers, once.
     pub(super) fn answered(&mut self, at: Time, bytes: usize) -> Option<Amplified> {
         let surplus = &mut self.surplus;
-        (!self.is_proven).then(|| surplus.answered(at, bytes)).flatten()
+        (!self.is_proven)
+            .then(|| surplus.answered(at, bytes, 0))
+            .flatten()
     }
 }
 
@@ -112,9 +109,7 @@ impl Browsers {
     /// Takes a datagram outside a connection. Returns the bytes of an answer that is much larger than its request, once.
     pub(super) fn take(&mut self, at: Time, client: SocketAddr, dir: Dir, bytes: usize) -> Option<Amplified> {
         if dir == Dir::S2c {
-            let surplus = self.0.get_mut(&client)?;
-            let amplified = surplus.answered(at, bytes)?;
-            return (surplus.for_each() >= FOR_EACH).then_some(amplified);
+            return self.0.get_mut(&client)?.answered(at, bytes, FOR_EACH);
         }
         if self.0.len() >= ADDRESSES && !self.0.contains_key(&client) {
             let oldest = self.0.iter().min_by_key(|(_, surplus)| surplus.since);

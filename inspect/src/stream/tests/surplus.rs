@@ -1,5 +1,7 @@
 //! Answers that are too large, and requests without a cause.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 /// Returns the notes of this code.
@@ -42,7 +44,13 @@ fn much_for_an_address_that_has_proven_nothing_is_noted() {
 
 #[test]
 fn much_for_one_request_of_a_browser_is_noted_and_little_for_many_is_not() {
-    for (requests, size, is_noted) in [(1, 1400, true), (30, 1400, false), (1, 700, false)] {
+    // The list of a master server takes 16 datagrams.
+    for (requests, count, size, is_noted) in [
+        (1, 20, 1400, true),
+        (1, 16, 1400, false),
+        (30, 20, 1400, false),
+        (1, 20, 700, false),
+    ] {
         let mut script = Script::new(Proto::Ddnet);
         let mut found = Vec::new();
         for _ in 0..requests {
@@ -51,7 +59,7 @@ fn much_for_one_request_of_a_browser_is_noted_and_little_for_many_is_not() {
                 &[b"\xff\xff\xff\xff\xff\xff\xff\xffgie3".as_slice(), &[0; 3]].concat(),
             ));
         }
-        for _ in 0..20 {
+        for _ in 0..count {
             script.at += 10_000;
             let reply = [
                 b"\xff\xff\xff\xff\xff\xff\xff\xffinf3".as_slice(),
@@ -61,7 +69,51 @@ fn much_for_one_request_of_a_browser_is_noted_and_little_for_many_is_not() {
             found.extend(script.connless(Dir::S2c, &reply));
         }
         let found = of(Code::Amplified, found);
-        assert_eq!(found.len(), usize::from(is_noted), "{requests} {size}: {found:?}");
+        assert_eq!(
+            found.len(),
+            usize::from(is_noted),
+            "{requests} {count} {size}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn much_for_a_resend_request_of_a_proven_address_is_not_noted() {
+    for proto in Proto::ALL {
+        let mut script = Script::new(proto);
+        let mut found = script.vital(Dir::S2c, 0, 1);
+        found.extend(script.keepalive(Dir::C2s, 1));
+        let part = vec![0x7e; 900];
+        for number in 2..40 {
+            found.extend(script.send(Dir::S2c, 0, &[(Some(number), false, &part)]));
+        }
+        found.extend(script.request(Dir::C2s, 1));
+        for number in 2..40 {
+            found.extend(script.send(Dir::S2c, 0, &[(Some(number), true, &part)]));
+        }
+        let codes: BTreeSet<Code> = found.into_iter().map(|(code, _)| code).collect();
+        let expected = [Code::ResendRequest, Code::SeqAgain];
+        assert!(
+            codes.iter().all(|code| expected.contains(code)),
+            "{proto} {codes:?}"
+        );
+    }
+}
+
+#[test]
+fn requests_for_the_next_message_are_needless_however_often_it_comes() {
+    for proto in Proto::ALL {
+        let mut script = Script::new(proto);
+        script.keepalive(Dir::C2s, 0);
+        script.vital(Dir::S2c, 0, 1);
+        let mut found = Vec::new();
+        for _ in 0..40 {
+            script.at += 10_000;
+            found.extend(of(Code::ResendNeedless, script.request(Dir::C2s, 0)));
+            script.resend(Dir::S2c, 0, &[1]);
+        }
+        let expected = "got 16 requests within 0.1 s, expected at most 0: one for each vital message that may be ahead of another";
+        assert_eq!(found, [expected], "{proto}");
     }
 }
 
@@ -83,7 +135,7 @@ fn more_requests_than_messages_are_noted_once() {
                 vec![]
             } else {
                 vec![
-                    "got 16 requests within 0.6 s, expected at most 0: one for each vital message".to_owned(),
+                    "got 16 requests within 0.6 s, expected at most 0: one for each vital message that may be ahead of another".to_owned(),
                 ]
             };
             assert_eq!(found, expected, "{proto}");

@@ -51,7 +51,7 @@ pub const PIECES: &[Piece] = &[
     piece("full-snapshot", "snap-near-limit", pieces::full_snapshot),
     piece("numbers-ignored", "ack-gap", order::numbers_ignored),
     piece("foreign-resend", "resend-changed", order::foreign_resend),
-    piece("resend-flood", "amplified", order::resend_flood),
+    piece("resend-flood", "resend-needless", order::resend_flood),
     piece("late-start-info", "late-reply", order::late_start_info),
     piece("map-twice", "map-again", join::map_twice),
     piece("map-stuck", "never-entered", join::map_stuck),

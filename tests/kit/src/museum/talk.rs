@@ -152,10 +152,17 @@ impl Talk {
 
     /// Sends messages again, the first with this number.
     pub(super) fn resend(&mut self, from: Role, first: u16, messages: &[Message]) {
+        self.repeat(from, first, messages);
+        let last = (first..).zip(messages).last();
+        let ack = last.map_or(self.end(other(from)).ack, |(seq, _)| seq);
+        self.end(other(from)).ack = ack;
+    }
+
+    /// Sends messages again, the first with this number, to a peer that acks none of them.
+    pub(super) fn repeat(&mut self, from: Role, first: u16, messages: &[Message]) {
         let mut payload = Vec::new();
         for (seq, message) in (first..).zip(messages) {
             put_chunk(&mut payload, self.variant, Some(seq), true, &message.data);
-            self.end(other(from)).ack = seq;
         }
         let head = self.head(from, messages.len());
         self.datagram(from, seal(&head, &payload, Packing::IfShorter(Ending::Padded)));
