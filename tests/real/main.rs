@@ -11,6 +11,7 @@
 
 mod control;
 mod differential;
+mod fair;
 mod faults;
 mod faults_seven;
 mod handshakes;
