@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,13 @@ pub struct Line {
     ended: Arc<AtomicBool>,
     loses: Arc<AtomicBool>,
     record: Record,
+}
+
+/// The time for which a line carries nothing, from the first datagram on: up and down.
+#[derive(Clone, Debug, Default)]
+struct Outage {
+    since: Arc<OnceLock<Instant>>,
+    lasts: [Duration; 2],
 }
 
 /// The datagrams that one client and the server sent each other over a recording line, in order.
@@ -83,7 +90,15 @@ impl Line {
     /// Opens a line to `server` that takes no time and loses datagrams each way until [`Line::heal`], but none of the
     /// handshake: every fourth of the client's, every second of the server's.
     pub fn losing(server: SocketAddr) -> Result<Self> {
-        Self::with(server, Duration::ZERO, None, true)
+        Self::with(server, Duration::ZERO, None, (true, Outage::default()))
+    }
+
+    /// Opens a line to `server` that takes no time and loses everything from a client's first datagram on for a time, what it sends,
+    /// what it is sent, or both.
+    pub fn late(server: SocketAddr, lasts: Duration, [up, down]: [bool; 2]) -> Result<Self> {
+        let since = Arc::default();
+        let lasts = [up, down].map(|is_lost| if is_lost { lasts } else { Duration::ZERO });
+        Self::with(server, Duration::ZERO, None, (false, Outage { since, lasts }))
     }
 
     /// Loses nothing that comes from now on: a CLOSE, which is never sent twice.
@@ -92,10 +107,15 @@ impl Line {
     }
 
     fn new(server: SocketAddr, delay: Duration, record: Record) -> Result<Self> {
-        Self::with(server, delay, record, false)
+        Self::with(server, delay, record, (false, Outage::default()))
     }
 
-    fn with(server: SocketAddr, delay: Duration, record: Record, loses: bool) -> Result<Self> {
+    fn with(
+        server: SocketAddr,
+        delay: Duration,
+        record: Record,
+        (loses, outage): (bool, Outage),
+    ) -> Result<Self> {
         let noted = record.clone();
         let near = Arc::new(socket()?);
         let addr = near.local_addr()?;
@@ -103,9 +123,10 @@ impl Line {
         let (to_server, from_client) = channel();
         let (to_client, from_server) = channel();
         let loses = Arc::new(AtomicBool::new(loses));
-        for (flights, every) in [(from_client, 4), (from_server, 2)] {
-            let loses = Arc::clone(&loses);
-            thread::spawn(move || deliver(&flights, every, &loses));
+        for ((flights, every), lasts) in [(from_client, 4), (from_server, 2)].into_iter().zip(outage.lasts) {
+            let (loses, since) = (Arc::clone(&loses), Arc::clone(&outage.since));
+            let is_out = move || since.get_or_init(Instant::now).elapsed() < lasts;
+            thread::spawn(move || deliver(&flights, every, &loses, is_out));
         }
         let end = Arc::clone(&ended);
         thread::spawn(move || {
@@ -206,10 +227,13 @@ fn each_datagram(
     Ok(())
 }
 
-/// Sends each datagram when it is due, but while it `loses` one in `every`; the delay is the same for all, so they stay in
-/// order.
-fn deliver(flights: &Receiver<Flight>, every: usize, loses: &AtomicBool) {
+/// Sends each datagram when it is due, but none while the line `is_out`, and while it `loses` not one in `every`; the delay is the
+/// same for all, so they stay in order.
+fn deliver(flights: &Receiver<Flight>, every: usize, loses: &AtomicBool, is_out: impl Fn() -> bool) {
     for (number, flight) in flights.iter().enumerate() {
+        if is_out() {
+            continue;
+        }
         if number >= 6 && number % every == 0 && loses.load(Ordering::Relaxed) {
             continue;
         }
