@@ -230,7 +230,7 @@ fn early_ends_of_servers_that_ban_for_them_are_reported() {
     }
 }
 
-/// What comes after the CLOSE of a peer goes on, as it would directly: the other one decides what to do with it. The proxy answers
+/// Datagrams after the CLOSE of a peer go on, as they would directly: the other one decides what to do with it. The proxy answers
 /// nothing itself, not even when the session is forgotten.
 #[test]
 fn what_comes_after_the_close_of_a_peer_goes_on() {

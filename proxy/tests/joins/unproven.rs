@@ -81,7 +81,7 @@ fn a_connect_with_a_foreign_token_reaches_a_server_that_answers_it() {
     let (shown, told) = tokens(&answers[0]);
     assert_eq!(shown, OWN);
     assert!(told != SERVERS && told != NO_TOKEN, "the token is the proxy's");
-    // The token that the answer tells is right, as directly.
+    // The token in the answer is right, as directly.
     let connect = control::connect(Variant::V7, OWN, told);
     let passed = world.client(Place::ToServer, &connect);
     assert_eq!(passed.len(), 1, "{passed:02x?}");
@@ -220,7 +220,7 @@ fn readings(stage: &Stage) -> Vec<Stranger> {
     readings.collect()
 }
 
-/// What the proxy admits opens a session at the server or is answered; all else is named as what it is.
+/// A compressed handshake goes to the server or is answered; all others are named as what they are.
 #[test]
 fn compressed_handshakes_are_admitted_or_named() {
     let own = [&[5][..], &OWN, &[0; 508]].concat();

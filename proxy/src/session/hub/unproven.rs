@@ -17,7 +17,7 @@ use super::{
 use crate::session::{ClientAddr, Notice, SessionId, link::Standing};
 
 impl Hub {
-    /// Sends such a CONNECT on, if the server answers it. Its sender is told in any case.
+    /// Sends such a CONNECT on, if the server answers it. A notice names it in any case.
     pub(super) fn on_unproven_connect(
         &mut self,
         addr: ClientAddr,

@@ -136,7 +136,7 @@ fn open(reading: &Reading, bytes: &[u8]) -> Option<Datagram> {
     let is_close = bytes.first() == Some(&0x10) && bytes.get(3) == Some(&control::CLOSE);
     let is_data = bytes.first().is_some_and(|first| first & 0x10 == 0);
     if (is_close || is_data) && reading.format == Variant::Ddnet && !usual.as_ref().is_some_and(has_tail) {
-        // A refusal, or a server without tokens that goes on with a client that was started again.
+        // A refusal, or a server without tokens whose client was started again.
         return parse(Variant::V6, bytes).ok().or(usual);
     }
     usual
