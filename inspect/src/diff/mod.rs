@@ -15,6 +15,7 @@
 mod align;
 mod collect;
 mod compare;
+mod difference;
 mod entry;
 mod ignore;
 mod order;
@@ -23,7 +24,8 @@ mod ticks;
 mod view;
 
 pub use collect::{Collector, NoSide, Options};
-pub use compare::{Comparison, Difference, FieldDifference, Found, How, Manner, Run, Totals, compare};
+pub use compare::{Comparison, Found, Run, Totals, compare};
+pub use difference::{Difference, FieldDifference, How, Manner};
 pub use ignore::{Ignore, UnknownName};
 pub use side::{Left, Side};
 pub use view::View;

@@ -14,7 +14,7 @@ use teetap_wire::{
 
 use super::{
     collect::SNAPSHOTS,
-    compare::{Difference, FieldDifference, How, Manner, differing},
+    difference::{Difference, FieldDifference, How, Manner, differing},
     entry::{Exact, Field, object},
     side::{Input, Shot, Side},
 };

@@ -3,6 +3,7 @@
 //! JSON lines hold all of it. A capture holds the same events without what the bytes of its packets say: the fields that a
 //! type calls "of lines" are missing there.
 
+mod answer;
 mod control;
 mod finding;
 mod join;
@@ -14,11 +15,12 @@ use std::{borrow::Cow, net::SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
+pub use answer::AnswerBody;
 pub use control::{ListedBody, ResultBody, RuleBody, StatsBody};
 pub(super) use finding::FindingBody;
 pub use finding::FindingsBody;
 pub use join::{JoinBody, StepBody};
-pub use report::{AnswerBody, GapBody, LogBody, NoticeBody, WaitingBody};
+pub use report::{GapBody, LogBody, NoticeBody, WaitingBody};
 pub use summary::{
     EndedByBody, EndingBody, LineEffect, PerDir, RecordingBody, RuleEffect, RuleEndingBody, SummaryBody,
 };

@@ -1,0 +1,74 @@
+//! The answers to commands.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use teetap_proxy::session::{Answer, CommandId, Waiting};
+
+use super::{ResultBody, WaitingBody};
+
+/// The answer to a command.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AnswerBody {
+    /// The number of the command, as its sender gave it; null when it gave none that can be read.
+    id: Option<u64>,
+    /// False when it was refused.
+    done: bool,
+    /// The reason why it was refused; null when it was done.
+    why: Option<Cow<'static, str>>,
+    /// The messages that are held; missing if the command did not list them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    held: Option<Vec<WaitingBody>>,
+    /// Of a command on the control socket.
+    #[serde(flatten, skip_deserializing)]
+    result: ResultBody,
+}
+
+impl AnswerBody {
+    /// Returns the fields of an answer.
+    #[must_use]
+    pub fn new(answer: &Answer) -> Self {
+        Self {
+            id: Some(answer.id.0),
+            done: answer.result.is_ok(),
+            why: answer.result.clone().err(),
+            held: answer
+                .held
+                .as_ref()
+                .map(|held| held.iter().map(WaitingBody::from).collect()),
+            result: ResultBody::default(),
+        }
+    }
+
+    /// Returns the fields of the answer to a command on the control socket.
+    #[must_use]
+    pub fn of_control(id: Option<u64>, result: Result<ResultBody, String>) -> Self {
+        let (mut result, why) = match result {
+            Ok(result) => (result, None),
+            Err(why) => (ResultBody::default(), Some(why.into())),
+        };
+        Self {
+            id,
+            done: why.is_none(),
+            why,
+            held: result.held.take(),
+            result,
+        }
+    }
+
+    /// Returns the answer.
+    #[must_use]
+    pub fn answer(self) -> Answer {
+        Answer {
+            id: CommandId(self.id.unwrap_or_default()),
+            result: if self.done {
+                Ok(())
+            } else {
+                Err(self.why.unwrap_or_default())
+            },
+            held: self
+                .held
+                .map(|held| held.into_iter().map(Waiting::from).collect()),
+        }
+    }
+}
