@@ -38,6 +38,7 @@ mod event;
 mod file;
 mod frame;
 mod hole;
+mod mask;
 mod message;
 mod notice;
 mod own;

@@ -5,7 +5,7 @@
 
 use super::{
     Scrubber,
-    text::{FILE, stars},
+    mask::{FILE, stars},
 };
 
 /// The sentences. `{n}` is a number, `{a}` an address, `{f}` the path of a file, `{t}` any text.

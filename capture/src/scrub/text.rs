@@ -13,16 +13,17 @@ use std::{
     ops::Range,
 };
 
-use super::{Scrubber, sentence};
+use super::{
+    Scrubber,
+    mask::{FILE, stars},
+    sentence,
+};
 
 /// Stands for the name of a server: a name that no host can have (RFC 2606).
 pub(super) const SERVER: &str = "server.invalid";
 
 /// Names that are the same everywhere: the second one is what `teetap demo` calls its server.
 const KEPT: [&str; 2] = ["localhost", "demo"];
-
-/// Stands for the path of a file.
-pub(super) const FILE: &str = "FILE";
 
 /// Punctuation before a word, and after it.
 const BEFORE: [char; 3] = ['(', '\'', '"'];
@@ -214,11 +215,6 @@ impl Scrubber {
         let new = self.addresses.ip(ip);
         new.map_or(SERVER.to_owned(), |ip| ip.to_string())
     }
-}
-
-/// Returns as many `*` as a text has characters.
-pub(super) fn stars(text: &str) -> String {
-    text.chars().map(|_| '*').collect()
 }
 
 /// Replaces the paths of files. Those in quotes may contain spaces.

@@ -1,10 +1,9 @@
 //! Lines of the command line.
 
-use teetap_proxy::session::SessionId;
 use teetap_rules::{Program, is_rule_word};
 use teetap_wire::def::suggest;
 
-use super::{send, update};
+use super::{send, session::shown, update};
 use crate::{
     Action, Theme,
     action::TABLE,
@@ -72,20 +71,6 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Returns the session that the view shows: the one of a view of one session, the selected one of the table, else the
-/// only one in the list of messages.
-pub(super) fn shown(app: &App) -> Option<SessionId> {
-    match app.view {
-        View::Messages | View::Rules | View::Log => app.messages.session(),
-        View::Sessions => {
-            let place = app.sessions.selected();
-            let session = place.and_then(|place| app.follow.sessions().nth(place));
-            session.map(|(session, _)| session)
-        }
-        View::Ladder | View::Snapshot | View::Stats => app.session(),
-    }
 }
 
 /// Returns true if there is a `when` outside of quotes: rules have one, and commands do not.

@@ -10,7 +10,7 @@ use teetap_wire::{
     def::{Class, Def, Dialect, Registry, Secrets, Source},
 };
 
-use super::{command::shown, open};
+use super::{open, session::shown};
 use crate::{
     app::{
         App, Overlay, Pane,

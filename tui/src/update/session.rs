@@ -1,5 +1,7 @@
 //! Changes of the views of sessions.
 
+use teetap_proxy::session::SessionId;
+
 use crate::{
     Action,
     app::{App, View},
@@ -54,4 +56,18 @@ fn next(app: &mut App) -> Result<(), String> {
     app.pick(next);
     app.say(format!("session #{}", next.0));
     Ok(())
+}
+
+/// Returns the session that the view shows: the one of a view of one session, the selected one of the table, else the
+/// only one in the list of messages.
+pub(super) fn shown(app: &App) -> Option<SessionId> {
+    match app.view {
+        View::Messages | View::Rules | View::Log => app.messages.session(),
+        View::Sessions => {
+            let place = app.sessions.selected();
+            let session = place.and_then(|place| app.follow.sessions().nth(place));
+            session.map(|(session, _)| session)
+        }
+        View::Ladder | View::Snapshot | View::Stats => app.session(),
+    }
 }
