@@ -22,8 +22,8 @@ use teetap_wire::printable_path;
 use tempfile::NamedTempFile;
 
 use crate::{
-    live::Wake,
     orders::{Form, Orders, edited},
+    wake::Wake,
 };
 
 /// The way from the screen to the proxy, or to the files of a recording.

@@ -16,8 +16,8 @@ use teetap_proxy::{
 };
 
 use crate::{
+    address::reachable,
     child,
-    command::reachable,
     control::Control,
     ending::{Last, by_ending, by_signal, decide},
     exit::Exit,
@@ -27,6 +27,7 @@ use crate::{
     rules::SharedRules,
     run::{EndedBy, Summary},
     verdicts::Verdicts,
+    wake::{SIGHUP, Wake},
 };
 
 /// The time between two looks at the events.
@@ -46,22 +47,6 @@ const BATCH: usize = 4096;
 
 /// The longest wait for the signal of a terminal that is gone.
 const HANG_UP: Duration = Duration::from_millis(300);
-
-/// The signal of a terminal that is gone.
-pub(crate) const SIGHUP: u8 = 1;
-
-/// An interruption of the wait for the next tick.
-#[derive(Debug)]
-pub(crate) enum Wake {
-    /// A signal came; its number.
-    Signal(u8),
-    /// The probe is done.
-    Probe(Finding),
-    /// The demo is over: the end, and lines to print.
-    Done(Exit, Vec<(Level, String)>),
-    /// A line to print.
-    Report(Level, String),
-}
 
 /// A run.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //!
 //! Law: the protocol is in the crates below; here runs are configured, started, printed and ended.
 
+mod address;
 mod ahead;
 mod child;
 mod cli;
@@ -31,6 +32,7 @@ mod settings;
 mod shrink;
 mod signals;
 mod verdicts;
+mod wake;
 
 use std::{
     env,

@@ -18,7 +18,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{child::tree, control::Guard, exit::Exit, live::Wake};
+use crate::{child::tree, control::Guard, exit::Exit, wake::Wake};
 
 /// The longest time from the first signal to the end; closing and flushing take half of it.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -15,8 +15,8 @@ use crate::{
     cli::{RunOptions, ScreenOptions},
     demo::{self, Report},
     exit::{Exit, Failure},
-    live::Wake,
     signals::Signals,
+    wake::Wake,
 };
 
 /// The proxy and the address of the server, or the reason why there is none.

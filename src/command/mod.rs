@@ -37,7 +37,6 @@ pub(crate) use open::{grep, open};
 pub(crate) use proxy::{Mode, proxy};
 pub(crate) use replay::replay;
 pub(crate) use scrub::scrub;
-pub(crate) use setup::reachable;
 pub(crate) use shrink::shrink;
 pub(crate) use text::{completions, man};
 pub(crate) use torture::torture;

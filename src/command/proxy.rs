@@ -8,13 +8,15 @@ use teetap_proxy::{
 };
 use teetap_wire::def::Registry;
 
-use super::setup::{Setup, reachable};
+use super::setup::Setup;
+use crate::address::reachable;
 use crate::{
     child,
     cli::{self, ProxyOptions, ScreenOptions},
     exit::{Exit, Failure},
-    live::{Live, Wake},
+    live::Live,
     signals::Signals,
+    wake::Wake,
 };
 
 /// The way a run is watched, and what ends it.

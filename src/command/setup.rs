@@ -1,7 +1,7 @@
 //! The parts of a run in front of a server, made from its options.
 
 use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    net::SocketAddr,
     sync::{Arc, mpsc},
 };
 
@@ -16,6 +16,7 @@ use teetap_tui::{App, Title};
 use teetap_wire::{Proto, def::Registry};
 
 use crate::{
+    address::reachable,
     cli::{LineOptions, RunOptions, ScreenOptions, Show},
     console::Console,
     control::{Control, Parts, Socket},
@@ -23,7 +24,7 @@ use crate::{
     faults::Repeated,
     filters,
     junit::Report,
-    live::{Live, Wake},
+    live::Live,
     log::{self, Log},
     orders::Orders,
     output::{Filters, Output, decoder},
@@ -32,6 +33,7 @@ use crate::{
     run::Start,
     signals::Signals,
     verdicts::Verdicts,
+    wake::Wake,
 };
 
 /// The parts of every run.
@@ -413,14 +415,4 @@ pub(super) fn style(show: &Show) -> Style {
         since: !show.json.json && show.verbosity() < Verbosity::Bytes,
         secrets: show.contents.secrets(),
     }
-}
-
-/// Returns the address that a client of this machine connects to.
-pub(crate) fn reachable(listen: SocketAddr) -> SocketAddr {
-    let ip = match listen.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    SocketAddr::new(ip, listen.port())
 }

@@ -24,10 +24,10 @@ use crate::{
     cli::ShrinkOptions,
     exit::{Exit, Failure},
     faults,
-    live::Wake,
     output::{counted, say},
     shrink::Search,
     signals::Signals,
+    wake::Wake,
 };
 
 /// The word of the command that stands for the path of the journal.

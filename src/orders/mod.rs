@@ -16,8 +16,8 @@ use teetap_rules::{Made, Span};
 use teetap_wire::{Side, def::Registry};
 
 use crate::{
-    live::Wake,
     rules::{Change, Rules, SharedRules, one_line},
+    wake::Wake,
 };
 
 pub(crate) use message::{Form, bytes, edited, lines};

@@ -33,9 +33,9 @@ use crate::{
     cli::ScreenOptions,
     console::Console,
     exit::{Exit, Failure},
-    live::{SIGHUP, Wake},
     output,
     signals::Signals,
+    wake::{SIGHUP, Wake},
 };
 use places::Places;
 use reader::{Batch, Found, Reader, Source};

@@ -36,9 +36,9 @@ use crate::{
     cli::TortureOptions,
     exit::{Exit, Failure},
     junit::Report,
-    live::Wake,
     look, output,
     signals::Signals,
+    wake::Wake,
 };
 
 use self::{
