@@ -94,18 +94,24 @@ pub(super) fn sentence(action: &Action, has_message: bool) -> String {
             clause(expected)
         ),
         Action::Exit(code) => format!("end the run with exit code {code}"),
-        Action::Close { side, reason } => {
-            let side = match side {
-                None => "close both legs",
-                Some(Side::Client) => "close the client's leg",
-                Some(Side::Server) => "close the server's leg",
-            };
-            if reason.is_empty() {
-                side.to_owned()
-            } else {
-                format!("{side} with the reason \"{}\"", reason.escape_debug())
-            }
-        }
+        Action::Close { side, reason } => close(*side, reason),
+    }
+}
+
+/// A close ends both legs; only the reason is for one peer.
+fn close(side: Option<Side>, reason: &str) -> String {
+    let whose = match side {
+        None => "",
+        Some(Side::Client) => " for the client",
+        Some(Side::Server) => " for the server",
+    };
+    if reason.is_empty() {
+        "close both legs".to_owned()
+    } else {
+        format!(
+            "close both legs, with the reason \"{}\"{whose}",
+            reason.escape_debug()
+        )
     }
 }
 
