@@ -1,7 +1,7 @@
 //! Decisions that another run makes again, and rules that are switched off.
 
 use teetap_rules::impair::{Passed, Sent};
-use teetap_rules::{By, Decision, Effect, Form, Message, Opening, Program, RuleId, Shared, Verdict};
+use teetap_rules::{By, Decision, Effect, Entry, Form, Message, Opening, Program, RuleId, Shared, Verdict};
 use teetap_wire::def::Datum;
 use teetap_wire::{Dir, Side};
 
@@ -261,4 +261,22 @@ fn a_disabled_rule_does_nothing_and_shifts_no_other() {
     assert!(!shared.enable(RuleId(3), true));
     assert_eq!(program.find("b"), Some(RuleId(1)));
     assert_eq!(program.find("mark when cl_say every 3"), None);
+}
+
+/// Clients that entered the game before the rules were taken away are still in the journal.
+#[test]
+fn clients_that_entered_outlive_the_rules() {
+    let program = program("drop when cl_kill");
+    let mut shared = program.share(Shared::default());
+    shared.record();
+    let mut state = program.open(OPENING, None);
+    let (enter, at) = ((Dir::C2s, message("enter_game", &[])), OPENING.at + 700);
+    let verdict = state.decide(&first_copy(&enter, at), &mut shared);
+    assert_eq!(verdict, Verdict::PASS, "no rule is about it");
+    let entry = Entry {
+        at,
+        session: OPENING.session,
+        after: 700,
+    };
+    assert_eq!(shared.cleared().entries(), [entry], "entries after the rules");
 }

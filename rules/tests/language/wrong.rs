@@ -183,3 +183,10 @@ fn all_at_once_and_in_order() {
     assert_eq!(codes, ["E202", "E103", "E109", "E108"]);
     shown("all_at_once", &[text]);
 }
+
+/// A number stands in the place of a message only, not in that of a field.
+#[test]
+fn a_number_is_no_field() {
+    let got = crate::stage::wrong("drop when sys.3.4 == 1");
+    assert_eq!(got, ["1:17 E001 expected a name, found `4`"]);
+}
