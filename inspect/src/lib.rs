@@ -32,7 +32,7 @@ pub mod judge;
 mod layout;
 pub mod lines;
 mod matcher;
-mod misread;
+mod meant;
 mod place;
 mod previous;
 pub mod reading;

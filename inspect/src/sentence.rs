@@ -20,12 +20,11 @@ use teetap_wire::{
 };
 
 use crate::{
-    DecodedEvent, EventLines, Layer, Message, Reading, Row, Style,
+    DecodedEvent, EventLines, Message, Reading, Row, Style,
     expect::{expectation, missing},
     form::form,
     judge::By,
     lines::{About, Line},
-    misread::meant,
     row::{Start, hex},
 };
 
@@ -234,28 +233,8 @@ impl<'a> Noted<'a> {
         }
     }
 
-    /// Returns what was received and expected for a note of a message, and the message that it would be under another id.
-    fn of_message(&self, note: &Note, message: &Message, secrets: Secrets) -> Option<String> {
-        let values = self.values(note, message, secrets);
-        let is_of_id = matches!(
-            note.code,
-            Code::UnknownMessage | Code::WrongDirection | Code::MissingField | Code::SurplusBytes
-        );
-        let is_chunk = matches!(message.layer, Layer::System | Layer::Game | Layer::Unreadable);
-        let datagram = self.datagram.filter(|_| is_of_id && is_chunk);
-        let meant = datagram.and_then(|datagram| {
-            let data = self.reading.data(message);
-            meant(datagram.proto, datagram.dir, data)
-        });
-        match (values, meant) {
-            (Some(values), Some(meant)) => Some(format!("{values}; {meant}")),
-            (None, Some(meant)) => Some(meant.to_string()),
-            (values, None) => values,
-        }
-    }
-
     /// Returns what was received and expected for a note of a message.
-    fn values(&self, note: &Note, message: &Message, secrets: Secrets) -> Option<String> {
+    fn of_message(&self, note: &Note, message: &Message, secrets: Secrets) -> Option<String> {
         let reading = self.reading;
         let bytes = |otherwise: &str| {
             let bytes = self.bytes(note, message);

@@ -152,6 +152,7 @@ mod tests {
             note: None,
             misstep: None,
             cause: None,
+            is_of_client: false,
         })
     }
 

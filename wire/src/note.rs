@@ -91,6 +91,7 @@ codes! {
     ChunkCountTooHigh "chunk-count-too-high" Error   Datagram "fewer chunks than the header announces: the receiver takes those that are there"
     ChunkSizeCut      "chunk-size-cut"       Error   Payload  "1024 bytes follow the last chunk: its size did not fit 10 bits, and receivers see only its start"
     ChunkCountCut     "chunk-count-cut"      Error   Datagram "256 chunks more than the header announces: their number did not fit a byte, and receivers miss them"
+    ChunkOfOtherVersion "chunk-of-other-version" Error Datagram "chunk headers of the other version: the receiver splits the payload at other places"
     TrailingBytes     "trailing-bytes"       Warning Payload  "bytes after the last announced chunk: receivers ignore them"
     MissingToken      "missing-token"        Error   Payload  "the token that this version requires is missing: the receiver drops the datagram"
     TokenReversed     "token-reversed"       Info    Payload  "the token with its bytes in reverse: the games do not read it here, other programs may"
@@ -119,6 +120,8 @@ codes! {
     KeepaliveLate     "keepalive-late"       Info    Datagram "nothing came from this peer for longer than between two keepalives"
     CutByCapture      "cut-by-capture"       Warning Datagram "the recording holds only the first bytes of the datagram"
     UnknownMessage    "unknown-message"      Warning Message  "no definition has this id: most receivers ignore it"
+    WrongId           "wrong-id"             Error   Payload  "the bytes of another message than the id says: the receiver takes them for that one, or ignores them"
+    FieldsOfOtherVersion "fields-of-other-version" Error Payload "the fields of the other version: the receiver reads other values, or drops it"
     WrongDirection    "wrong-direction"      Warning Message  "a message of the other direction: the receiver ignores it or reads it as another one"
     NotVital          "not-vital"            Warning Message  "not vital: the receiver ignores it"
     UnexpectedVital   "unexpected-vital"     Warning Message  "vital, unlike the reference: some receivers ignore it"
@@ -193,7 +196,8 @@ impl Code {
         )
     }
 
-    /// Returns true if the note needs all datagrams of a session: numbers, acks, copies and pace. Watchers see it, rules do not.
+    /// Returns true if the note needs all datagrams of a session: numbers, acks, copies, pace, and what a join waits for. Watchers see it,
+    /// rules do not.
     pub const fn needs_stream(self) -> bool {
         matches!(
             self,
@@ -218,6 +222,9 @@ impl Code {
                 | Self::TokenReversed
                 | Self::LateReply
                 | Self::KeepaliveLate
+                | Self::WrongId
+                | Self::FieldsOfOtherVersion
+                | Self::ChunkOfOtherVersion
         )
     }
 

@@ -9,6 +9,7 @@ use teetap_wire::{Code, receiver::MessageVerdict};
 use crate::{
     Reading,
     reading::{Done, Message},
+    stream::Fact,
 };
 
 /// The fate of a message.
@@ -60,6 +61,9 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Datagram(code) => write!(f, "came in a datagram that its receiver drops ({})", code.name()),
+            Self::Message(code @ Code::WrongId, Some(values)) => {
+                write!(f, "came under a wrong id ({}: {values})", code.name())
+            }
             Self::Message(code, None) => write!(f, "came, but its receiver drops it ({})", code.name()),
             Self::Message(code, Some(values)) => {
                 write!(f, "came, but its receiver drops it ({}: {values})", code.name())
@@ -113,6 +117,17 @@ pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> F
         None if message.done == Done::Placed(Action::Gap) => Fate::Nothing,
         None => Fate::Arrives,
     }
+}
+
+/// Returns the message that the bytes of this one are, under a wrong id, and the reason why it does not count.
+pub(super) fn meant(message: &Message, reading: &Reading) -> Option<(&'static str, Why)> {
+    let code = Code::WrongId;
+    let mut notes = message.notes.iter();
+    let detail = reading.detail(notes.find(|note| note.code == code)?)?;
+    let Fact::OtherId(other) = &detail.fact else {
+        return None;
+    };
+    Some((other.name, Why::Message(code, Some(other.to_string()))))
 }
 
 /// Returns the reason why link lines lost all copies of a datagram; `None` if one has left.

@@ -42,6 +42,8 @@ pub struct Join {
     pub note: Option<Code>,
     /// Another reason why nothing came, such as a server of another protocol.
     pub cause: Option<String>,
+    /// True if that is a mistake of the client, although the server is waited for.
+    pub is_of_client: bool,
 }
 
 /// How far a join came.

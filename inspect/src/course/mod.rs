@@ -24,6 +24,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use teetap_proxy::session::{Datagram, Event, SessionChange, SessionId, State, Time, What};
 use teetap_rules::context::SESSIONS;
+use teetap_wire::Side;
 
 pub use finding::Finding;
 pub use join::{Ended, Join, JoinOutcome, PassedStep};
@@ -65,6 +66,11 @@ impl Courses {
     /// Returns true while the session joins.
     pub(crate) fn is_joining(&self, session: Option<SessionId>) -> bool {
         session.is_some_and(|session| self.joins.contains_key(&session))
+    }
+
+    /// Returns the message that the join of a session waits for from this side.
+    pub(crate) fn awaits(&self, session: Option<SessionId>, from: Side) -> Option<&'static str> {
+        self.joins.get(&session?)?.awaits(from)
     }
 
     /// Another run begins, with sessions of its own.

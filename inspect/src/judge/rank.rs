@@ -7,7 +7,8 @@ use teetap_wire::Severity;
 
 use super::{
     finding::Finding,
-    matter::{LedBy, Role},
+    matter::{LedBy, Matter, Role, Topic},
+    peers::By,
 };
 
 /// All findings of a run or a recording, the most important first.
@@ -72,11 +73,21 @@ impl Finding {
     fn led_to(&self, end: &Self) -> bool {
         let is_error = self.severity == Severity::Error;
         let may_lead = match end.led_by {
-            LedBy::Any => self.leads,
+            // A join that waits for a peer says the same of it, and for what it waits.
+            LedBy::Any => self.leads && !(self.is_silence() && end.is_of_login_of(self.by)),
             LedBy::Only(topic) => self.topic == topic,
             LedBy::Proxy => false,
         };
         self.role == Role::Fault && (is_error || self.severity == Severity::Warning && may_lead)
+    }
+
+    fn is_silence(&self) -> bool {
+        self.topic == Topic::Matter(Matter::PeerSilent)
+    }
+
+    /// Returns true for a join that waits for this side.
+    fn is_of_login_of(&self, by: By) -> bool {
+        matches!(self.topic, Topic::Matter(matter) if matter.is_about_login()) && self.by == by
     }
 
     /// Returns an error of the same peer that may follow from this warning: it is in the same datagram, or in the next one.

@@ -71,10 +71,12 @@ impl Judge {
 
     pub(super) fn joined(&mut self, join: &Join) {
         if let Some(found) = course::Finding::of_join(join) {
-            let is_of_client = matches!(
-                join.rejection(),
+            let rejection = join.rejection();
+            let is_rejected = matches!(
+                rejection,
                 Some(Rejection::WrongVersion | Rejection::WrongPassword)
             );
+            let is_of_client = is_rejected || join.is_of_client;
             let awaited = join.awaited.map(|(_, side)| cause(side, join.acked));
             let awaited = if is_of_client { Some(Side::Client) } else { awaited };
             let led_by = match join.note {

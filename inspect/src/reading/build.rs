@@ -12,8 +12,9 @@ use teetap_wire::{
 use super::{Done, Message, Reading, Unreadable};
 use crate::{
     decoder::Decoder,
+    meant::{self, Suspect},
     place,
-    stream::{Counted, Found, Piece, Seen},
+    stream::{Counted, Detail, Fact, Found, Piece, Seen},
 };
 
 /// The reading of a datagram while it is made.
@@ -139,6 +140,7 @@ impl<'a> Build<'a> {
         }
         // The oddities of all chunks together are known before the filters decide about the first one.
         self.add_notes(&packet.chunk_notes());
+        self.note_other_chunks(packet);
         for (index, chunk) in packet.chunks().enumerate() {
             let (done, seq_out) = match datagram.placed.get(index) {
                 Some(Placed { seq_out, action, .. }) => (Done::Placed(*action), *seq_out),
@@ -173,8 +175,54 @@ impl<'a> Build<'a> {
             message.data = message.at..chunk.end();
             let claimed = self.claim_notes(chunk.at..chunk.end());
             message.notes.extend(claimed);
+            self.note_meant(&mut message, chunk.data);
             self.reading.messages.push(message);
         }
+    }
+
+    /// Adds the note about chunk headers of the other version, before those that follow from it.
+    fn note_other_chunks(&mut self, packet: &Packet<'_>) {
+        let (registry, dir) = (self.decoder.registry(), self.datagram.dir);
+        let notes = &mut self.reading.notes;
+        if let Some(note) = meant::other_chunks(packet, notes, registry, dir).filter(|_| !self.reading.is_cut)
+        {
+            notes.insert(0, note);
+        }
+    }
+
+    /// Adds the note about a message under the id of another one, or with the fields of another version, before those that follow from it.
+    fn note_meant(&mut self, message: &mut Message, data: &[u8]) {
+        if message.notes.is_empty() || self.reading.is_cut || self.session.is_none() {
+            return;
+        }
+        let (proto, dir) = (self.datagram.proto, self.datagram.dir);
+        let suspect = Suspect {
+            registry: self.decoder.registry(),
+            proto,
+            dir,
+            to_ddnet: message.for_ddnet,
+            awaited: self.decoder.courses.awaits(self.session, dir.sender()),
+            vital: message.vital,
+            data,
+        };
+        let notes = &message.notes;
+        let fields = || suspect.other_fields(notes).map(Fact::OtherFields);
+        let id = || suspect.other_id(notes).map(Fact::OtherId);
+        let (code, fact) = match fields().map(|fact| (Code::FieldsOfOtherVersion, fact)) {
+            Some(found) => found,
+            None => match id() {
+                Some(fact) => (Code::WrongId, fact),
+                None => return,
+            },
+        };
+        let at = message.at;
+        message.notes.insert(0, Note { code, at, len: 1 });
+        self.reading.details.push(Detail {
+            code,
+            at,
+            fact,
+            consequence: None,
+        });
     }
 
     /// Takes over what only left: the ack, and messages that were not received.

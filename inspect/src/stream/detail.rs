@@ -13,6 +13,7 @@ use super::{
     surplus::Amplified,
     words::{Numbered, Requests, Seconds},
 };
+use crate::meant::{OtherFields, OtherId};
 
 /// The values behind a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub struct Consequence {
     pub verdict: Verdict,
 }
 
-/// The values behind a note about numbers, acks or pace.
+/// The values behind a note about numbers, acks, pace or ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// A number ahead of a missing one.
@@ -191,6 +192,10 @@ pub enum Fact {
         /// The part.
         part: Part,
     },
+    /// A message under the id of another one.
+    OtherId(OtherId),
+    /// The fields of another version.
+    OtherFields(OtherFields),
     /// An older ack in a datagram that was overtaken.
     Overtaken {
         /// The ack.
@@ -347,6 +352,8 @@ impl fmt::Display for Fact {
                 last: Some(last),
             } => write!(f, "got {got} after {last}"),
             Self::Overtaken { got, last: None } => write!(f, "got {got}"),
+            Self::OtherId(other) => other.fmt(f),
+            Self::OtherFields(other) => other.fmt(f),
             _ => self.fmt_amount(f),
         }
     }

@@ -26,6 +26,10 @@ const STEPS: usize = 64;
 /// The name of the step for a download of the map, in which messages of both sides alternate.
 const DOWNLOAD: &str = "map_data";
 
+/// The names of the message that opens a session, and of its answer.
+const CONNECT: &str = "connect";
+const CONNECT_ACCEPT: &str = "connect_accept";
+
 /// Messages that only servers of DDNet send.
 const OF_DDNET: [&str; 3] = ["capabilities", "map_details", "rcon_type"];
 
@@ -66,6 +70,8 @@ pub(super) struct Follow {
     /// The datagrams that link lines lost, with the first of them.
     lost: Option<Losses>,
     cause: Option<String>,
+    /// The ack of the last CONNECT, where it is not 0.
+    connect_ack: Option<Seq>,
 }
 
 /// Datagrams of a join that link lines lost.
@@ -133,6 +139,7 @@ impl Follow {
             misstep: None,
             lost: None,
             cause: None,
+            connect_ack: None,
         }
     }
 
@@ -255,9 +262,20 @@ impl Follow {
         if reading.size.is_some() && reading.error.is_none() && reading.token_ok() {
             self.ack(at, sender, reading.ack);
         }
+        if reading
+            .messages
+            .iter()
+            .any(|message| message.name == Some(CONNECT))
+        {
+            self.connect_ack = reading.ack.filter(|ack| *ack != Seq::ZERO);
+        }
         for message in &reading.messages {
             if self.has_entered {
                 return;
+            }
+            if let Some((meant, why)) = fate::meant(message, reading) {
+                self.lost(sender, meant, why);
+                continue;
             }
             let Some(name) = message.name else { continue };
             match fate::of(message, datagram, reading) {
@@ -353,8 +371,17 @@ impl Follow {
         due.find(|step| step.is_needed)
     }
 
+    /// Returns the next message that is needed, if it is one of this side.
+    pub(super) fn awaits(&self, from: Side) -> Option<&'static str> {
+        let step = self.awaited_step().filter(|step| step.from == from);
+        step.map(|step| step.name)
+    }
+
     /// Returns the message that is awaited, and its sender.
     fn awaited(&self) -> Option<(&'static str, Side)> {
+        if let Some(step) = self.skipped() {
+            return Some((step.name, step.from));
+        }
         if let Some(last) = &self.last
             && last.name == "request_map_data"
         {
@@ -363,8 +390,19 @@ impl Follow {
         self.awaited_step().map(|step| (step.name, step.from))
     }
 
+    /// Returns the answer of the server to CONNECT, if that did not come and the client went on without it.
+    fn skipped(&self) -> Option<&JoinStep> {
+        let mut steps = self.steps.iter().take(self.next).filter(|_| !self.is_online);
+        let has_come = self.passed.iter().any(|passed| passed.name == CONNECT_ACCEPT);
+        steps.find(|step| step.name == CONNECT_ACCEPT && !has_come)
+    }
+
     /// Returns the last message, and whether it was acked.
     fn after(&self) -> (Option<&'static str>, Option<bool>) {
+        if self.skipped().is_some() {
+            let has_come = self.passed.iter().any(|passed| passed.name == CONNECT);
+            return (has_come.then_some(CONNECT), None);
+        }
         let Some(last) = &self.last else {
             return (None, None);
         };
@@ -402,7 +440,19 @@ impl Follow {
         let anew = (self.is_anew && name == DOWNLOAD).then(|| anew.to_owned());
         let lost = self.lost.filter(|_| self.misstep_of(name).is_none());
         let lost = lost.map(|lost| lost.to_string());
-        self.cause.clone().or(anew).or(lost)
+        self.cause
+            .clone()
+            .or(anew)
+            .or(lost)
+            .or_else(|| self.ack_of_connect(name))
+    }
+
+    /// Returns the reason why a server did not answer a CONNECT that acks something.
+    fn ack_of_connect(&self, name: &str) -> Option<String> {
+        let ack = self.connect_ack.filter(|_| name == CONNECT_ACCEPT)?;
+        Some(format!(
+            "the ack of connect is {ack}: Teeworlds 0.6.4 and 0.7.5 drop one that is not 0"
+        ))
     }
 
     /// Returns true if the join does not stand still at this time.
@@ -429,6 +479,8 @@ impl Follow {
             (false, true) => JoinOutcome::NeverEntered,
             (false, false) => JoinOutcome::NeverOnline,
         };
+        let is_of_client =
+            awaited.is_some_and(|(name, _)| cause.is_some() && cause == self.ack_of_connect(name));
         Join {
             session: self.session,
             kind: self.kind,
@@ -444,6 +496,7 @@ impl Follow {
             kept,
             note,
             cause,
+            is_of_client,
             steps: self.passed,
         }
     }

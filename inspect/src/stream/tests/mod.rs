@@ -39,6 +39,9 @@ const OF_STREAMS: &[Code] = &[
     Code::TokenReversed,
     Code::LateReply,
     Code::KeepaliveLate,
+    Code::WrongId,
+    Code::FieldsOfOtherVersion,
+    Code::ChunkOfOtherVersion,
 ];
 
 /// Rules, which do not see these, are refused if they name one.

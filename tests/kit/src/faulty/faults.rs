@@ -270,14 +270,6 @@ pub const FAULTS: &[Fault] = &[
         }),
     ),
     fault(
-        "ready of the other class",
-        ALL,
-        Act::Message(Step::Ready, |_, mut message| {
-            message.iter_mut().take(1).for_each(|id| *id ^= 1);
-            vec![(true, message)]
-        }),
-    ),
-    fault(
         "input for tick 0",
         ALL,
         Act::Message(Step::Input, |variant, message| {
@@ -300,6 +292,54 @@ pub const FAULTS: &[Fault] = &[
             let mut message = Vec::new();
             put_int(&mut message, 60 << 1 | 1);
             vec![(true, message)]
+        }),
+    ),
+    fault(
+        "ready without its class bit",
+        // In DDNet 14 is a message of the game without an oddity.
+        &[Variant::V6, Variant::V65, Variant::V7],
+        Act::Message(Step::Ready, |variant, message| {
+            vec![(true, renumbered(&message, game::id_of(variant, Step::Ready) >> 1))]
+        }),
+    ),
+    fault(
+        "ready with the class of the game",
+        ALL,
+        Act::Message(Step::Ready, |variant, message| {
+            vec![(true, renumbered(&message, game::id_of(variant, Step::Ready) & !1))]
+        }),
+    ),
+    fault(
+        "start info with the id of the other version",
+        ALL,
+        Act::Message(Step::StartInfo, |variant, message| {
+            let other = if variant.is_seven() {
+                Variant::V6
+            } else {
+                Variant::V7
+            };
+            vec![(true, renumbered(&message, game::id_of(other, Step::StartInfo)))]
+        }),
+    ),
+    fault(
+        "start info with the fields of the other version",
+        ALL,
+        Act::Message(Step::StartInfo, |variant, _| {
+            let other = if variant.is_seven() {
+                Variant::V6
+            } else {
+                Variant::V7
+            };
+            let message = game::message(other, Step::StartInfo, 0);
+            vec![(true, renumbered(&message, game::id_of(variant, Step::StartInfo)))]
+        }),
+    ),
+    fault(
+        "chat with the fields of 0.6",
+        SEVEN,
+        Act::Message(Step::Say, |variant, _| {
+            let message = game::message(Variant::V6, Step::Say, 0);
+            vec![(true, renumbered(&message, game::id_of(variant, Step::Say)))]
         }),
     ),
     fault(
@@ -382,6 +422,14 @@ fn head(variant: Variant, step: Step) -> Vec<u8> {
     let mut message = Vec::new();
     put_int(&mut message, game::id_of(variant, step));
     message
+}
+
+/// Returns a message with another number at its start.
+fn renumbered(message: &[u8], number: i32) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_int(&mut out, number);
+    out.extend(int(message).map_or(message, |(_, rest)| rest));
+    out
 }
 
 /// Changes the numbers of all vital chunks.

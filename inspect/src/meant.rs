@@ -1,0 +1,256 @@
+//! Bytes that are wrong as they stand, and right under another id or with the chunk headers of the other version.
+//!
+//! Law: such a reading is stated only if it fits completely: each byte belongs to a field, and no field is odd. A message without fields
+//! fits any id of one; so few bytes show a message only if the join waits for it.
+
+use std::fmt;
+
+use teetap_wire::{
+    Chunks, Code, Dir, Layer, MessageId, Note, Packet, Proto,
+    def::{Class, Decoded, Def, Id, Registry},
+    varint,
+};
+
+/// The bytes after the id from which on a message is known by its fields.
+const ENOUGH: usize = 6;
+
+/// A message under the id of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherId {
+    /// The name of the message that the bytes are.
+    pub name: &'static str,
+    /// The number at the start of the message.
+    pub got: i32,
+    /// The number that this message has.
+    pub expected: i32,
+    /// The mistake.
+    pub mistake: Mistake,
+}
+
+/// The difference between a number and that of the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// The id itself, without the bit of its class.
+    NoClass,
+    /// The bit of the other class.
+    Class(Layer),
+    /// The id of this version, with the bit of its class.
+    Version(Proto),
+}
+
+/// The fields of a message as another version has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherFields {
+    /// The version whose fields the bytes are.
+    pub got: Proto,
+    /// The version of the session.
+    pub expected: Proto,
+}
+
+/// A message of a session, and what is known of the place where it stands.
+#[derive(Clone, Copy)]
+pub(crate) struct Suspect<'a> {
+    pub(crate) registry: &'static Registry,
+    pub(crate) proto: Proto,
+    pub(crate) dir: Dir,
+    /// True if its receiver is of DDNet.
+    pub(crate) to_ddnet: bool,
+    /// The message that the join waits for from its sender.
+    pub(crate) awaited: Option<&'static str>,
+    pub(crate) vital: bool,
+    pub(crate) data: &'a [u8],
+}
+
+impl Suspect<'_> {
+    /// Returns the message that the bytes are, with the id that they lack. `notes` are those of the message under its own id.
+    pub(crate) fn other_id(&self, notes: &[Note]) -> Option<OtherId> {
+        let is_odd = notes.iter().any(|note| is_about_fields(note.code));
+        if !is_odd && !self.has_more(notes) {
+            return None;
+        }
+        let int = varint::decode(self.data)?;
+        let body = self.data.get(int.len..)?;
+        let mut fits = self.candidates(int.value);
+        fits.retain(|(_, fields)| self.fits(fields, body));
+        let mut fits: Vec<_> = fits.into_iter().map(|(other, _)| other).collect();
+        fits.dedup();
+        let is_long = body.len() >= ENOUGH;
+        let awaited = fits.iter().position(|other| self.awaited == Some(other.name));
+        let awaited = awaited.filter(|_| is_odd || is_long);
+        let only = (fits.len() == 1 && is_odd && is_long).then_some(0);
+        Some(fits.swap_remove(awaited.or(only)?))
+    }
+
+    /// Returns the version whose fields the bytes are. `notes` are those of the message with the fields of its own one.
+    pub(crate) fn other_fields(&self, notes: &[Note]) -> Option<OtherFields> {
+        let is_odd = notes.iter().any(|note| is_about_fields(note.code));
+        if !is_odd && !self.has_more(notes) {
+            return None;
+        }
+        let found = self.registry.known_message(self.proto, self.dir, self.data)?;
+        let (got, expected) = (other_version(self.proto), self.proto);
+        let class = Some(found.def.class);
+        let mut theirs = self.registry.named(got, class, &found.def.name);
+        let body = self.data.get(found.body..).filter(|body| body.len() > 2)?;
+        let is_right = |def: &'static Def| def.way.allows(self.dir) && self.fits(def, body);
+        theirs.any(is_right).then_some(OtherFields { got, expected })
+    }
+
+    /// Returns true if a client sends more than the server reads, which is harmless by itself.
+    fn has_more(&self, notes: &[Note]) -> bool {
+        self.dir == Dir::C2s && notes.iter().any(|note| note.code == Code::SurplusBytes)
+    }
+
+    /// Returns the messages that the sender may have meant, each with the fields that it then has.
+    fn candidates(&self, got: i32) -> Vec<(OtherId, &'static Def)> {
+        let of = |def: &'static Def, mistake, fields| {
+            let name = &*def.name;
+            let other = |expected| OtherId {
+                name,
+                got,
+                expected,
+                mistake,
+            };
+            number(def)
+                .filter(|expected| *expected != got)
+                .map(|expected| (other(expected), fields))
+        };
+        let [layer, other] = match got & 1 {
+            0 => [Layer::Game, Layer::System],
+            _ => [Layer::System, Layer::Game],
+        };
+        let bare = [Layer::System, Layer::Game].into_iter();
+        let bare = bare.filter_map(|layer| self.def(self.proto, layer, got));
+        let of_bare = bare.filter_map(|def| of(def, Mistake::NoClass, def));
+        let flipped = self.def(self.proto, other, got >> 1).into_iter();
+        let of_flipped = flipped.filter_map(|def| of(def, Mistake::Class(layer), def));
+        let version = other_version(self.proto);
+        let theirs = self.def(version, layer, got >> 1).into_iter();
+        let of_theirs = theirs.flat_map(|theirs| {
+            let own = self.registry.named(self.proto, Some(theirs.class), &theirs.name);
+            let own = own.filter(|def| def.way.allows(self.dir));
+            own.flat_map(move |def| [def, theirs].map(|fields| of(def, Mistake::Version(version), fields)))
+        });
+        of_bare.chain(of_flipped).chain(of_theirs.flatten()).collect()
+    }
+
+    /// Returns the message with this id that may go this way.
+    fn def(&self, proto: Proto, layer: Layer, id: i32) -> Option<&'static Def> {
+        let uuid = None;
+        let id = MessageId { layer, id, uuid };
+        let def = self.registry.identify(proto, self.dir, id)?;
+        (def.way.allows(self.dir) && !def.dead).then_some(def)
+    }
+
+    /// Returns true if the bytes after the id are the fields of a message, all of them and without an oddity.
+    fn fits(&self, def: &Def, body: &[u8]) -> bool {
+        let mut decoded = Decoded::new();
+        decoded.set_for_ddnet(self.to_ddnet);
+        decoded.read(def, body, 0);
+        decoded.notes().is_empty() && def.odd_vitality(self.vital).is_none()
+    }
+}
+
+/// Returns the note about a packet whose chunks have the headers of the other version: so read they fill its payload, and each is a
+/// message without an oddity. `notes` are those of the packet as it stands.
+pub(crate) fn other_chunks(
+    packet: &Packet<'_>,
+    notes: &[Note],
+    registry: &'static Registry,
+    dir: Dir,
+) -> Option<Note> {
+    if !notes.iter().any(|note| is_about_chunks(note.code)) {
+        return None;
+    }
+    let proto = other_version(packet.proto);
+    let mut chunks = Chunks::new(proto, packet.payload, packet.header.num_chunks);
+    let mut decoded = Decoded::new();
+    let mut is_message = |data: &[u8]| {
+        let def = decoded.message(registry, packet.proto, dir, data);
+        def.is_some() && decoded.notes().is_empty()
+    };
+    let is_right = chunks.by_ref().all(|chunk| is_message(chunk.data));
+    let is_whole = chunks.rest().is_empty() && chunks.missing() == 0;
+    let (code, at, len) = (Code::ChunkOfOtherVersion, 0, 0);
+    (is_right && is_whole && packet.header.num_chunks > 0).then_some(Note { code, at, len })
+}
+
+const fn other_version(proto: Proto) -> Proto {
+    match proto {
+        Proto::V7 => Proto::V6,
+        Proto::V6 | Proto::V65 | Proto::Ddnet => Proto::V7,
+    }
+}
+
+/// Returns the number at the start of a message.
+fn number(def: &Def) -> Option<i32> {
+    let Id::Number(id) = def.id else { return None };
+    let class = match def.class {
+        Class::System => 1,
+        Class::Game => 0,
+        Class::Control | Class::Connless | Class::Object => return None,
+    };
+    Some(id.checked_mul(2)? | class)
+}
+
+/// Returns true for the note of a message that may be another one.
+const fn is_about_fields(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UnknownMessage
+            | Code::WrongDirection
+            | Code::NotVital
+            | Code::UnexpectedVital
+            | Code::MissingField
+            | Code::UnterminatedText
+            | Code::OutOfRange
+            | Code::InvalidUtf8
+            | Code::ObjectShort
+    )
+}
+
+/// Returns true for the note of a payload that may be split at other places.
+const fn is_about_chunks(code: Code) -> bool {
+    matches!(
+        code,
+        Code::ChunkTruncated | Code::ChunkCountTooHigh | Code::TrailingBytes
+    )
+}
+
+/// Returns the words for a number at the start of a message: `system message 18`.
+fn words(number: i32) -> impl fmt::Display {
+    let class = if number & 1 == 0 {
+        Class::Game
+    } else {
+        Class::System
+    };
+    fmt::from_fn(move |f| write!(f, "{} message {}", class.name(), number >> 1))
+}
+
+impl fmt::Display for OtherFields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { got, expected } = self;
+        write!(f, "got the fields of {got}, expected those of {expected}")
+    }
+}
+
+impl fmt::Display for OtherId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            got,
+            expected,
+            mistake,
+        } = self;
+        let (read, meant) = (words(*got), words(*expected));
+        match mistake {
+            Mistake::NoClass => write!(f, "got {got}, the id of {name} without the bit of its class")?,
+            Mistake::Class(layer) => {
+                let class = Class::from(*layer).name();
+                write!(f, "got {got}, the id of {name} with the bit of a {class} message")?;
+            }
+            Mistake::Version(version) => write!(f, "got {got} ({read}), which is {name} in {version}")?,
+        }
+        write!(f, ", expected {expected} ({meant})")
+    }
+}
