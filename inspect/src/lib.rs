@@ -50,6 +50,7 @@ pub mod subscribers;
 mod testing;
 mod transit;
 pub mod trial;
+mod viewer;
 
 pub use after::After;
 pub use crossing::Crossing;

@@ -2,7 +2,7 @@
 
 use teetap_wire::def::Secrets;
 
-use crate::{DecodedEvent, Message, subscribers::Slot};
+use crate::subscribers::Slot;
 
 /// The part of a datagram that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,37 +26,6 @@ pub enum Viewer {
     Everything,
     /// The messages that pass the filter of a subscription.
     Subscriber(Slot),
-}
-
-impl Viewer {
-    /// Returns true if an event with messages is shown.
-    #[must_use]
-    pub const fn sees(self, decoded: &DecodedEvent) -> bool {
-        match self {
-            Self::Run => decoded.selected,
-            Self::Everything => true,
-            Self::Subscriber(slot) => decoded.subscribers.has(slot),
-        }
-    }
-
-    /// Returns true if a message is shown because of a filter that reads notes.
-    #[must_use]
-    pub const fn reads_notes(self, message: &Message) -> bool {
-        match self {
-            Self::Run | Self::Subscriber(_) => message.reads_notes,
-            Self::Everything => false,
-        }
-    }
-
-    /// Returns true if a message is shown, of an event that is.
-    #[must_use]
-    pub const fn shows(self, message: &Message) -> bool {
-        match self {
-            Self::Run => message.shown,
-            Self::Everything => true,
-            Self::Subscriber(slot) => slot.is_in(message.subscribers),
-        }
-    }
 }
 
 /// The weight of a line.

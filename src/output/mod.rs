@@ -4,6 +4,7 @@
 //! to stdout, so that stdout can be piped.
 
 mod around;
+mod count;
 mod effects;
 mod filters;
 mod findings;
@@ -19,10 +20,10 @@ mod summary;
 mod times;
 
 pub(crate) use around::Extent;
+pub(crate) use count::counted;
 pub(crate) use filters::{Filters, decoder};
 pub(crate) use findings::Listing;
 pub(crate) use joins::Joins;
-pub(crate) use plain::counted;
 pub(crate) use screen::{is_lost, screen_failed};
 pub(crate) use streams::{print, say, say_sentence, write_out};
 pub(crate) use times::Times;

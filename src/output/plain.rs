@@ -10,6 +10,7 @@ use teetap_proxy::{
 };
 use teetap_wire::{printable, printable_path};
 
+use super::count::counted;
 use super::{
     fold::Folds,
     printer::{Moment, Printer},
@@ -99,14 +100,6 @@ fn traffic(c2s: Traffic, s2c: Traffic) -> [String; 2] {
 fn found(counts: &[(u64, &str)]) -> impl Iterator<Item = String> {
     let found = counts.iter().filter(|(count, _)| *count > 0);
     found.map(|(count, what)| format!("{count} {what}"))
-}
-
-/// Returns a count with its word, in the plural where it is not 1.
-pub(crate) fn counted(count: u64, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        count => format!("{count} {what}s"),
-    }
 }
 
 /// The state of plain lines.

@@ -5,8 +5,10 @@
 //! first. Messages that no watcher shows get no fields, and a datagram without others is only counted.
 
 mod buffers;
+mod build;
 mod demand;
 mod ending;
+mod feed;
 mod layers;
 mod read;
 mod skim;

@@ -107,7 +107,7 @@ pub enum Done {
 
 impl Done {
     /// Returns the outcome of a message that the core did not decide about.
-    pub(super) fn whole(datagram: &Datagram) -> Self {
+    pub(crate) fn whole(datagram: &Datagram) -> Self {
         let is_error = |note: Note| note.code.severity() == Severity::Error;
         match (datagram.leg, datagram.sent().next()) {
             (Some(_), None) if datagram.notes.iter().any(is_error) => Self::Refused,

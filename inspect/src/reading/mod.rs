@@ -6,18 +6,15 @@
 //! Law: one pass over the messages, in which the filters decide about each before it is decoded. Only messages that are
 //! shown are decoded, and nothing is rendered: text, JSON and trees are made of a message on demand.
 
-mod build;
 mod message;
 
 use std::fmt;
 
-use teetap_proxy::session::{Connless, Datagram, SessionId, Time};
 use teetap_wire::{Code, Flags, Note, PacketError, Seq, Token, def::Record};
 
 pub use message::{Done, Layer, Message};
 
-use crate::{decoder::Decoder, stream::Detail};
-use build::Build;
+use crate::stream::Detail;
 
 /// A datagram, decoded.
 #[derive(Clone, Debug, Default)]
@@ -57,11 +54,11 @@ pub struct Reading {
     /// The datagram has no messages and passes the filter.
     pub shown: bool,
     /// The subscriptions whose filters it passes as a datagram without messages, a bit for each.
-    subscribers: u64,
+    pub(crate) subscribers: u64,
     /// The inflated payload as received, then the data of messages that only left.
-    bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// The fields of all messages that are shown.
-    records: Vec<Record>,
+    pub(crate) records: Vec<Record>,
 }
 
 /// The values that were expected in a datagram, as far as the ones before it show them.
@@ -92,39 +89,6 @@ impl fmt::Display for Unreadable {
 }
 
 impl Reading {
-    /// Reads a datagram that was seen `at` this time in this session. `None` when there is nothing to show: no message
-    /// passes the filter.
-    #[must_use]
-    pub fn of_datagram(
-        at: Time,
-        session: Option<SessionId>,
-        datagram: &Datagram,
-        decoder: &mut Decoder,
-    ) -> Option<Self> {
-        let is_joining = decoder.courses.is_joining(session);
-        if !is_joining && decoder.skips(datagram.proto, datagram.dir, datagram.ordinal) {
-            return None;
-        }
-        if !is_joining && decoder.skim(at, session, datagram) {
-            return None;
-        }
-        let mut scratch = decoder.lend_scratch();
-        let build = Build::new(at, session, datagram, decoder);
-        let reading = build.read(&mut scratch);
-        decoder.give_back(scratch);
-        if is_joining {
-            decoder.courses.datagram(at, session, datagram, &reading);
-        }
-        decoder.keep_shown(reading)
-    }
-
-    /// Reads a datagram outside a connection; its one message is all of it. `None` when it does not pass the filter.
-    #[must_use]
-    pub fn of_connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Option<Self> {
-        let reading = build::connless(at, connless, decoder);
-        decoder.keep_shown(reading)
-    }
-
     /// Returns the inflated payload as received.
     pub(crate) fn payload_bytes(&self) -> &[u8] {
         self.bytes.get(..self.payload).unwrap_or_default()

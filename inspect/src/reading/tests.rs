@@ -1,10 +1,11 @@
 //! Tests of readings: received and sent messages, and how they are matched.
 
-use teetap_proxy::session::{Action, Datagram, Origin, Placed};
+use teetap_proxy::session::{Action, Datagram, Origin, Placed, Time};
 use teetap_rules::Filter;
 use teetap_wire::{Code, Dir, Notes, Proto, Seq, Side, def::Registry};
 
 use super::*;
+use crate::Decoder;
 
 fn datagram(ack: u16, chunks: &[(Option<u16>, &[u8])]) -> Vec<u8> {
     crate::testing::chunks(ack, false, chunks)

@@ -9,13 +9,48 @@ use teetap_wire::{
     connless::Connless as Parsed,
 };
 
-use super::{Done, Message, Reading, Unreadable};
+use super::Decoder;
 use crate::{
-    decoder::Decoder,
     meant::{self, Suspect},
     place,
+    reading::{Done, Message, Reading, Unreadable},
     stream::{Counted, Detail, Fact, Found, Piece, Seen},
 };
+
+impl Reading {
+    /// Reads a datagram that was seen `at` this time in this session. `None` when there is nothing to show: no message
+    /// passes the filter.
+    #[must_use]
+    pub fn of_datagram(
+        at: Time,
+        session: Option<SessionId>,
+        datagram: &Datagram,
+        decoder: &mut Decoder,
+    ) -> Option<Self> {
+        let is_joining = decoder.courses.is_joining(session);
+        if !is_joining && decoder.skips(datagram.proto, datagram.dir, datagram.ordinal) {
+            return None;
+        }
+        if !is_joining && decoder.skim(at, session, datagram) {
+            return None;
+        }
+        let mut scratch = decoder.lend_scratch();
+        let build = Build::new(at, session, datagram, decoder);
+        let reading = build.read(&mut scratch);
+        decoder.give_back(scratch);
+        if is_joining {
+            decoder.courses.datagram(at, session, datagram, &reading);
+        }
+        decoder.keep_shown(reading)
+    }
+
+    /// Reads a datagram outside a connection; its one message is all of it. `None` when it does not pass the filter.
+    #[must_use]
+    pub fn of_connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Option<Self> {
+        let reading = self::connless(at, connless, decoder);
+        decoder.keep_shown(reading)
+    }
+}
 
 /// The reading of a datagram while it is made.
 pub(super) struct Build<'a> {

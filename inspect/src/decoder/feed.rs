@@ -1,0 +1,119 @@
+//! The events of a run, decoded one after another.
+
+use std::sync::Arc;
+
+use teetap_proxy::{
+    io::Stage,
+    session::{Event, Notice, State, Time, What},
+};
+
+use super::Decoder;
+use crate::{DecodedEvent, Reading, course::Join};
+
+impl Decoder {
+    /// Decodes the next event, as deep as its watchers need.
+    #[must_use]
+    pub fn decode(&mut self, event: Event) -> DecodedEvent {
+        self.look_for_subscribers();
+        let before = self.matches();
+        let began = self.began(event.session);
+        let mut player = None;
+        let reading = match &event.what {
+            What::Session(change) => {
+                if let Some(session) = event.session {
+                    player = self.player(session);
+                    self.on_session(event.at, session, change);
+                }
+                None
+            }
+            What::Datagram(datagram) => Reading::of_datagram(event.at, event.session, datagram, self),
+            What::Connless(connless) => Reading::of_connless(event.at, connless, self),
+            What::Notice(Notice::RulesSet { rules }) => {
+                self.set_rules(rules);
+                None
+            }
+            What::Notice(Notice::Hole) => {
+                self.gap_in(event.session);
+                None
+            }
+            What::Notice(notice) => {
+                if let (Notice::PeerSilent { side, .. }, Some(session)) = (notice, event.session) {
+                    self.streams().silence_is_known(session, *side);
+                }
+                self.on_notice(&event);
+                None
+            }
+            What::Answer(_) => None,
+        };
+        self.courses.event(&event);
+        let matches = self.matches() - before;
+        let is_opening = matches!(&event.what, What::Session(change) if change.state == State::Opening);
+        let since = began
+            .filter(|_| !is_opening)
+            .or_else(|| self.began(event.session));
+        let slots = reading.as_ref().map_or(0, Reading::subscribers);
+        let subscribers = self.selected_by(slots);
+        DecodedEvent {
+            event,
+            reading,
+            since,
+            player,
+            selected: matches > 0 || !self.is_choosy(),
+            subscribers,
+            matches,
+            ending: self.ending().cloned(),
+            joined: self.courses.take_ended(),
+        }
+    }
+
+    /// Returns the next event that follows from the time alone, if it was due before this time: a login that stands still, or a silent peer. Callers
+    /// ask for it before they decode an event of that time, until there is none.
+    #[must_use]
+    pub fn due(&mut self, before: Time) -> Option<DecodedEvent> {
+        let silent = self.streams().silent_before(before);
+        let first = silent.map_or(before, |silent| before.min(Time(silent.0 + 1)));
+        let event = match self.courses.due(first) {
+            Some(event) => event,
+            None => silent.and_then(|_| self.streams().silent())?,
+        };
+        Some(self.decode(event))
+    }
+
+    /// Returns the joins that are not over, at the end of a recording.
+    #[must_use]
+    pub fn finish(&mut self, at: Time) -> Vec<Arc<Join>> {
+        self.courses.finish(at)
+    }
+}
+
+impl Stage for Decoder {
+    type Made = DecodedEvent;
+
+    fn event(&mut self, event: Event) -> DecodedEvent {
+        let decoded = self.decode(event);
+        if let Some(judge) = self.judge() {
+            judge.event(&decoded);
+        }
+        decoded
+    }
+
+    fn gap(&mut self) {
+        Self::gap(self);
+        if let Some(judge) = self.judge() {
+            judge.gap();
+        }
+    }
+
+    fn due(&mut self, before: Time) -> Option<DecodedEvent> {
+        let decoded = Self::due(self, before)?;
+        if let Some(judge) = self.judge() {
+            judge.event(&decoded);
+        }
+        Some(decoded)
+    }
+
+    fn size(made: &DecodedEvent) -> usize {
+        let reading = made.reading.as_ref().map_or(0, Reading::held);
+        size_of::<DecodedEvent>() - size_of::<Event>() + reading
+    }
+}
