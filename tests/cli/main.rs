@@ -13,6 +13,7 @@ mod diff;
 mod docs;
 mod explain;
 mod filter;
+mod imports;
 mod json;
 mod judge;
 mod junit;
