@@ -9,7 +9,7 @@ use std::{
 };
 
 use rustix::process::Signal;
-use teetap_inspect::{DecodedEvent, course::STOPPED, judge};
+use teetap_inspect::{DecodedEvent, Stated, course::STOPPED, judge};
 use teetap_proxy::{
     io::{Clock, Faults, KernelDrops, Nice, Request, Running, Watcher, probe::Finding},
     session::{Level, Time},
@@ -68,6 +68,8 @@ pub(crate) struct Live {
     pub(crate) log: Option<Log>,
     /// The JUnit report.
     pub(crate) verdicts: Option<Verdicts>,
+    /// The version that the server states.
+    pub(crate) stated: Stated,
     /// The findings; `None` where not all events are decoded whole.
     pub(crate) judge: Option<judge::Live>,
 }
@@ -280,8 +282,8 @@ impl Live {
     }
 
     fn report(&mut self, finding: &Finding) {
-        if let (Some(judge), Some(version)) = (&self.judge, finding.version()) {
-            judge.learn_version(version);
+        if let Some(version) = finding.version() {
+            self.stated.learn(version);
         }
         let level = if finding.is_answered() {
             Level::Info

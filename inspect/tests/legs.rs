@@ -62,7 +62,7 @@ impl Views {
 
 fn live(through: &Through) -> Vec<Finding> {
     let mut decoder = Decoder::new(Registry::builtin());
-    let mut judge = Judge::new(Secrets::Hide);
+    let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
     for event in through.events.iter().cloned() {
         judge.take(teetap_inspect::recording::Item::Event(event), &mut decoder);
     }
@@ -96,7 +96,7 @@ fn judged(file: &[u8]) -> Result<Vec<Finding>, Box<dyn Error>> {
         _ => Playback::pcap(Cursor::new(file.to_vec()))?,
     };
     let mut decoder = Decoder::new(Registry::builtin());
-    let mut judge = Judge::new(Secrets::Hide);
+    let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
     while let Some(item) = playback.read()? {
         judge.take(item, &mut decoder);
     }

@@ -138,7 +138,7 @@ fn read(
     decoder.ignore_gists();
     decoder.ignore_items();
     decoder.ignore_names();
-    let mut judge = Judge::new(secrets);
+    let mut judge = Judge::new(secrets, decoder.stated().clone());
     let (mut wall, mut is_foreign, mut shown) = (UNIX_EPOCH, false, 0_u64);
     let mut warning = None;
     let damage = loop {

@@ -239,6 +239,7 @@ fn show(item: Item, path: &Path, range: Range, output: &mut Output, decoder: &mu
             return Some(decoded.event);
         }
         Item::Log { at, level, text } => {
+            decoder.log(&text);
             if range.contains(at) {
                 output.recorded_log(at, level, &text);
             }

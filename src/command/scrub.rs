@@ -249,7 +249,11 @@ fn write_line(
             let decoded = decoder.decode(scrubber.event(event));
             encoder.seen(&Seen::Event(Arc::new(decoded)), Time::ZERO, out);
         }
-        Item::Log { at, level, text } => encoder.log(at, level, &scrubber.text(&text), out),
+        Item::Log { at, level, text } => {
+            let text = scrubber.text(&text);
+            decoder.log(&text);
+            encoder.log(at, level, &text, out);
+        }
         Item::Gap { at, lost } => {
             decoder.gap();
             encoder.seen(&Seen::Gap(lost), at, out);

@@ -6,7 +6,9 @@ use std::{
 };
 
 use teetap_capture::Run;
-use teetap_inspect::{DecodedEvent, Decoder, Snapshots, Style, Subscribers, Verbosity, Viewer, jsonl, judge};
+use teetap_inspect::{
+    DecodedEvent, Decoder, Snapshots, Stated, Style, Subscribers, Verbosity, Viewer, jsonl, judge,
+};
 use teetap_proxy::{
     io::{Bus, Clock, DEFAULT_PORT, KernelDrops, Listen, LogFile, Nice, Running, Settings, Watcher, entropy},
     session::{Config, Events, Level, Time},
@@ -72,6 +74,8 @@ pub(super) struct Setup {
     log: Option<Log>,
     /// The JUnit report; taken by the run.
     verdicts: Option<Verdicts>,
+    /// The version that the server states.
+    stated: Stated,
     /// The findings; `None` where not all events are decoded whole.
     judge: Option<judge::Live>,
 }
@@ -98,6 +102,7 @@ impl Setup {
         let clock = Clock::start();
         let verdicts = verdicts(options, target, clock)?;
         let bus = Bus::new();
+        let stated = Stated::default();
         let recording = options
             .write
             .as_ref()
@@ -139,7 +144,8 @@ impl Setup {
             timeout: options.timeout.map(|after| Time::ZERO + after),
             judge: options
                 .decodes_all()
-                .then(|| judge::Live::new(options.show.contents.secrets())),
+                .then(|| judge::Live::new(options.show.contents.secrets(), stated.clone())),
+            stated,
         })
     }
 
@@ -166,6 +172,7 @@ impl Setup {
     /// Returns the decoder of all watchers: of the output, and of the recording if there is one.
     fn decoder(&self) -> Decoder {
         let mut decoder = decoder(self.style, self.config.registry, &self.filters);
+        decoder.share_stated(self.stated.clone());
         decoder.end_by_rules();
         if self.config.events == Events::Odd {
             decoder.ignore_snapshots();
@@ -247,7 +254,7 @@ impl Setup {
         self.filters.show = None;
         self.style.since = false;
         if self.config.events == Events::All && self.judge.is_none() {
-            self.judge = Some(judge::Live::new(self.style.secrets));
+            self.judge = Some(judge::Live::new(self.style.secrets, self.stated.clone()));
         }
         self.snapshots = Some(Snapshots::default());
     }
@@ -329,6 +336,7 @@ impl Setup {
             control,
             log: self.log,
             verdicts: self.verdicts,
+            stated: self.stated,
             judge: self.judge,
         }
     }

@@ -316,7 +316,10 @@ impl Work {
                 }
                 Found::Event(Arc::new(decoded))
             }
-            Item::Log { at, level, text } => Found::Log(at + shift, level, text),
+            Item::Log { at, level, text } => {
+                decoder.log(&text);
+                Found::Log(at + shift, level, text)
+            }
             Item::Gap { lost, .. } => {
                 decoder.gap();
                 Found::Gap(lost)

@@ -5,7 +5,7 @@ use std::ops::Range;
 use teetap_proxy::session::{Action, Connless, Datagram, Origin, Placed, SessionId, Time};
 use teetap_rules::context::PacketView;
 use teetap_wire::{
-    Code, Control, HeaderView, Note, Notes, Packet, PacketError, Place, Scratch, chunk,
+    Code, Control, Dir, HeaderView, Note, Notes, Packet, PacketError, Place, Scratch, chunk,
     connless::Connless as Parsed,
 };
 
@@ -14,6 +14,7 @@ use crate::{
     meant::{self, Suspect},
     place,
     reading::{Done, Message, Reading, Unreadable},
+    stated::Stated,
     stream::{Counted, Detail, Fact, Found, Piece, Seen},
 };
 
@@ -154,7 +155,8 @@ impl<'a> Build<'a> {
         self.reading.ack = Some(packet.header.ack);
         self.reading.token = packet.header.token;
         self.add_notes(&packet.notes);
-        let seen = self.seen(packet);
+        let stated = self.decoder.stated().clone();
+        let seen = self.seen(packet, &stated);
         self.begin_stream(seen.as_ref());
         if datagram.is_unchanged() {
             self.heard(0, packet);
@@ -358,7 +360,7 @@ impl<'a> Build<'a> {
         self.decoder.streams().chunk(seen, piece, &mut found)
     }
 
-    fn seen<'p>(&self, packet: &'p Packet<'p>) -> Option<Seen<'p>>
+    fn seen<'p>(&self, packet: &'p Packet<'p>, stated: &'p Stated) -> Option<Seen<'p>>
     where
         'a: 'p,
     {
@@ -369,6 +371,7 @@ impl<'a> Build<'a> {
             datagram: self.datagram,
             packet,
             to_ddnet: self.decoder.is_to_ddnet(self.session, self.datagram.dir),
+            stated,
             registry: self.decoder.registry(),
         })
     }
@@ -514,6 +517,13 @@ pub(super) fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> 
     if let Some(detail) = decoder.streams().connless(at, connless) {
         message.notes.push(detail.note(connless.bytes.len()));
         reading.details.push(detail);
+    }
+    let is_info = message.name.is_some_and(|name| name.starts_with("info"));
+    if is_info
+        && connless.dir == Dir::S2c
+        && let Some(version) = reading.text(&message, "version")
+    {
+        decoder.stated().learn(&version);
     }
     reading.messages.push(message);
     reading

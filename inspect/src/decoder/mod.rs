@@ -22,7 +22,7 @@ use teetap_proxy::session::{SessionChange, SessionId, State, Time};
 use teetap_rules::{RuleId, context::Contexts, eval::SessionState};
 use teetap_wire::{Dir, def::Registry, printable};
 
-use crate::{course::Courses, judge, select::Select, stream::Streams};
+use crate::{course::Courses, judge, select::Select, stated::Stated, stream::Streams};
 
 use self::{buffers::Buffers, demand::Demand, ending::FirstEnding, snapshots::SnapshotViews};
 
@@ -36,6 +36,8 @@ pub struct Decoder {
     snapshots: SnapshotViews,
     end: FirstEnding,
     streams: Streams,
+    /// The version that the server states.
+    stated: Stated,
     /// The names of the rules that are set.
     rules: Vec<Arc<str>>,
     /// The joins of sessions.
@@ -57,6 +59,7 @@ impl Decoder {
             snapshots: SnapshotViews::default(),
             end: FirstEnding::default(),
             streams: Streams::default(),
+            stated: Stated::default(),
             rules: Vec::new(),
             courses: Courses::default(),
             judge: None,
@@ -71,6 +74,22 @@ impl Decoder {
     /// Returns the collector of findings.
     pub(crate) const fn judge(&self) -> Option<&judge::Live> {
         self.judge.as_ref()
+    }
+
+    /// Shares the version that the server states.
+    pub fn share_stated(&mut self, stated: Stated) {
+        self.stated = stated;
+    }
+
+    /// Returns the version that the server states.
+    #[must_use]
+    pub const fn stated(&self) -> &Stated {
+        &self.stated
+    }
+
+    /// Takes a line of the log of a recording, which may say the version that the server states.
+    pub fn log(&mut self, line: &str) {
+        self.stated.learn_from_log(line);
     }
 
     /// A session has changed its state.
@@ -105,6 +124,7 @@ impl Decoder {
     pub fn restart(&mut self) {
         self.select.restart();
         self.streams.restart();
+        self.stated.forget();
         self.snapshots.restart();
         self.contexts.restart();
         self.courses.restart();

@@ -68,6 +68,7 @@ impl Decoder {
             datagram,
             packet,
             to_ddnet: self.is_to_ddnet(Some(session), datagram.dir),
+            stated: &self.stated,
             registry: self.registry,
         };
         let (mut notes, mut details) = (Vec::new(), Vec::new());

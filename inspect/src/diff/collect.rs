@@ -175,7 +175,7 @@ impl Collector {
                     side.lost += lost;
                 }
             }
-            Item::Log { .. } => {}
+            Item::Log { text, .. } => self.decoder.log(&text),
         }
     }
 

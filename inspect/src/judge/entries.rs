@@ -157,6 +157,11 @@ impl Entries {
 
     /// Takes a change of a session. One that closes without findings is forgotten.
     pub(super) fn change(&mut self, id: Option<SessionId>, change: &SessionChange) {
+        if change.state == State::Online
+            && let Some(session) = self.session(id)
+        {
+            session.peers.online();
+        }
         if let Some(session) = self.sessions.get_mut(&id) {
             session.peers.set_proto(change.proto);
             if change.state == State::Closed && session.entries.is_empty() {

@@ -87,7 +87,7 @@ pub(super) fn findings(setting: &Setting, fault: Option<&Fault>) -> (Findings, O
     let session = faulty::play(setting, fault);
     let mut playback = Playback::pcap(Cursor::new(faulty::pcap(&session.packets))).unwrap();
     let mut decoder = Decoder::new(Registry::builtin());
-    let mut judge = Judge::default();
+    let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
     while let Some(item) = playback.read().unwrap() {
         tests::take(&mut judge, &mut decoder, item);
     }

@@ -6,7 +6,7 @@ use teetap_proxy::session::What;
 use teetap_wire::def::Secrets;
 
 use super::{Findings, Judge, peers::Peers};
-use crate::DecodedEvent;
+use crate::{DecodedEvent, Stated};
 
 /// The findings of a run, shared by its decoder and its summary; cheap to clone.
 ///
@@ -15,10 +15,10 @@ use crate::DecodedEvent;
 pub struct Live(Arc<Mutex<Judge>>);
 
 impl Live {
-    /// Creates the findings of a run, which show or hide secrets.
+    /// Creates the findings of a run, which show or hide secrets. `stated` is that of the decoder.
     #[must_use]
-    pub fn new(secrets: Secrets) -> Self {
-        Self(Arc::new(Mutex::new(Judge::new(secrets))))
+    pub fn new(secrets: Secrets, stated: Stated) -> Self {
+        Self(Arc::new(Mutex::new(Judge::new(secrets, stated))))
     }
 
     /// Takes an event that was decoded whole.
@@ -31,11 +31,6 @@ impl Live {
     /// Events were missed.
     pub(crate) fn gap(&self) {
         self.judge().gap();
-    }
-
-    /// Records the version that the server has stated to the probe of the run.
-    pub fn learn_version(&self, version: &str) {
-        self.judge().learn_version(version.to_owned());
     }
 
     /// Returns all findings so far, ranked.

@@ -37,10 +37,7 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-use teetap_proxy::{
-    io::probe::stated_version,
-    session::{Event, Time, What},
-};
+use teetap_proxy::session::{Event, Time, What};
 use teetap_wire::def::Secrets;
 
 pub use entries::{MOST, SESSIONS};
@@ -48,11 +45,12 @@ pub use finding::{Finding, Place};
 pub use known::{Ignored, Wanted, named};
 pub use live::Live;
 pub use matter::{Matter, Role, Topic};
+pub(crate) use peers::reported;
 pub use peers::{By, Program};
 pub use rank::{Counts, Findings};
 pub use report::Report;
 
-use crate::{DecodedEvent, Decoder, recording::Item};
+use crate::{DecodedEvent, Decoder, Stated, recording::Item};
 
 use self::{entries::Entries, notes::Seen};
 
@@ -68,22 +66,22 @@ pub struct Judge {
     missed: bool,
     /// The time of the last event.
     last: Time,
-    /// The version in the server's replies to browsers; the inner `None` if there were several.
-    version: Option<Option<String>>,
+    /// The version that the server states.
+    stated: Stated,
     secrets: Secrets,
 }
 
 impl Judge {
-    /// Creates a collector that shows or hides secrets in its sentences.
+    /// Creates a collector that shows or hides secrets in its sentences. `stated` is that of the decoder.
     #[must_use]
-    pub const fn new(secrets: Secrets) -> Self {
+    pub const fn new(secrets: Secrets, stated: Stated) -> Self {
         Self {
             run: 0,
             entries: Entries::new(),
             before: Vec::new(),
             missed: false,
             last: Time::ZERO,
-            version: None,
+            stated,
             secrets,
         }
     }
@@ -93,8 +91,8 @@ impl Judge {
         match item {
             Item::Start { .. } => {
                 self.finish(decoder);
-                decoder.restart();
                 self.restart();
+                decoder.restart();
             }
             Item::Event(event) => {
                 while let Some(due) = decoder.due(event.at) {
@@ -111,11 +109,7 @@ impl Judge {
                 decoder.gap();
                 self.gap();
             }
-            Item::Log { text, .. } => {
-                if let Some(version) = stated_version(&text) {
-                    self.learn_version(version.to_owned());
-                }
-            }
+            Item::Log { text, .. } => decoder.log(&text),
         }
         None
     }
@@ -159,7 +153,6 @@ impl Judge {
         self.before.extend(self.current());
         self.run = self.run.saturating_add(1);
         self.entries.clear();
-        self.version = None;
         self.last = Time::ZERO;
     }
 
@@ -182,13 +175,15 @@ impl Judge {
 
     /// Returns the findings of this run.
     fn current(&self) -> Vec<Finding> {
-        let version = self.version.as_ref().and_then(Option::as_deref);
-        self.entries.findings(self.run.max(1), version).collect()
+        self.stated.with(|version| {
+            let findings = self.entries.findings(self.run.max(1), version);
+            findings.collect()
+        })
     }
 }
 
 impl Default for Judge {
     fn default() -> Self {
-        Self::new(Secrets::Hide)
+        Self::new(Secrets::Hide, Stated::default())
     }
 }

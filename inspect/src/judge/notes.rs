@@ -10,7 +10,7 @@ use super::{
     entries::Entry,
     finding::Place,
     matter::Topic,
-    peers::{self, By, Peers},
+    peers::{By, Peers},
 };
 use crate::{Message, Reading, sentence};
 
@@ -74,7 +74,7 @@ impl Judge {
         let Some(session) = self.entries.room(session) else {
             return;
         };
-        session.peers.set_proto(datagram.proto);
+        session.peers.odd(datagram, reading);
         let place = Place {
             dir: Some(datagram.dir),
             datagram: Some(datagram.ordinal).filter(|ordinal| *ordinal > 0),
@@ -93,10 +93,6 @@ impl Judge {
         let Some(message) = reading.messages.first() else {
             return;
         };
-        let is_info = message.name.is_some_and(|name| name.starts_with("info"));
-        if is_info && let Some(version) = reading.text(message, "version") {
-            self.learn_version(version);
-        }
         for note in &message.notes {
             let topic = Topic::Note(note.code);
             let by = connless.dir.sender().into();
@@ -116,17 +112,6 @@ impl Judge {
             if let Some(session) = self.entries.room(None) {
                 session.entries.push(Entry::new(topic, by, (text, detail), place));
             }
-        }
-    }
-
-    /// Takes the version in a reply of a server. In captures there may be several servers: which one it was is not known then.
-    pub(super) fn learn_version(&mut self, version: String) {
-        let release = peers::reported(&version);
-        match &mut self.version {
-            None => self.version = Some(Some(version)),
-            // A server of DDNet states its release in other words to browsers of 0.7.
-            Some(Some(known)) if peers::reported(known) == release => {}
-            Some(known) => *known = None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use teetap_proxy::session::Datagram;
+use teetap_proxy::session::{Datagram, Origin};
 use teetap_wire::{
     Proto, Side,
     receiver::{Identified, Signs, identify},
@@ -84,6 +84,8 @@ pub(super) struct Peers {
     /// The number in `client_version`.
     client_version: Option<i32>,
     is_ddnet: [bool; 2],
+    /// True once the server has accepted the client or sent a message.
+    is_answered: bool,
 }
 
 impl Peers {
@@ -117,12 +119,26 @@ impl Peers {
         }
     }
 
+    /// Takes a datagram with an oddity. A close alone does not show what a server is.
+    pub(super) fn odd(&mut self, datagram: &Datagram, reading: &Reading) {
+        self.proto = Some(datagram.proto);
+        let mut messages = reading.messages.iter();
+        let is_of_server = datagram.origin == Origin::Peer && datagram.dir.sender() == Side::Server;
+        self.is_answered |= is_of_server && messages.any(|message| message.layer != Layer::Control);
+    }
+
+    /// The server has accepted the client.
+    pub(super) const fn online(&mut self) {
+        self.is_answered = true;
+    }
+
     /// Takes the protocol of the session.
     pub(super) const fn set_proto(&mut self, proto: Proto) {
         self.proto = Some(proto);
     }
 
-    /// Returns the release of a side. `version` is the one in the server's replies to browsers.
+    /// Returns the release of a side; `None` for a server that has shown nothing. `version` is the one in the server's replies to
+    /// browsers.
     pub(super) fn program(&self, side: Side, version: Option<&str>) -> Option<Program> {
         let proto = self.proto?;
         let signs = Signs {
@@ -131,6 +147,9 @@ impl Peers {
             version: version.filter(|_| side == Side::Server),
             is_ddnet: self.is_ddnet.get(side as usize).copied().unwrap_or_default(),
         };
+        if side == Side::Server && !self.is_answered && !signs.is_ddnet && signs.version.is_none() {
+            return None;
+        }
         let Identified { release, assumed } = identify(&signs);
         // A release between those of the table names itself all the same.
         let named = match signs.client_version.filter(|number| *number >= 1000) {
@@ -165,7 +184,7 @@ fn ddnet(number: i32) -> String {
 }
 
 /// Returns the name of the release in a reply to a browser: `0.6, 16.4` or `0.7.5`.
-pub(super) fn reported(version: &str) -> Option<String> {
+pub(crate) fn reported(version: &str) -> Option<String> {
     let is_number = |text: &str| {
         !text.is_empty() && text.len() < 12 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
     };
@@ -207,6 +226,7 @@ mod tests {
             assert_eq!(named(&peers, Side::Client, None), name);
         }
         peers.set_proto(Proto::V7);
+        peers.online();
         assert_eq!(named(&peers, Side::Server, None), "Teeworlds 0.7.5, assumed");
         assert_eq!(
             named(&peers, Side::Server, Some("0.7.3")),

@@ -5,12 +5,12 @@ use std::{fs, fs::File, io::BufReader, path::Path};
 use teetap_capture::Playback;
 use teetap_proxy::session::{Datagram, Event, Level, Notice, Origin, SessionId, State, Stranger};
 use teetap_rules::Filter;
-use teetap_wire::{Code, Dir, Note, Proto, Severity, def::Registry};
+use teetap_wire::{Code, Dir, Flags, Note, Proto, Severity, def::Registry};
 
 use super::{matter::LedBy, *};
 use crate::{
     Decoder,
-    testing::{chunks, session},
+    testing::{chunks, packet, session},
 };
 
 /// 0.7's sv_emoticon of a client that cannot be.
@@ -28,9 +28,10 @@ struct Run {
 
 impl Run {
     fn new() -> Self {
+        let decoder = Decoder::new(Registry::builtin());
         Self {
-            decoder: Decoder::new(Registry::builtin()),
-            judge: Judge::default(),
+            judge: Judge::new(Secrets::Hide, decoder.stated().clone()),
+            decoder,
             ordinal: 0,
         }
     }
@@ -476,7 +477,7 @@ pub(super) fn take(judge: &mut Judge, decoder: &mut Decoder, item: teetap_captur
 fn of_capture(path: &Path) -> Findings {
     let mut playback = Playback::pcap(BufReader::new(File::open(path).unwrap())).unwrap();
     let mut decoder = Decoder::new(Registry::builtin());
-    let mut judge = Judge::default();
+    let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
     while let Some(item) = playback.read().unwrap() {
         take(&mut judge, &mut decoder, item);
     }
@@ -507,5 +508,24 @@ fn the_release_that_the_probe_was_told_is_named() {
         let findings = run.judge.findings().list;
         let program = findings[0].program.as_ref().map(ToString::to_string);
         assert_eq!(program.as_deref(), Some(expected));
+    }
+}
+
+/// Neither a close nor silence shows what a server is.
+#[test]
+fn a_server_that_has_shown_nothing_has_no_release() {
+    for (is_online, expected) in [(false, None), (true, Some("Teeworlds 0.7.5, assumed"))] {
+        let mut run = Run::new();
+        run.event(0, Some(1), What::Session(session(State::Opening, Proto::V7)));
+        if is_online {
+            run.event(1, Some(1), What::Session(session(State::Online, Proto::V7)));
+        }
+        // A close whose reason lacks its NUL.
+        let close = packet(Flags::CONTROL, 0, 0, b"\x04full");
+        run.datagram(2, Dir::S2c, &close, &[Code::WrongToken]);
+        let findings = run.judge.findings().list;
+        let found = findings.iter().find(|finding| finding.by == By::Server).unwrap();
+        let program = found.program.as_ref().map(ToString::to_string);
+        assert_eq!(program.as_deref(), expected, "{found}");
     }
 }

@@ -251,12 +251,18 @@ impl Stream {
     /// Returns the release of the receiver of a datagram.
     fn receiver(&self, seen: &Seen<'_>) -> Identified {
         let is_client = seen.datagram.dir == Dir::S2c;
-        identify(&Signs {
-            proto: seen.datagram.proto,
-            client_version: self.client_version.filter(|_| is_client),
-            version: None,
-            is_ddnet: seen.to_ddnet,
-        })
+        let of = |version: Option<&str>| {
+            identify(&Signs {
+                proto: seen.datagram.proto,
+                client_version: self.client_version.filter(|_| is_client),
+                version,
+                is_ddnet: seen.to_ddnet,
+            })
+        };
+        match is_client {
+            true => of(None),
+            false => seen.stated.with(of),
+        }
     }
 
     /// Adds a note if a message answers a question with the flush of its connection, and keeps the questions that it asks itself.

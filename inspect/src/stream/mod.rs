@@ -56,6 +56,8 @@ use teetap_proxy::session::{Connless, Datagram, SessionChange, SessionId, State,
 use teetap_rules::context::{SESSIONS, Table};
 use teetap_wire::{Code, Dir, Note, Packet, Seq, Token, def::Registry};
 
+use crate::stated::Stated;
+
 pub(crate) use chunk::{Counted, Piece};
 pub use detail::{Consequence, Detail, Fact, Part};
 pub use inflate::Deaf;
@@ -143,6 +145,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) packet: &'a Packet<'a>,
     /// True if its receiver has shown that it is of DDNet.
     pub(crate) to_ddnet: bool,
+    /// The version that the server states.
+    pub(crate) stated: &'a Stated,
     pub(crate) registry: &'static Registry,
 }
 

@@ -414,3 +414,60 @@ fn the_release_of_the_receiver_is_named() {
         "{ahead:?}"
     );
 }
+
+/// The probe of a run, its line in a recording, and a reply to a browser say which server it is.
+#[test]
+fn the_release_that_the_server_states_is_named() {
+    let version = "0.6.4, 16.4";
+    let line =
+        format!("the server answers 0.6 in 0.4 ms (\"a, b\", version {version}, DM on dm1, 0/16 players)");
+    let info = [
+        &[0xff; 10][..],
+        b"inf31\x000.6.4, 16.4\0a, b\0dm1\0DM\x000\x000\x0016\x000\x0016\0",
+    ]
+    .concat();
+    for name in ["live", "recording", "capture"] {
+        let mut script = Script::new(Proto::Ddnet);
+        match name {
+            "live" => script.decoder.stated().learn(version),
+            "recording" => script.decoder.log(&line),
+            _ => drop(script.connless(Dir::S2c, &info)),
+        }
+        let ahead = script.vital(Dir::C2s, 0, 2);
+        assert_eq!(
+            ahead[0].1, "got 2, expected 1; a server of DDNet 16.4 drops the chunk and asks for a resend",
+            "{name}"
+        );
+        // It says nothing about the client.
+        let ahead = script.vital(Dir::S2c, 0, 2);
+        assert!(
+            ahead[0].1.contains("a client of DDNet 20.1 (assumed)"),
+            "{name}: {ahead:?}"
+        );
+    }
+}
+
+/// Two servers of a capture may be of two releases: neither is named for the other.
+#[test]
+fn no_release_of_several_is_named() {
+    let mut script = Script::new(Proto::Ddnet);
+    for version in ["0.6.4, 16.4", "0.6.4, 18.3"] {
+        script.decoder.stated().learn(version);
+    }
+    let ahead = script.vital(Dir::C2s, 0, 2);
+    assert!(
+        ahead[0].1.contains("a server of DDNet 20.1 (assumed)"),
+        "{ahead:?}"
+    );
+    // The next run has a server of its own.
+    script.decoder.restart();
+    script.decoder.stated().learn("0.6.4, 16.4");
+    assert_eq!(
+        script
+            .decoder
+            .stated()
+            .with(|version| version.map(str::to_owned))
+            .as_deref(),
+        Some("0.6.4, 16.4")
+    );
+}
