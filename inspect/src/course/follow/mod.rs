@@ -30,6 +30,9 @@ const DOWNLOAD: &str = "map_data";
 const CONNECT: &str = "connect";
 const CONNECT_ACCEPT: &str = "connect_accept";
 
+/// The name of the message without which no server lets a client into the game.
+const ENTER_GAME: &str = "enter_game";
+
 /// Messages that only servers of DDNet send.
 const OF_DDNET: [&str; 3] = ["capabilities", "map_details", "rcon_type"];
 
@@ -46,6 +49,12 @@ pub(super) struct Follow {
     stage: Stage,
     is_online: bool,
     has_entered: bool,
+    /// True once ENTER_GAME has gone to the server, of the client or of a rule; another map begins anew.
+    has_asked: bool,
+    /// The last number that the client sent to the server.
+    sent: Option<Seq>,
+    /// True if the server has acked numbers that were not seen: datagrams of the client are missing here.
+    has_unseen: bool,
     /// True from a challenge to the map change after it: messages for the false map do not count.
     is_false: bool,
     /// The time of the last progress.
@@ -125,6 +134,9 @@ impl Follow {
             stage: kind.first_stage(),
             is_online: false,
             has_entered: false,
+            has_asked: false,
+            sent: None,
+            has_unseen: false,
             is_false: false,
             progress: at,
             is_reported: false,
@@ -257,6 +269,11 @@ impl Follow {
             .all(|message| message.layer == Layer::Control);
         let is_own = is_control || datagram.origin == Origin::Proxy;
         if leg.is_some_and(|leg| leg != sender) && is_own {
+            self.has_asked |= dir == Dir::C2s
+                && reading
+                    .messages
+                    .iter()
+                    .any(|message| message.name == Some(ENTER_GAME));
             return;
         }
         if reading.size.is_some() && reading.error.is_none() && reading.token_ok() {
@@ -280,6 +297,11 @@ impl Follow {
             let Some(name) = message.name else { continue };
             match fate::of(message, datagram, reading) {
                 Fate::Arrives if dir == Dir::C2s => {
+                    self.sent = message
+                        .seq_out
+                        .or(message.seq)
+                        .filter(|_| message.vital)
+                        .or(self.sent);
                     if name == "request_map_data" {
                         self.requested(reading.data(message));
                     }
@@ -302,6 +324,7 @@ impl Follow {
         }) {
             return;
         }
+        self.has_unseen |= sender == Side::Server && self.sent.is_none_or(|sent| !ack.is_behind(sent));
         if let Some(last) = &mut self.last
             && last.from != sender
             && last.seq.is_some_and(|seq| seq.is_behind(ack))

@@ -6,7 +6,7 @@ use teetap_wire::{
     receiver::{JoinKind, MessageVerdict, SNAPSHOTS, Stage, message},
 };
 
-use super::{DOWNLOAD, Follow, OF_DDNET};
+use super::{DOWNLOAD, ENTER_GAME, Follow, OF_DDNET};
 use crate::{
     course::fate::Why,
     reading::{Layer, Message},
@@ -20,6 +20,8 @@ impl Follow {
             }
             return;
         }
+        // A server that has sent only a challenge has no client to let in.
+        self.has_asked |= name == ENTER_GAME && !self.is_false;
         if name == "request_map_data" {
             return self.part(at, name, Side::Client, message);
         }
@@ -83,7 +85,7 @@ impl Follow {
         if name == "map_change" && !message.resend && self.stage >= Stage::Connecting && !self.is_false {
             // Another map: the client begins with it anew.
             self.download = None;
-            (self.requested, self.is_anew) = (None, false);
+            (self.requested, self.is_anew, self.has_asked) = (None, false, false);
             let place = self.steps.iter().position(|step| step.name == name);
             self.next = place.unwrap_or(self.next).min(self.next);
         }
@@ -115,10 +117,14 @@ impl Follow {
 
     fn snapshot(&mut self, at: Time, name: &'static str, message: &Message) {
         let is_challenge = name == "snap_empty"
-            && matches!(self.kind, JoinKind::Plain | JoinKind::Challenge)
-            && self.has_left_out("enter_game");
+            && match self.kind {
+                JoinKind::Challenge => self.is_false || !self.has_asked,
+                // A client of DDNet gets the challenge of a server that does not know its tokens.
+                JoinKind::Plain | JoinKind::Ddnet => !self.has_asked && !self.has_unseen,
+                JoinKind::Token | JoinKind::Seven | JoinKind::DdnetSeven => false,
+            };
         if is_challenge {
-            if self.kind == JoinKind::Plain {
+            if self.kind != JoinKind::Challenge {
                 self.become_kind(JoinKind::Challenge);
                 self.is_false = true;
                 self.download = None;
@@ -132,7 +138,8 @@ impl Follow {
             }
             return;
         }
-        if let Some(index) = self.find("snap", Side::Server, false).filter(|_| !self.is_false) {
+        let is_in_game = (self.has_asked || self.has_unseen) && !self.is_false;
+        if let Some(index) = self.find("snap", Side::Server, false).filter(|_| is_in_game) {
             self.pass(at, index, message);
             self.has_entered = true;
         }

@@ -12,6 +12,8 @@ use crate::{Decoder, Style, course::Join, row, testing};
 /// A join that is played.
 pub(super) struct Play {
     script: &'static Script,
+    /// The protocol in which the session opens and comes online.
+    proto: Proto,
     decoder: Decoder,
     ms: u64,
     /// The next line.
@@ -26,8 +28,27 @@ pub(super) struct Play {
 
 impl Play {
     pub(super) fn of(script: &'static Script) -> Self {
-        let mut play = Self {
+        Self::in_session_of(script, script.proto)
+    }
+
+    /// Plays it in a session that opens in this protocol.
+    pub(super) fn in_session_of(script: &'static Script, proto: Proto) -> Self {
+        let mut play = Self::without_session(script, proto);
+        play.push(What::Session(testing::session(State::Opening, proto)));
+        play
+    }
+
+    /// Plays it in a session whose opening is not in the capture.
+    pub(super) fn from_the_middle(script: &'static Script) -> Self {
+        let mut play = Self::without_session(script, script.proto);
+        play.push(What::Session(testing::session(State::Online, script.proto)));
+        play
+    }
+
+    fn without_session(script: &'static Script, proto: Proto) -> Self {
+        Self {
             script,
+            proto,
             decoder: Decoder::new(Registry::builtin()),
             ms: 100,
             next: 0,
@@ -36,9 +57,7 @@ impl Play {
             progress: Time::ZERO,
             stalls: Vec::new(),
             joins: Vec::new(),
-        };
-        play.push(What::Session(testing::session(State::Opening, script.proto)));
-        play
+        }
     }
 
     /// Plays the whole script.
@@ -67,7 +86,7 @@ impl Play {
         self.next += 1;
         self = self.message(step.from, step.name);
         if step.name == "connect_accept" {
-            self.push(What::Session(testing::session(State::Online, self.script.proto)));
+            self.push(What::Session(testing::session(State::Online, self.proto)));
         }
         self
     }
@@ -117,6 +136,12 @@ impl Play {
         self.ms += 700;
         self.acks[0] = self.seqs[1] - 4 + parts;
         self.control(Side::Client, |_, out| control::keepalive(out));
+        self
+    }
+
+    /// Counts a vital message of this side that is not seen.
+    pub(super) fn unseen(mut self, from: Side) -> Self {
+        self.seqs[from as usize] += 1;
         self
     }
 

@@ -207,3 +207,64 @@ fn a_join_is_interrupted_by_the_end_of_the_run_only_while_it_does_not_stand_stil
         }
     }
 }
+
+/// The snapshots of a challenge come before anything of the client, and the session may begin as one of DDNet.
+#[test]
+fn a_challenge_that_the_client_never_answers_is_no_entry() {
+    let script = Script::named("0.6 with a challenge");
+    for proto in [Proto::V6, Proto::Ddnet] {
+        let challenged = || Play::in_session_of(script, proto).until(script.index("input"));
+        let play = challenged().wait(1500).closed_by(Side::Client, None);
+        let join = &play.joins()[0];
+        assert_eq!(
+            (join.outcome, join.kind),
+            (JoinOutcome::NeverEntered, JoinKind::Challenge),
+            "{proto:?}: {join}"
+        );
+        assert_eq!(join.awaited, Some(("input", Side::Client)), "{proto:?}");
+        let entered = challenged().rest(script.index("input"));
+        assert_eq!(entered.joins()[0].outcome, JoinOutcome::Entered, "{proto:?}");
+    }
+}
+
+#[test]
+fn no_snapshot_is_an_entry_before_the_client_has_asked_for_it() {
+    for script in SCRIPTS.iter().filter(|script| script.kind != JoinKind::Challenge) {
+        for name in ["snap", "snap_empty"] {
+            let play = Play::of(script).until(script.index("ready"));
+            let play = play.message(Side::Server, name).wait(1500);
+            assert_eq!(play.joins().len(), 0, "{} with {name}", script.name);
+            let play = play.closed_by(Side::Client, None);
+            let join = &play.joins()[0];
+            assert_eq!(join.outcome, JoinOutcome::NeverEntered, "{}: {join}", script.name);
+        }
+    }
+}
+
+/// The acks of the server prove that the client sent what the capture lacks.
+#[test]
+fn a_capture_that_lacks_enter_game_does_not_deny_the_entry() {
+    for script in SCRIPTS.iter().filter(|script| script.kind != JoinKind::Challenge) {
+        let play = Play::of(script).until(script.index("enter_game"));
+        let play = play.unseen(Side::Client).rest(script.index("snap"));
+        let [join] = play.joins() else {
+            panic!("{}: {:?}", script.name, play.joins());
+        };
+        assert_eq!(join.outcome, JoinOutcome::Entered, "{}", script.name);
+    }
+}
+
+#[test]
+fn a_capture_that_begins_in_the_middle_has_no_join() {
+    for script in SCRIPTS {
+        let play = Play::from_the_middle(script).message(Side::Server, "snap_empty");
+        let mut play = play.wait(1500).closed_by(Side::Client, None);
+        assert_eq!(play.joins(), [], "{}", script.name);
+        assert_eq!(
+            (play.stalls().len(), play.finish().len()),
+            (0, 0),
+            "{}",
+            script.name
+        );
+    }
+}
