@@ -13,7 +13,7 @@ use teetap_kit::real::{
 
 use crate::{
     TEETAP,
-    soak::{DDNET, SEVEN, say},
+    soak::{DDNET, SEVEN},
 };
 
 /// The networks, as options of a run.
@@ -99,9 +99,6 @@ fn findings(
         live == codes,
         "{network}: live {live:?}, in the recording {codes:?}"
     );
-    for object in &found {
-        say(&format!("{network}: {object}"))?;
-    }
     Ok(found)
 }
 
@@ -130,8 +127,11 @@ fn players_are_accused_on_no_network() -> Result<()> {
             (Client::Offscreen, &[]),
         ];
         let of_seven = [(Client::Seven, SEVEN), (Client::Offscreen, &[])];
-        let mut found = findings(&six, &of_six, network, length)?;
-        found.extend(findings(&seven, &of_seven, network, length)?);
+        let found = thread::scope(|scope| {
+            let on_six = scope.spawn(|| findings(&six, &of_six, network, length));
+            let on_seven = findings(&seven, &of_seven, network, length);
+            Ok::<_, anyhow::Error>([on_six.join().unwrap()?, on_seven?].concat())
+        })?;
         let found = found.into_iter().filter(accuses);
         accusations.extend(found.map(|object| format!("{}: {object}", network.0)));
     }
