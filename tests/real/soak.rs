@@ -274,7 +274,7 @@ fn is_unknown_snapshot(object: &Value) -> bool {
 }
 
 /// Past the harness, which would swallow it: what a reader of a passing run wants.
-fn say(line: &str) -> Result<()> {
+pub(crate) fn say(line: &str) -> Result<()> {
     writeln!(std::io::stderr(), "{line}").context("standard error")
 }
 
