@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use teetap_proxy::session::{AckWindow, Time};
+use teetap_proxy::session::{AckWindow, Anew, Time};
 use teetap_wire::{Code, Dir, Seq};
 
 /// The silence of both peers that may be a hole: peers that play never rest as long.
@@ -29,6 +29,8 @@ pub(super) struct Acks {
     silence: Option<Time>,
     /// True if that silence was reported as a hole.
     is_reported: bool,
+    /// The numbers since an ACCEPT of DDNet's in the session: the server may begin its own anew.
+    anew: Option<Anew>,
 }
 
 /// The numbers of one direction, and the acks of their receiver.
@@ -64,19 +66,54 @@ pub(super) struct Finding {
     pub(super) odd: Option<Code>,
     /// True if it shows that the recording lacks datagrams.
     pub(super) is_hole: bool,
+    /// True if it shows that the server has begun its numbers anew.
+    pub(super) is_restart: bool,
 }
 
 impl Acks {
     /// The acks of a session whose start was recorded.
     pub(super) fn from_the_start() -> Self {
-        let numbers = || Numbers {
-            window: Some(AckWindow::default()),
-            ..Numbers::default()
-        };
+        let numbers = || Numbers::since(AckWindow::default());
         Self {
             numbers: [numbers(), numbers()],
             ..Self::default()
         }
+    }
+
+    /// Takes an ACCEPT of DDNet's.
+    pub(super) fn accepted(&mut self) {
+        let has_numbers = |numbers: &Numbers| match numbers.window {
+            Some(window) => window.top != Seq::ZERO,
+            None => numbers.top.is_some(),
+        };
+        if self.numbers.iter().any(has_numbers) {
+            self.anew = Some(Anew::default());
+        }
+    }
+
+    /// Takes a datagram of a session whose numbers may have begun anew. Returns its ack, unless it is one of the new numbers, and
+    /// true if its numbers show that the server has begun its own anew.
+    fn see_anew(&mut self, dir: Dir, ack: Option<Seq>, sent: &[Seq]) -> (Option<Seq>, bool) {
+        let Some(anew) = &mut self.anew else {
+            return (ack, false);
+        };
+        let [c2s, s2c] = &mut self.numbers;
+        let acked = s2c.window.map(|window| window.last);
+        let is_acked = |number: &Seq| acked.is_some_and(|acked| anew.is_shown_by(*number, acked));
+        let is_restart = dir == Dir::S2c && sent.iter().any(is_acked);
+        if is_restart {
+            (*c2s, *s2c) = (
+                Numbers::since(anew.window(Dir::C2s)),
+                Numbers::since(anew.window(Dir::S2c)),
+            );
+            self.anew = None;
+            return (ack, true);
+        }
+        sent.iter().for_each(|number| anew.sent(dir, *number));
+        let window = if dir == Dir::C2s { s2c.window } else { c2s.window };
+        let is_odd = |ack: Seq| window.is_some_and(|window| window.check(ack).is_err());
+        let ack = ack.filter(|ack| !(is_odd(*ack) && anew.takes(dir.reverse(), *ack)));
+        (ack, false)
     }
 
     /// Takes a datagram: its ack and the numbers of its vital messages. `is_cut`: the recording lacks bytes of it.
@@ -88,11 +125,13 @@ impl Acks {
         sent: &[Seq],
         is_cut: bool,
     ) -> Finding {
+        let (ack, is_restart) = self.see_anew(dir, ack, sent);
         let Self {
             numbers: [c2s, s2c],
             last,
             silence,
             is_reported,
+            ..
         } = self;
         if last.replace(at).is_some_and(|last| at.since(last) >= SILENCE) {
             (*silence, *is_reported) = (Some(at), false);
@@ -134,11 +173,20 @@ impl Acks {
             Some(Hole::Other) => true,
             None => finding.is_hole && !std::mem::replace(is_reported, true),
         };
+        finding.is_restart = is_restart;
         finding
     }
 }
 
 impl Numbers {
+    /// Numbers of which these were sent and acked.
+    fn since(window: AckWindow) -> Self {
+        Self {
+            window: Some(window),
+            ..Self::default()
+        }
+    }
+
     /// Handles an ack of the receiver. `is_after_silence`: numbers may have been sent in a hole.
     fn ack(&mut self, ack: Seq, is_after_silence: bool) -> Finding {
         let Some(window) = &mut self.window else {
@@ -166,14 +214,17 @@ impl Numbers {
                 self.ahead = Some(ack).filter(|_| code == Code::AckAhead).or(self.ahead);
                 return Finding {
                     odd: Some(code),
-                    is_hole: false,
+                    ..Finding::default()
                 };
             }
         };
         window.last = ack;
         self.ahead = None;
         self.is_open = false;
-        Finding { odd: None, is_hole }
+        Finding {
+            is_hole,
+            ..Finding::default()
+        }
     }
 
     /// Records a number of the sender. Returns the hole if it shows that those before it are missing: they were acked.

@@ -47,6 +47,8 @@ struct Kind {
     /// True for a token that is requested or given: there is no session yet.
     is_token: bool,
     accepts: bool,
+    /// True for DDNet's ACCEPT, which makes the slot of its server.
+    is_lone_accept: bool,
     /// The reason, if it has one.
     closes: Option<Option<Box<[u8]>>>,
     token: Option<Token>,
@@ -262,12 +264,18 @@ impl Observer {
         event.ordinal = *ordinal;
         let state = emitted.state;
         if session.is_some() && !is_wrong {
+            if kind.is_lone_accept && dir == Dir::C2s {
+                emitted.acks.accepted();
+            }
             let is_cut = missing.is_some() && kind.is_short;
             let finding = emitted.acks.see(at, dir, kind.ack, &kind.numbers, is_cut);
             if let Some(code) = finding.odd {
                 event.notes.push(Note { code, at: 0, len: 2 });
                 // Its receiver ignores a CLOSE with such an ack.
                 kind.closes = None;
+            }
+            if finding.is_restart {
+                self.event(at, session, What::Notice(Notice::Restart));
             }
             if finding.is_hole {
                 self.event(at, session, What::Notice(Notice::Hole));
@@ -471,6 +479,8 @@ fn kind(proto: Proto, bytes: &[u8], scratch: &mut teetap_wire::Scratch) -> Kind 
             (kind.accepts, kind.token, kind.ack) = (true, None, None);
             kind.gives = token.filter(|_| proto == Proto::V65);
         }
+        // Its server looks at no ack in it.
+        Some(Control::Accept) if proto == Proto::Ddnet => (kind.is_lone_accept, kind.ack) = (true, None),
         Some(Control::Token { token, .. }) => {
             (kind.is_token, kind.token, kind.ack, kind.gives) = (true, None, None, token);
         }

@@ -40,6 +40,9 @@ impl Decoder {
                 if let (Notice::PeerSilent { side, .. }, Some(session)) = (notice, event.session) {
                     self.streams().silence_is_known(session, *side);
                 }
+                if let (Notice::Restart, Some(session)) = (notice, event.session) {
+                    self.streams().renumber(session);
+                }
                 self.on_notice(&event);
                 None
             }

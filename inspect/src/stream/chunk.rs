@@ -74,6 +74,14 @@ impl Streams {
                 expected: None,
             };
         }
+        if stream.may_renumber
+            && seen.datagram.dir == Dir::S2c
+            && stream.both(Dir::S2c).0.copies.differs(seq, piece.chunk.data)
+        {
+            // The number of another message is a new one.
+            stream.renumber();
+            stream.may_renumber = false;
+        }
         let (own, _) = stream.both(seen.datagram.dir);
         let base = own.numbers.base();
         let Placing { order, is_first } = own.numbers.take(seq, piece.chunk.header.resend, seen.at);

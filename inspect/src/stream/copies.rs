@@ -121,6 +121,13 @@ impl Copies {
         }
     }
 
+    /// Returns true if another message with this number is known.
+    pub(super) fn differs(&self, seq: Seq, data: &[u8]) -> bool {
+        let mut messages = self.messages.iter().rev();
+        let known = messages.find(|known| known.seq == seq);
+        known.is_some_and(|known| known.hash != hash(data))
+    }
+
     /// Records that the copies of a message were reported: those that follow at once are not.
     pub(super) fn reported(&mut self, seq: Seq) {
         if let Some(known) = self.messages.iter_mut().rev().find(|known| known.seq == seq) {

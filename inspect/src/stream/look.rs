@@ -23,6 +23,11 @@ impl Streams {
             return Expected::default();
         };
         stream.catch_up(seen.at);
+        let is_of_client = dir == Dir::C2s && seen.datagram.leg != Some(Side::Server);
+        if is_of_client && packet.proto == Proto::Ddnet && packet.control() == Some(Control::Accept) {
+            // A server that takes it begins its numbers anew.
+            stream.renumber();
+        }
         if notes {
             stream.note_overtaken(seen, found);
         }
@@ -181,7 +186,15 @@ impl Stream {
             }
             None
         };
-        Expected { token: None, ack }
+        // What the ack agrees with cannot be what was expected instead.
+        let agrees = |expected: Seq| match found.has(Code::AckAhead) {
+            true => packet.header.ack.is_behind(expected),
+            false => expected.is_behind(packet.header.ack),
+        };
+        Expected {
+            token: None,
+            ack: ack.filter(|expected| !agrees(*expected)),
+        }
     }
 
     /// Adds a note if an ack beyond all numbers continues another session of the client.

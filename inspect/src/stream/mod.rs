@@ -111,6 +111,8 @@ struct Stream {
     is_online: bool,
     /// True if the session is closed.
     is_over: bool,
+    /// True if an ACCEPT of DDNet's came among its messages: the server may begin its numbers anew, with other messages.
+    may_renumber: bool,
 }
 
 /// One direction.
@@ -242,6 +244,14 @@ impl Streams {
         }
     }
 
+    /// The peers of a session have begun their numbers anew.
+    pub(crate) fn renumber(&mut self, session: SessionId) {
+        if let Some(stream) = self.sessions.get_mut(session.0) {
+            stream.renumber();
+            stream.may_renumber = false;
+        }
+    }
+
     /// Forgets all: another run begins.
     pub(crate) fn restart(&mut self) {
         self.sessions.clear();
@@ -275,6 +285,15 @@ impl Stream {
                 token: way.token,
                 ..Way::default()
             };
+        }
+    }
+
+    /// Forgets its numbers, if there are any: the same ones may stand for other messages.
+    fn renumber(&mut self) {
+        let has_numbers = |way: &Way| way.numbers.last().is_some_and(|last| last != Seq::ZERO);
+        if self.ways.iter().any(has_numbers) {
+            self.gap();
+            self.may_renumber = true;
         }
     }
 

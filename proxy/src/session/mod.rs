@@ -44,7 +44,7 @@ mod time;
 mod timers;
 mod tokens;
 
-pub use acks::AckWindow;
+pub use acks::{AckWindow, Anew};
 pub use config::{Config, Events};
 pub use datagram::{Action, Datagram, Ends, HeldId, Origin, Placed, SentAt, Transit, readable};
 pub use event::{Answer, Connless, Event, Gone, SessionChange, State, Waiting, What};

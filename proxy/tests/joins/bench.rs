@@ -4,7 +4,7 @@
 //! when it asks for resends, `a` and the ack, then its chunks as `number:message`, `*` behind the number for a resent
 //! one, `-` for one outside the numbering. A message of a certain length is written `name/length`, DDNet's `redirect` to a
 //! port `>port`, bytes `=hex`. No chunks:
-//! `keepalive`, `close reason`, or nothing.
+//! `keepalive`, `accept`, `close reason`, or nothing.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use teetap_proxy::session::{
     Placed, SessionId, Time, UpstreamId, What,
 };
 use teetap_rules::{Decide, Fate, Made, Message, Program, RuleId, Shared, Verdict};
-use teetap_wire::{Dir, Packet, Scratch};
+use teetap_wire::{Code, Dir, Packet, Scratch};
 
 /// One of each kind of framing.
 pub(crate) const KINDS: [Variant; 4] = [Variant::V7, Variant::V65, Variant::Ddnet, Variant::V6];
@@ -49,6 +49,8 @@ pub(crate) struct Bench {
     pub(crate) placed: Vec<Placed>,
     /// The numbers of held messages, as reported.
     pub(crate) held: Vec<HeldId>,
+    /// The notes about acks outside their window.
+    pub(crate) odd_acks: Vec<Code>,
     /// The listen sockets that were requested, with the ports of their servers.
     pub(crate) wanted_listeners: Vec<(u32, u16)>,
 }
@@ -113,6 +115,7 @@ impl Bench {
             last_command: 0,
             placed: Vec::new(),
             held: Vec::new(),
+            odd_acks: Vec::new(),
             wanted_listeners: Vec::new(),
         }
     }
@@ -252,6 +255,9 @@ impl Bench {
                     What::Answer(answer) => self.answers.push(answer),
                     What::Datagram(datagram) => {
                         check_places(&datagram);
+                        let codes = datagram.notes.iter().map(|note| note.code);
+                        let is_odd = |code: &Code| matches!(code, Code::AckAhead | Code::AckBehind);
+                        self.odd_acks.extend(codes.filter(is_odd));
                         self.held
                             .extend(datagram.placed.iter().filter_map(|placed| placed.held));
                         self.placed.extend(datagram.placed);
@@ -276,6 +282,7 @@ impl Bench {
         let token = (self.kind != Variant::V6).then_some(shown);
         match words.peek() {
             Some(&"keepalive") => return control::control(self.kind, ack, token, control::KEEPALIVE, &[]),
+            Some(&"accept") => return control::control(self.kind, ack, token, control::ACCEPT, &[]),
             Some(&"close") => return control::close(self.kind, ack, token, words.nth(1).unwrap_or_default()),
             _ => {}
         }
@@ -301,6 +308,7 @@ impl Bench {
         if head.flags.control {
             words.push(match datagram.payload.split_first() {
                 Some((&control::KEEPALIVE, [])) => "keepalive".into(),
+                Some((&control::ACCEPT, [])) => "accept".into(),
                 Some((&control::CLOSE, reason)) => format!("close {}", String::from_utf8_lossy(reason)),
                 other => format!("{other:?}"),
             });

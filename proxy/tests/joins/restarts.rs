@@ -2,13 +2,16 @@
 //! server sees one address, and decides.
 
 use teetap_kit::{
-    codec::control,
+    codec::{Variant, control},
     link::{Conditions, MS, SECOND},
     peer::{Policy, State},
-    world::{Middle, hub},
+    world::{Middle, config, hub},
 };
 use teetap_proxy::session::Notice;
+use teetap_rules::Fate;
+use teetap_wire::Code;
 
+use crate::bench::{Bench, fate};
 use crate::stage::{PAUSE, Pair, Stage};
 
 /// No server keeps a silent client for longer.
@@ -143,4 +146,98 @@ fn a_late_connect_of_the_old_program_does_not_disturb_the_new_one() {
         assert_eq!(stage.world.sockets.len(), 1, "{pair:?}");
         assert!(!matches!(stage.client().state(), State::Dead(_)));
     }
+}
+
+/// A session of DDNet whose client has sent message 1, and the server the messages 1 to 4.
+fn ddnet() -> Bench {
+    let mut bench = Bench::with(Variant::Ddnet, config(3, None, true));
+    bench.send("S a1 1:a 2:b 3:c 4:d");
+    bench
+}
+
+fn restarts(bench: &Bench) -> usize {
+    let mut notices = bench.notices.iter();
+    notices
+        .by_ref()
+        .filter(|notice| **notice == Notice::Restart)
+        .count()
+}
+
+/// The server begins its numbers anew with an ACCEPT, although the client goes on with its own. No peer is wrong then: not with
+/// acks of the numbers before it, and not with acks of what was sent before the server's numbers have shown the restart.
+#[test]
+fn acks_after_an_accept_in_the_session_are_right() {
+    for is_late in [false, true] {
+        let mut bench = Bench::with(Variant::Ddnet, config(3, None, true));
+        // A server that gets the ACCEPT later has sent these before.
+        let [first, second] = if is_late {
+            ["C a0 accept", "S a1 1:a 2:b 3:c 4:d"]
+        } else {
+            ["S a1 1:a 2:b 3:c 4:d", "C a0 accept"]
+        };
+        for line in [
+            first,
+            second,
+            "S a0 1:e 2:f",
+            "C a0 2:b 3:c",
+            "C a4 4:d",
+            "C a2 5:e",
+            "S R a0",
+            "C a2 1*:hello 2*:b 3*:c 4*:d 5*:e",
+        ] {
+            bench.send(line);
+            assert_eq!(bench.odd_acks, [], "{line}");
+        }
+        assert_eq!(restarts(&bench), 0);
+        for line in ["S a4 3:g 4:h", "S a5 5:i", "C a5 6:f", "S a6 6:j", "C a6 7:g"] {
+            bench.send(line);
+            assert_eq!(bench.odd_acks, [], "{line}");
+        }
+        // The numbers are the same ones then, and prove nothing.
+        assert_eq!(restarts(&bench), usize::from(!is_late));
+        bench.send("S a8 7:k");
+        bench.send("C a9 8:h");
+        assert_eq!(bench.odd_acks, [Code::AckAhead, Code::AckAhead]);
+        if !is_late {
+            // The window is that of the new numbers.
+            bench.send("S a5 8:l");
+            assert_eq!(bench.odd_acks.last(), Some(&Code::AckBehind));
+        }
+    }
+}
+
+/// What a client that began anew has sent before its server's first answer is acked by that.
+#[test]
+fn the_first_ack_after_a_restart_is_right() {
+    for rules in [false, true] {
+        let mut bench = ddnet();
+        if rules {
+            bench.program(vec![fate("unused", Fate::Drop)]);
+        }
+        bench.send("C a4 2:b");
+        bench.send("C a0 accept");
+        bench.send("C a0 1:hi");
+        assert_eq!(bench.odd_acks, [], "{rules}");
+        if rules {
+            // The numbers of the old program hide the message until then.
+            bench.send("S a0 1:e");
+            bench.is("C a1 1*:hi", &["S a1 1*:hi"]);
+            bench.is("S a1 2:f", &["C a1 2:f"]);
+        } else {
+            bench.is("S a1 1:e", &["C a1 1:e"]);
+            bench.is("C a1 2:b", &["S a1 2:b"]);
+        }
+        assert_eq!(bench.odd_acks, [], "{rules}");
+        assert_eq!(restarts(&bench), 1, "{rules}");
+    }
+}
+
+/// Without an ACCEPT no server begins its numbers anew, and its acks are judged.
+#[test]
+fn numbers_that_begin_anew_without_an_accept_are_wrong() {
+    let mut bench = ddnet();
+    bench.send("C a4 2:b");
+    bench.send("S a0 1:e");
+    assert_eq!(bench.odd_acks, [Code::AckBehind]);
+    assert_eq!(restarts(&bench), 0);
 }

@@ -312,3 +312,23 @@ fn tokens_of_0_7_that_look_like_connect_are_tokens() {
         assert_eq!(tally.sessions, 1);
     }
 }
+
+/// A program that starts again on its port: each ACCEPT begins the numbers of both peers anew.
+#[test]
+fn an_accept_in_the_session_begins_the_numbers_anew() {
+    let whole = only_session("dd-session");
+    let is_accept = |(_, bytes): &(bool, Vec<u8>)| bytes.starts_with(&[0x10, 0, 0, 3]);
+    let accept = whole.iter().position(is_accept).unwrap();
+    let is_close = |(_, bytes): &(bool, Vec<u8>)| bytes[0] & 0x30 == 0x10 && bytes[3] == 4;
+    let close = whole.iter().position(is_close).unwrap_or(whole.len());
+    let mut datagrams = whole[..close].to_vec();
+    datagrams.extend_from_slice(&whole[accept..close]);
+    let events = observe(script(&datagrams, 0, 0)).0;
+    assert_eq!((odd(&events), holes(&events)), (vec![], 0));
+    let is_restart = |event: &&Event| matches!(event.what, What::Notice(Notice::Restart));
+    assert_eq!(events.iter().filter(is_restart).count(), 1);
+    // Without it they are wrong.
+    datagrams.remove(close);
+    let events = observe(script(&datagrams, 0, 0)).0;
+    assert!(!odd(&events).is_empty());
+}

@@ -1,5 +1,6 @@
 //! The order of numbers, copies, and acks.
 
+use teetap_proxy::session::Notice;
 use teetap_wire::Flags;
 
 use super::*;
@@ -470,4 +471,63 @@ fn no_release_of_several_is_named() {
             .as_deref(),
         Some("0.6.4, 16.4")
     );
+}
+
+/// The text of a note never contradicts itself, whatever the core has noted.
+#[test]
+fn an_ack_is_not_expected_to_be_what_it_is() {
+    for proto in Proto::ALL {
+        for dir in [Dir::C2s, Dir::S2c] {
+            let mut script = Script::new(proto);
+            for number in 1..=8 {
+                script.vital(dir.reverse(), 0, number);
+            }
+            for (ack, code) in [(8, Code::AckAhead), (3, Code::AckAhead), (5, Code::AckBehind)] {
+                let data = script.kill();
+                script.send_noted(dir, ack, &[(Some(1), false, data)], code);
+                assert_eq!(script.expected.ack, None, "{proto} {dir:?} {ack}");
+            }
+            let data = script.kill();
+            script.send_noted(dir, 9, &[(Some(1), false, data)], Code::AckAhead);
+            assert_eq!(script.expected.ack, Some(Seq::new(8)), "{proto} {dir:?}");
+        }
+    }
+}
+
+/// A server of DDNet begins its numbers anew with each ACCEPT, with other messages, whether it is seen before or after what it
+/// has sent until then.
+#[test]
+fn numbers_that_an_accept_begins_anew_are_no_repeats() {
+    for late in [false, true] {
+        let mut script = Script::new(Proto::Ddnet);
+        let first = |script: &mut Script| {
+            for number in 1..=3 {
+                script.vital(Dir::C2s, 0, number);
+            }
+        };
+        let answer = |script: &mut Script| {
+            for number in 1..=4 {
+                assert_eq!(script.vital(Dir::S2c, 3, number), [], "{late}");
+            }
+        };
+        first(&mut script);
+        if !late {
+            answer(&mut script);
+        }
+        assert_eq!(script.control(Dir::C2s, b"\x03"), [], "{late}");
+        if late {
+            answer(&mut script);
+        }
+        for number in 4..=6 {
+            assert_eq!(script.vital(Dir::C2s, 0, number), [], "{late}");
+        }
+        for number in 1..=2 {
+            let data = [b"\x7e" as &[u8], &[number]].concat();
+            let got = script.send(Dir::S2c, 0, &[(Some(number.into()), false, &data)]);
+            assert_eq!(got, [], "{late} {number}");
+        }
+        script.notice(Notice::Restart);
+        assert_eq!(script.vital(Dir::S2c, 6, 3), [], "{late}");
+        assert_eq!(script.vital(Dir::C2s, 3, 7), [], "{late}");
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use teetap_wire::Side;
 
-use crate::session::{handshake::Handshake, resync::Resync, time::Time};
+use crate::session::{acks::Anew, handshake::Handshake, resync::Resync, time::Time};
 
 /// A request of a handshake is repeated this often, as the game does.
 pub(super) const REQUEST_EVERY: Duration = Duration::from_millis(500);
@@ -98,8 +98,10 @@ pub(super) struct Online {
     pub(super) accept: Option<LoneAccept>,
     /// True if a CONNECT has come that the server may answer with a new slot, and nothing else since.
     pub(super) is_rejoining: bool,
-    /// True if an ACCEPT of DDNet's was sent on in the session: the server may begin its numbers anew.
-    pub(super) may_restart: bool,
+    /// True if the client's ACCEPT of DDNet's was sent on.
+    pub(super) is_accepted: bool,
+    /// The numbers since the client's last ACCEPT of DDNet's, if it was not the first: the server may begin its own anew.
+    pub(super) anew: Option<Anew>,
     /// The peer that has sent the first messages, of a session without tokens.
     pub(super) began: Option<Side>,
     /// Rules act but the session may not be renumbered yet.
@@ -125,7 +127,8 @@ impl Online {
             is_let_in: false,
             accept,
             is_rejoining: false,
-            may_restart: false,
+            is_accepted: false,
+            anew: None,
             began,
             arm_pending: true,
             is_silence_reported: false,

@@ -12,7 +12,7 @@ use super::{
     carry::translated,
     phase::{Online, Phase, SERVER_SILENT},
 };
-use crate::session::{Notice, Time, splice::Splice};
+use crate::session::{Anew, Notice, Time, splice::Splice};
 
 /// Teeworlds gives up a client that has been silent for 10 s, most of which the proxy has seen.
 const GIVEN_UP: Duration = Duration::from_secs(8);
@@ -135,36 +135,59 @@ impl Link {
     /// Notes that an ACCEPT of DDNet's was sent on.
     pub(super) fn note_accept(&mut self) {
         if let Some(online) = self.online() {
-            online.may_restart = online.is_let_in;
+            let is_further = std::mem::replace(&mut online.is_accepted, true);
+            online.anew = is_further.then(Anew::default);
         }
+    }
+
+    /// Looks for numbers that the server has begun anew, before the ack of a datagram is checked.
+    pub(super) fn look_for_restart(&mut self, from: Side, packet: &Packet<'_>, env: &mut Env) {
+        if from == Side::Server && self.has_restarted(packet) {
+            return self.restart(env);
+        }
+        let dir = Dir::from_sender(from);
+        // Where numbers are translated, the server has got none of the client's new ones.
+        if !self.splice(dir).is_identity() {
+            return;
+        }
+        if let Some(anew) = self.online().and_then(|online| online.anew.as_mut()) {
+            let numbers = packet.chunks().filter_map(|chunk| chunk.header.vital);
+            numbers.for_each(|number| anew.sent(dir, number));
+        }
+    }
+
+    /// Returns true if an ack outside the window is right where the server has begun its numbers anew.
+    pub(super) fn fits_anew(&mut self, from: Side, ack: Seq) -> bool {
+        let acked = Dir::from_sender(from).reverse();
+        let anew = self.online().and_then(|online| online.anew.as_mut());
+        anew.is_some_and(|anew| anew.takes(acked, ack))
     }
 
     /// Returns true if a server that got an ACCEPT in the session has begun its numbers anew: it sends what its client has
     /// acked long ago.
-    pub(super) fn has_restarted(&self, packet: &Packet<'_>) -> bool {
-        let Phase::Online(online) = &self.phase else {
+    fn has_restarted(&self, packet: &Packet<'_>) -> bool {
+        let Phase::Online(Online { anew: Some(anew), .. }) = &self.phase else {
             return false;
         };
         let acked = self.s2c.shown();
-        let is_acked = |number: Seq| number.is_behind(acked);
-        online.may_restart
-            && packet
-                .chunks()
-                .any(|chunk| chunk.header.vital.is_some_and(is_acked))
+        let mut numbers = packet.chunks().filter_map(|chunk| chunk.header.vital);
+        numbers.any(|number| anew.is_shown_by(number, acked))
     }
 
-    /// Begins all numbers anew.
+    /// Begins all numbers anew. What was sent after the ACCEPT is of the new ones.
     pub(super) fn restart(&mut self, env: &mut Env) {
-        (self.c2s, self.s2c) = (Splice::new(), Splice::new());
+        let anew = self.online().and_then(|online| online.anew.take());
+        let anew = anew.unwrap_or_default();
+        self.c2s = Splice::since(anew.window(Dir::C2s));
+        self.s2c = Splice::since(anew.window(Dir::S2c));
         if let Some(Online {
             is_rejoining,
-            may_restart,
             began,
             arm_pending,
             ..
         }) = self.online()
         {
-            (*is_rejoining, *may_restart, *began, *arm_pending) = (false, false, None, true);
+            (*is_rejoining, *began, *arm_pending) = (false, None, true);
         }
         self.notice(Notice::Restart, env);
         for dir in [Dir::C2s, Dir::S2c] {

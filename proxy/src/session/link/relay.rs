@@ -27,12 +27,14 @@ impl Link {
         if from == Side::Client && self.is_lone_accept(packet, env) {
             return self.accept_came(datagram, packet, env);
         }
-        if from == Side::Server && self.has_restarted(packet) {
-            self.restart(env);
-        }
+        self.look_for_restart(from, packet, env);
         let (_, back, _) = self.parts(from);
         let (ack, odd_ack) = match back.on_ack(packet.header.ack) {
-            Acked::Show(ack, odd) => (ack, odd),
+            Acked::Show(ack, odd) => (ack, odd.filter(|_| !self.fits_anew(from, ack))),
+            Acked::Refuse(_) if self.fits_anew(from, packet.header.ack) => {
+                // It cannot be translated yet, but is not wrong.
+                return self.report_one_leg(from, datagram, &packet.notes, env);
+            }
             Acked::Refuse(code) => return self.report_refused(from, datagram, code, env),
         };
         let control = packet.control();

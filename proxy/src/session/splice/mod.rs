@@ -131,6 +131,17 @@ impl Splice {
         }
     }
 
+    /// A direction in which these numbers were sent and acked.
+    pub(crate) fn since(window: AckWindow) -> Self {
+        Self {
+            u_seen: window.top,
+            high: window.top,
+            a_d: window.last,
+            was_acked: window.last != Seq::ZERO,
+            ..Self::new()
+        }
+    }
+
     pub(crate) fn is_identity(&self) -> bool {
         self.mode == Mode::Identity
     }
