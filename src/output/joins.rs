@@ -83,11 +83,16 @@ fn steps(join: &Join, lines: &mut Vec<String>) {
     let longest = join.steps.iter().map(|step| step.took.as_millis()).max();
     let longest = longest.unwrap_or_default().max(1);
     for step in &join.steps {
-        let PassedStep { from, took, .. } = step;
+        let PassedStep {
+            from, took, delayed, ..
+        } = step;
         let ms = took.as_millis();
         let bar = "━".repeat(usize::try_from(ms * BAR / longest).unwrap_or_default());
+        let delayed = delayed
+            .as_ref()
+            .map_or(String::new(), |delayed| format!("  {delayed}"));
         let line = format!(
-            "teetap:   {:<24} {from:<6} {:>10}  {bar}",
+            "teetap:   {:<24} {from:<6} {:>10}  {bar}{delayed}",
             name(step),
             milliseconds(*took)
         );
@@ -118,7 +123,7 @@ fn milliseconds(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use teetap_inspect::course::Ended;
+    use teetap_inspect::course::{Delayed, Ended};
     use teetap_proxy::session::{SessionId, Time};
     use teetap_wire::{Side, receiver::JoinKind};
 
@@ -131,6 +136,7 @@ mod tests {
             at: Time(at * 1000),
             took: Duration::from_millis(at / 2),
             count,
+            delayed: None,
         };
         Arc::new(Join {
             session: SessionId(session),
@@ -185,6 +191,24 @@ mod tests {
                 .iter()
                 .chain(&lines[5..])
                 .all(|line| line.chars().count() < 80)
+        );
+    }
+
+    #[test]
+    fn a_delayed_step_names_its_rule_behind_its_bar() {
+        let mut delayed = (*join(1, JoinOutcome::Entered)).clone();
+        delayed.steps[1].delayed = Some(Delayed {
+            rules: Some("slow".to_owned()),
+            time: Duration::from_millis(700),
+        });
+        let mut joins = Joins::default();
+        joins.add(&Arc::new(delayed));
+        let line = &joins.lines(true)[2];
+        assert!(line.ends_with("━  delayed 700 ms (slow)"), "{line}");
+        let body = &joins.bodies()[0].steps[1];
+        assert_eq!(
+            (body.delayed_by.as_deref(), body.delayed_ms),
+            (Some("slow"), Some(700.0))
         );
     }
 

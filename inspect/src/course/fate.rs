@@ -1,6 +1,6 @@
 //! The fate of a message of a join on its way to the receiver.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use teetap_proxy::session::{Action, Datagram};
 use teetap_rules::impair::Lost;
@@ -135,6 +135,14 @@ pub(super) fn lost(datagram: &Datagram) -> Option<Lost> {
     let first = datagram.link.first()?.lost;
     let mut transits = datagram.link.iter();
     first.filter(|_| transits.all(|transit| transit.lost.is_some()))
+}
+
+/// Returns the delay of a datagram by link lines; `None` if a copy left at once.
+pub(super) fn delay(datagram: &Datagram) -> Option<Duration> {
+    let left = datagram.link.iter().filter(|transit| transit.lost.is_none());
+    left.map(|transit| transit.delay)
+        .min()
+        .filter(|delay| !delay.is_zero())
 }
 
 /// Returns true for the note of a datagram that its receiver drops as a whole.

@@ -97,7 +97,7 @@ impl Ended {
 }
 
 /// A message of a join, and the time for which it was waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedStep {
     /// The name of the message; `map_data` stands for the whole download.
     pub name: &'static str,
@@ -109,6 +109,31 @@ pub struct PassedStep {
     pub took: Duration,
     /// The number of messages: parts of a download, else 1.
     pub count: u32,
+    /// The delay on its way to the receiver; `None` if the proxy passed it on at once.
+    pub delayed: Option<Delayed>,
+}
+
+/// The delay of a message by the proxy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delayed {
+    /// The names of the rules that held it; `None` = a link line.
+    pub rules: Option<String>,
+    /// How much later it left.
+    pub time: Duration,
+}
+
+impl fmt::Display for Delayed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "delayed {} ms ({})", self.time.as_millis(), self.by())
+    }
+}
+
+impl Delayed {
+    /// Returns the names of the rules, or `the link`.
+    #[must_use]
+    pub fn by(&self) -> &str {
+        self.rules.as_deref().unwrap_or("the link")
+    }
 }
 
 impl Join {

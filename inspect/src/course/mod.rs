@@ -27,7 +27,7 @@ use teetap_rules::context::SESSIONS;
 use teetap_wire::Side;
 
 pub use finding::Finding;
-pub use join::{Ended, Join, JoinOutcome, PassedStep};
+pub use join::{Delayed, Ended, Join, JoinOutcome, PassedStep};
 
 use crate::Reading;
 use follow::Follow;
@@ -184,7 +184,7 @@ impl Courses {
                 return None;
             }
         };
-        let stalled = join.stalled()?;
+        let stalled = join.stalled(at)?;
         Some(Event {
             at,
             session: Some(session),

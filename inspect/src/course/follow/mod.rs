@@ -2,7 +2,7 @@
 
 mod steps;
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 use teetap_proxy::session::{Datagram, Notice, Origin, SessionId, Time};
 use teetap_wire::{
@@ -12,7 +12,7 @@ use teetap_wire::{
 };
 
 use super::{
-    Ended, FOR_ACK, Join, JoinOutcome, PATIENCE, PassedStep,
+    Delayed, Ended, FOR_ACK, Join, JoinOutcome, PATIENCE, PassedStep,
     fate::{self, Fate, Why},
 };
 use crate::{
@@ -66,6 +66,10 @@ pub(super) struct Follow {
     /// True for each side that has acked a number.
     has_acked: [bool; 2],
     passed: Vec<PassedStep>,
+    /// The steps that rules hold, with the names of the rules and the time at which they came.
+    held: BTreeMap<(&'static str, Side), (String, Time)>,
+    /// The delay of the datagram that is read, by link lines.
+    link_delay: Option<Duration>,
     /// The time at which a download began, while it lasts.
     download: Option<Time>,
     /// The last ack of the client during a download.
@@ -144,6 +148,8 @@ impl Follow {
             last: None,
             has_acked: [false; 2],
             passed: Vec::new(),
+            held: BTreeMap::new(),
+            link_delay: None,
             download: None,
             acked: None,
             requested: None,
@@ -181,14 +187,14 @@ impl Follow {
     }
 
     /// Reports that the login stands still.
-    pub(super) fn stalled(&mut self) -> Option<Notice> {
+    pub(super) fn stalled(&mut self, at: Time) -> Option<Notice> {
         let (waits_for, from) = self.awaited()?;
         self.is_reported = true;
         self.stalls = self.stalls.saturating_add(1);
         let (after, acked) = self.after();
-        let kept = self.is_kept(waits_for);
+        let kept = self.is_kept(at, waits_for);
         let why = self.misstep_of(waits_for).map(|why| format!("{waits_for} {why}"));
-        let why = why.or_else(|| self.cause_of(waits_for));
+        let why = why.or_else(|| self.cause_of(at, waits_for));
         Some(Notice::LoginStalled {
             after: after.map(Into::into),
             acked,
@@ -251,6 +257,7 @@ impl Follow {
     /// Takes a datagram.
     pub(super) fn datagram(&mut self, at: Time, datagram: &Datagram, reading: &Reading) {
         let (dir, leg) = (datagram.dir, datagram.leg);
+        self.link_delay = fate::delay(datagram);
         let sender = dir.sender();
         if fate::lost(datagram).is_some() {
             let (ordinal, count) = (datagram.ordinal, 0);
@@ -291,7 +298,7 @@ impl Follow {
                 return;
             }
             if let Some((meant, why)) = fate::meant(message, reading) {
-                self.lost(sender, meant, why);
+                self.lost(at, sender, meant, why);
                 continue;
             }
             let Some(name) = message.name else { continue };
@@ -308,7 +315,7 @@ impl Follow {
                     self.client_sent(at, name, message);
                 }
                 Fate::Arrives => self.server_sent(at, name, message),
-                Fate::Lost(why) => self.lost(sender, name, why),
+                Fate::Lost(why) => self.lost(at, sender, name, why),
                 Fate::Nothing => {}
             }
         }
@@ -350,17 +357,33 @@ impl Follow {
     }
 
     /// A message does not reach its receiver, or has no effect on it.
-    fn lost(&mut self, sender: Side, name: &'static str, why: Why) {
+    fn lost(&mut self, at: Time, sender: Side, name: &'static str, why: Why) {
         let is_awaited = self
             .steps
             .iter()
             .any(|step| step.name == name && step.from == sender);
         if is_awaited {
+            match &why {
+                Why::Held(rules) => {
+                    self.held
+                        .entry((name, sender))
+                        .or_insert_with(|| (rules.clone(), at));
+                }
+                _ => _ = self.held.remove(&(name, sender)),
+            }
             self.missed(name, why);
         }
     }
 
-    fn add(&mut self, name: &'static str, from: Side, at: Time, took: std::time::Duration) {
+    fn add(&mut self, name: &'static str, from: Side, at: Time, took: Duration) {
+        let held = self.held.remove(&(name, from));
+        let held = held.map(|(rules, since)| Delayed {
+            rules: Some(rules),
+            time: at.since(since),
+        });
+        let link = self.link_delay.filter(|_| name != DOWNLOAD);
+        let link = link.map(|time| Delayed { rules: None, time });
+        let delayed = held.into_iter().chain(link).max_by_key(|delayed| delayed.time);
         if self.passed.len() < STEPS {
             self.passed.push(PassedStep {
                 name,
@@ -368,6 +391,7 @@ impl Follow {
                 at,
                 took,
                 count: 1,
+                delayed,
             });
         }
     }
@@ -439,11 +463,11 @@ impl Follow {
     }
 
     /// Returns true if a rule or a link line kept a message back.
-    fn is_kept(&self, name: &str) -> bool {
+    fn is_kept(&self, at: Time, name: &str) -> bool {
         let misstep = self.misstep.as_ref();
         match misstep.filter(|(of, _)| *of == name) {
             Some((_, why)) => why.is_of_proxy(),
-            None => self.cause.is_none() && !self.is_anew && self.lost.is_some(),
+            None => self.cause.is_none() && !self.is_anew && (self.lost.is_some() || self.late(at).is_some()),
         }
     }
 
@@ -458,7 +482,7 @@ impl Follow {
     }
 
     /// Returns another reason why a message does not come.
-    fn cause_of(&self, name: &str) -> Option<String> {
+    fn cause_of(&self, at: Time, name: &str) -> Option<String> {
         let anew = "the client has begun the download anew, with part 0";
         let anew = (self.is_anew && name == DOWNLOAD).then(|| anew.to_owned());
         let lost = self.lost.filter(|_| self.misstep_of(name).is_none());
@@ -467,7 +491,15 @@ impl Follow {
             .clone()
             .or(anew)
             .or(lost)
+            .or_else(|| self.late(at))
             .or_else(|| self.ack_of_connect(name))
+    }
+
+    /// Returns the delay of the last step by link lines, if that is most of the time since then.
+    fn late(&self, at: Time) -> Option<String> {
+        let step = self.passed.last()?;
+        let delayed = step.delayed.as_ref().filter(|delayed| delayed.rules.is_none())?;
+        (delayed.time * 2 >= at.since(step.at)).then(|| format!("{} was {delayed}", step.name))
     }
 
     /// Returns the reason why a server did not answer a CONNECT that acks something.
@@ -493,8 +525,8 @@ impl Follow {
             .as_ref()
             .filter(|(of, _)| awaited.is_some_and(|(name, _)| name == *of));
         let note = note.and_then(|(_, why)| why.note());
-        let kept = awaited.is_some_and(|(name, _)| self.is_kept(name));
-        let cause = awaited.map_or_else(|| self.cause.clone(), |(name, _)| self.cause_of(name));
+        let kept = awaited.is_some_and(|(name, _)| self.is_kept(at, name));
+        let cause = awaited.map_or_else(|| self.cause.clone(), |(name, _)| self.cause_of(at, name));
         let has_reason = misstep.is_some() || cause.is_some();
         let outcome = match (self.has_entered, self.is_online) {
             (true, _) => JoinOutcome::Entered,

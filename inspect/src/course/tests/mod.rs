@@ -1,6 +1,7 @@
 //! Tests of joins: scripted streams in which each step is forgotten in turn, and the recordings of real peers.
 
 mod captures;
+mod delays;
 mod play;
 mod script;
 mod stops;

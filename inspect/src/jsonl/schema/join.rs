@@ -49,6 +49,10 @@ pub struct StepBody<'a> {
     pub ms: f64,
     /// The number of messages.
     pub count: u32,
+    /// The rules that held it, or `the link`; null if nothing delayed it.
+    pub delayed_by: Option<Cow<'a, str>>,
+    /// Milliseconds for which that delayed it; null as `delayed_by`.
+    pub delayed_ms: Option<f64>,
 }
 
 impl<'a> JoinBody<'a> {
@@ -75,14 +79,16 @@ impl<'a> JoinBody<'a> {
     }
 }
 
-impl StepBody<'_> {
-    fn new(step: &PassedStep) -> Self {
+impl<'a> StepBody<'a> {
+    fn new(step: &'a PassedStep) -> Self {
         Self {
             step: step.name.into(),
             from: Word(step.from),
             at: seconds(step.at),
             ms: milliseconds(step.took),
             count: step.count,
+            delayed_by: step.delayed.as_ref().map(|delayed| delayed.by().into()),
+            delayed_ms: step.delayed.as_ref().map(|delayed| milliseconds(delayed.time)),
         }
     }
 }

@@ -1,0 +1,65 @@
+//! The delays of steps, by rules and by link lines.
+
+use std::time::Duration;
+
+use teetap_proxy::session::{Action, Placed, Transit};
+
+use super::*;
+use crate::course::Join;
+
+/// The delays of the steps that have one.
+fn delays(join: &Join) -> Vec<String> {
+    let steps = join.steps.iter();
+    let delayed = steps.filter_map(|step| Some(format!("{}: {}", step.name, step.delayed.as_ref()?)));
+    delayed.collect()
+}
+
+/// Plays a join whose `ready` a link line delays.
+fn late(time: Duration) -> Play {
+    let script = Script::named("0.7");
+    let play = Play::of(script).until(script.index("ready"));
+    play.changed(Side::Client, "ready", |datagram| {
+        datagram.link = [Transit {
+            datagram: 0,
+            duplicate: false,
+            lost: None,
+            delay: time,
+            reordered: false,
+            corrupted: [].into(),
+        }]
+        .into();
+    })
+}
+
+#[test]
+fn a_step_that_a_rule_held_names_it_and_the_time() {
+    let script = Script::named("0.7");
+    let play = Play::of(script).until(script.index("ready"));
+    let play = play.changed(Side::Client, "ready", |datagram| {
+        datagram.placed = [Placed::new(None, Action::Hold)].into();
+    });
+    let play = play.after(690).rest(script.index("ready"));
+    assert_eq!(delays(&play.joins()[0]), ["ready: delayed 700 ms (a rule)"]);
+}
+
+#[test]
+fn a_step_that_a_link_line_delayed_says_so() {
+    let script = Script::named("0.7");
+    let play = late(Duration::from_millis(80)).rest(script.index("con_ready"));
+    assert_eq!(delays(&play.joins()[0]), ["ready: delayed 80 ms (the link)"]);
+}
+
+#[test]
+fn a_join_that_stands_still_because_of_the_link_is_of_no_peer() {
+    for (ms, is_of_link) in [(900, true), (80, false)] {
+        let play = late(Duration::from_millis(ms)).wait(1400);
+        let stall = play.stalls().pop().unwrap();
+        let why = format!("ready was delayed {ms} ms (the link)");
+        assert_eq!(stall.ends_with(&why), is_of_link, "{stall}");
+        let play = play.closed_by(Side::Client, None);
+        let join = &play.joins()[0];
+        assert_eq!(join.kept, is_of_link, "{join}");
+        let severity = Finding::of_join(join).unwrap().severity;
+        assert_eq!(severity == Severity::Error, !is_of_link, "{join}");
+    }
+}
