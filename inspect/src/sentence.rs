@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!    0.660 #1  c→s V    7 cl_say              6 bytes all: hi !out-of-range
-//!    0.660 #1      ! out-of-range: a value outside its range: receivers drop or clamp it; target: got 7 (7), expected 0 to 3
+//!    0.660 #1      ! out-of-range: a value outside its range: receivers may drop it; target: got 7 (7), expected 0 to 3
 //! ```
 //!
 //! Law: each session has one sentence for each code, under the first line with its mark; later lines have the mark only. The

@@ -114,7 +114,7 @@ fn a_magic_that_is_almost_right_is_named_with_the_right_one() {
 fn a_code_has_one_sentence_in_each_session() {
     let mut shown = Shown::new();
     let expected = [
-        "! out-of-range: a value outside its range: receivers drop or clamp it; client_id: got 128, expected 0 to 63",
+        "! out-of-range: a value outside its range: receivers may drop it; client_id: got 128, expected 0 to 63",
     ];
     assert_eq!(shown.chunk(1, Dir::S2c, EMOTICON), expected);
     assert_eq!(shown.chunk(1, Dir::S2c, EMOTICON), [""; 0]);

@@ -100,7 +100,7 @@ fn json_has_all_items_and_their_values_before() {
             r#""counts":{"items":4,"new":1,"changed":2,"deleted":1},"items":["#,
             r#"{"type":4,"id":1,"name":"pickup","change":"same","fields":{"x":320,"y":64,"type":0}},"#,
             r#"{"type":4,"id":2,"name":"pickup","change":"changed","fields":{"x":33,"y":64,"type":77},"#,
-            r#""notes":[{"code":"out-of-range","severity":"warning","at":2,"len":1,"text":"a value outside its range: receivers drop or clamp it"}],"#,
+            r#""notes":[{"code":"out-of-range","severity":"warning","at":2,"len":1,"text":"a value outside its range: receivers may drop it"}],"#,
             r#""before":{"x":32,"y":64,"type":1}},"#,
             r#"{"type":4,"id":3,"name":"pickup","change":"deleted","fields":{"x":0,"y":0,"type":0}},"#,
             r#"{"type":4,"id":4,"name":"pickup","change":"new","fields":{"x":1,"y":2,"type":3}},"#,

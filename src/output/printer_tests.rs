@@ -109,8 +109,7 @@ fn long_names_have_room_where_there_is_some() {
 
 #[test]
 fn a_sentence_continues_on_further_lines() {
-    let text =
-        "   0.660 #1      ! out-of-range: a value outside its range: receivers drop or clamp it".to_owned();
+    let text = "   0.660 #1      ! out-of-range: a value outside its range: receivers may drop it".to_owned();
     let layout = Layout {
         time: 8,
         session: 12,
@@ -125,7 +124,7 @@ fn a_sentence_continues_on_further_lines() {
         shown,
         [
             "  12.418 #1      ! out-of-range: a value outside its range:",
-            "                   receivers drop or clamp it",
+            "                   receivers may drop it",
         ]
     );
     for columns in 1..120 {

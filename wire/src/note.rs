@@ -131,7 +131,7 @@ codes! {
     InvalidUtf8       "invalid-utf8"         Warning Message  "text that is not UTF-8: DDNet drops the message"
     TextCleaned       "text-cleaned"         Info    Message  "text with bytes that the receiver replaces or skips"
     TextTooLong       "text-too-long"        Info    Message  "text longer than the receiver keeps"
-    OutOfRange        "out-of-range"         Warning Message  "a value outside its range: receivers drop or clamp it"
+    OutOfRange        "out-of-range"         Warning Message  "a value outside its range: receivers may drop it"
     UnknownValue      "unknown-value"        Info    Message  "a value without a name"
     UnknownBits       "unknown-bits"         Info    Message  "flags without a name"
     BadDecimal        "bad-decimal"          Warning Message  "not a plain decimal number: receivers read what they can, or 0"
