@@ -163,7 +163,7 @@ fn restarts(bench: &Bench) -> usize {
         .count()
 }
 
-/// The server begins its numbers anew with an ACCEPT, although the client goes on with its own. No peer is wrong then: not with
+/// The server begins its numbers anew with an ACCEPT, although the client continues its own. No peer is wrong then: not with
 /// acks of the numbers before it, and not with acks of what was sent before the server's numbers have shown the restart.
 #[test]
 fn acks_after_an_accept_in_the_session_are_right() {
@@ -206,7 +206,7 @@ fn acks_after_an_accept_in_the_session_are_right() {
     }
 }
 
-/// What a client that began anew has sent before its server's first answer is acked by that.
+/// The first answer of a server acks the messages that a restarted client has sent before it.
 #[test]
 fn the_first_ack_after_a_restart_is_right() {
     for rules in [false, true] {
