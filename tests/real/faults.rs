@@ -71,7 +71,7 @@ const FAULTS: &[Row] = &[
 ];
 
 /// The oddities of the npm client without a fault.
-pub(super) const OF_NPM: &str = "unknown-message,empty-without-resend";
+pub(super) const OF_NPM: &str = "unknown-message,empty-without-resend,input-late";
 
 /// Clients at once.
 const BESIDE: usize = 3;

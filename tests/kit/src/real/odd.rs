@@ -1,7 +1,7 @@
 //! The odd messages of real peers, and why: every other note is a finding.
 
 /// Protocol, direction and name of a message; the code of the note; why it is there.
-const ODD: [(&str, &str, &str); 11] = [
+const ODD: [(&str, &str, &str); 12] = [
     (
         "0.7 s2c sv_vote_option_list_add",
         "surplus-bytes",
@@ -21,6 +21,11 @@ const ODD: [(&str, &str, &str); 11] = [
         "ddnet c2s",
         "unknown-message",
         "the npm client sends the UUID of the game message sv_kill_msg_team as one of the engine, with its web address",
+    ),
+    (
+        "ddnet c2s input",
+        "input-late",
+        "the npm client does not predict: its inputs are for ticks behind the snapshots that it acks",
     ),
     ("ddnet c2s cl_start_info", "late-reply", UNFLUSHED),
     ("0.6 c2s cl_start_info", "late-reply", UNFLUSHED),
