@@ -1,5 +1,7 @@
 //! Actions as clauses in the imperative; `it` is the message.
 
+use std::time::Duration;
+
 use teetap_wire::{Dir, Side};
 
 use crate::syntax::{Action, Made, Part, Template};
@@ -43,17 +45,7 @@ pub(super) fn sentence(action: &Action, has_message: bool) -> String {
             format!("let nothing flow in its direction for {}", shown(*time))
         }
         Action::Stall(time) => format!("let nothing flow in either direction for {}", shown(*time)),
-        Action::Dup { copies, gap } => {
-            let copies = match copies {
-                1 => "one more message".to_owned(),
-                copies => format!("{copies} more messages"),
-            };
-            let gap = match gap.is_zero() {
-                true => String::new(),
-                false => format!(", each {} after the one before", shown(*gap)),
-            };
-            format!("send {copies} with its bytes{gap}")
-        }
+        Action::Dup { copies, gap } => dup(*copies, *gap),
         Action::Reorder { after: 1 } => "let the next match overtake it (for 1 s at most)".to_owned(),
         Action::Reorder { after } => format!("let the next {after} matches overtake it (for 1 s at most)"),
         Action::Corrupt { count, bytes: false } => {
@@ -96,6 +88,18 @@ pub(super) fn sentence(action: &Action, has_message: bool) -> String {
         Action::Exit(code) => format!("end the run with exit code {code}"),
         Action::Close { side, reason } => close(*side, reason),
     }
+}
+
+fn dup(copies: u32, gap: Duration) -> String {
+    let copies = match copies {
+        1 => "one more message".to_owned(),
+        copies => format!("{copies} more messages"),
+    };
+    let gap = match gap.is_zero() {
+        true => String::new(),
+        false => format!(", each {} after the one before", shown(gap)),
+    };
+    format!("send {copies} with its bytes{gap}")
 }
 
 /// A close ends both legs; only the reason is for one peer.

@@ -71,6 +71,16 @@ pub(super) fn line(line: &Line) -> String {
         Dirs::S2c => "from the server to the client",
         Dirs::Both => "in each direction, by itself",
     };
+    let also = if line.connless {
+        ", also outside connections"
+    } else {
+        ""
+    };
+    format!("{to}{also}{}: {}", window(line), parts.join("; "))
+}
+
+/// Returns the times in which a link line acts, as a clause that begins with a comma; empty if it always acts.
+fn window(line: &Line) -> String {
     let mut window = match (line.from, line.to) {
         (Some(from), Some(to)) => format!(", from {} to {} of the session", shown(from), shown(to)),
         (Some(from), None) => format!(", after the first {} of the session", shown(from)),
@@ -83,12 +93,7 @@ pub(super) fn line(line: &Line) -> String {
     if let Some(until) = &line.until {
         window.push_str(&format!(", no more once {}", condition::clause(until)));
     }
-    let also = if line.connless {
-        ", also outside connections"
-    } else {
-        ""
-    };
-    format!("{to}{also}{window}: {}", parts.join("; "))
+    window
 }
 
 fn of(share: Share) -> String {

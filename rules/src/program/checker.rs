@@ -101,16 +101,7 @@ impl Checker {
         let when = self.reported(checked.map(|(when, deeds, warnings)| ((when, deeds), warnings)));
         let deeds = when.as_ref().map(|(_, deeds)| &**deeds).unwrap_or_default();
         let timer = self.timer(&rule, deeds);
-        let mut holds = rule.actions.iter().filter_map(|action| match action {
-            Action::Hold { until, .. } => Some(until.clone()),
-            _ => None,
-        });
-        let release = holds.next().map(|until| self.filter(until));
-        if holds.next().is_some() {
-            let what = "a rule holds a message once";
-            self.diagnostics
-                .push(Diagnostic::new(Code::Repeated, rule.span, what));
-        }
+        let release = self.release(&rule);
         let expects = self.expects(&rule.actions);
         let window = [rule.modifiers.after.take(), rule.modifiers.until.take()];
         let [after, until] = window.map(|end| end.map(|expr| self.filter(expr)));
@@ -172,6 +163,21 @@ impl Checker {
             limits,
             is_global: rule.modifiers.scope == Some(Scope::Global),
         })
+    }
+
+    /// Checks the condition that releases a held message. `None` if the rule holds none.
+    fn release(&mut self, rule: &syntax::Rule) -> Option<Option<Filter>> {
+        let mut holds = rule.actions.iter().filter_map(|action| match action {
+            Action::Hold { until, .. } => Some(until.clone()),
+            _ => None,
+        });
+        let release = holds.next().map(|until| self.filter(until));
+        if holds.next().is_some() {
+            let what = "a rule holds a message once";
+            self.diagnostics
+                .push(Diagnostic::new(Code::Repeated, rule.span, what));
+        }
+        release
     }
 
     /// Returns where a rule acts on control messages, and where on messages outside a connection. Reports actions that fit none

@@ -298,84 +298,87 @@ fn timers_have_modifiers() {
     assert!((2..9).contains(&drawn.matches('x').count()), "{drawn}");
 }
 
+/// Rules with an error in an action, and its report.
+const WRONG_EFFECTS: &[(&str, &[&str])] = &[
+    (
+        "log \"{.mesage}\" when sv_chat",
+        &["1:8 E103 message `sv_chat` has no field `mesage`"],
+    ),
+    (
+        "log \"{\" when sv_chat",
+        &["1:7 E002 a string without its closing `\"`"],
+    ),
+    ("log \"}\" when sv_chat", &["1:6 E001 unmatched `}`"]),
+    (
+        "log \"x when sv_chat",
+        &["1:5 E002 a string without its closing `\"`"],
+    ),
+    (
+        "hold when sv_chat",
+        &["1:6 E001 expected `until`, as in `hold until seen(enter_game)`, found `when`"],
+    ),
+    (
+        "hold until cl_sya when sv_chat",
+        &["1:12 E101 unknown message `cl_sya`"],
+    ),
+    (
+        "pause max when sv_chat",
+        &["1:11 E001 expected a duration, as in `max 5s`, found `when`"],
+    ),
+    ("pause every 5s", &["1:1 E102 `pause` needs a message"]),
+    (
+        "stall when sv_chat",
+        &["1:7 E001 expected a duration, as in `stall 3s`, found `when`"],
+    ),
+    (
+        "swap when ctrl.connect",
+        &["1:1 E102 `swap` cannot act on a control message"],
+    ),
+    (
+        "set ctrl.connect.magic = \"x\" when ctrl.connect",
+        &[
+            "1:1 E102 `set ctrl.connect.magic = \"x\"`: only the reason of `close` can be set in a control message",
+        ],
+    ),
+    (
+        "pause, drop when connless",
+        &["1:1 E102 `pause` cannot act on a message outside a connection"],
+    ),
+    ("drop when leg == both", &["1:18 E108 `leg` is never `both`"]),
+    ("drop every 5s", &["1:1 E102 `drop` needs a message"]),
+    (
+        "log \"{frame}\" when sv_chat and frame < 9",
+        &[
+            "1:7 E102 `frame` is not known to rules",
+            "1:32 E102 `frame` is not known to rules",
+        ],
+    ),
+    ("log every 5s", &["1:1 E102 `log` needs a message"]),
+    (
+        "reply sv_chat every 5s",
+        &["1:1 E102 `reply sv_chat` needs a message"],
+    ),
+    (
+        "inject s2c sv_chat{client_id: len(.message)} every 5s",
+        &["1:1 E102 `inject s2c sv_chat{client_id: len(.message)}` needs a message"],
+    ),
+    (
+        "inject s2c sv_motd every 5",
+        &["1:20 E001 expected `,` or `when`, found `every`"],
+    ),
+    (
+        "seed",
+        &["1:5 E001 expected a number, as in `seed 42`, found the end"],
+    ),
+    ("seed 5s", &["1:6 E202 expected a number, found `5s`"]),
+    ("seed 5 6", &["1:8 E001 expected the end of the line, found `6`"]),
+    ("seed 5\nseed 6", &["2:1 E012 `seed` stands twice"]),
+];
+
 #[test]
 fn wrong_effects_are_reported() {
-    for (source, expected) in [
-        (
-            "log \"{.mesage}\" when sv_chat",
-            &["1:8 E103 message `sv_chat` has no field `mesage`"][..],
-        ),
-        (
-            "log \"{\" when sv_chat",
-            &["1:7 E002 a string without its closing `\"`"],
-        ),
-        ("log \"}\" when sv_chat", &["1:6 E001 unmatched `}`"]),
-        (
-            "log \"x when sv_chat",
-            &["1:5 E002 a string without its closing `\"`"],
-        ),
-        (
-            "hold when sv_chat",
-            &["1:6 E001 expected `until`, as in `hold until seen(enter_game)`, found `when`"],
-        ),
-        (
-            "hold until cl_sya when sv_chat",
-            &["1:12 E101 unknown message `cl_sya`"],
-        ),
-        (
-            "pause max when sv_chat",
-            &["1:11 E001 expected a duration, as in `max 5s`, found `when`"],
-        ),
-        ("pause every 5s", &["1:1 E102 `pause` needs a message"]),
-        (
-            "stall when sv_chat",
-            &["1:7 E001 expected a duration, as in `stall 3s`, found `when`"],
-        ),
-        (
-            "swap when ctrl.connect",
-            &["1:1 E102 `swap` cannot act on a control message"],
-        ),
-        (
-            "set ctrl.connect.magic = \"x\" when ctrl.connect",
-            &[
-                "1:1 E102 `set ctrl.connect.magic = \"x\"`: only the reason of `close` can be set in a control message",
-            ],
-        ),
-        (
-            "pause, drop when connless",
-            &["1:1 E102 `pause` cannot act on a message outside a connection"],
-        ),
-        ("drop when leg == both", &["1:18 E108 `leg` is never `both`"]),
-        ("drop every 5s", &["1:1 E102 `drop` needs a message"]),
-        (
-            "log \"{frame}\" when sv_chat and frame < 9",
-            &[
-                "1:7 E102 `frame` is not known to rules",
-                "1:32 E102 `frame` is not known to rules",
-            ],
-        ),
-        ("log every 5s", &["1:1 E102 `log` needs a message"]),
-        (
-            "reply sv_chat every 5s",
-            &["1:1 E102 `reply sv_chat` needs a message"],
-        ),
-        (
-            "inject s2c sv_chat{client_id: len(.message)} every 5s",
-            &["1:1 E102 `inject s2c sv_chat{client_id: len(.message)}` needs a message"],
-        ),
-        (
-            "inject s2c sv_motd every 5",
-            &["1:20 E001 expected `,` or `when`, found `every`"],
-        ),
-        (
-            "seed",
-            &["1:5 E001 expected a number, as in `seed 42`, found the end"],
-        ),
-        ("seed 5s", &["1:6 E202 expected a number, found `5s`"]),
-        ("seed 5 6", &["1:8 E001 expected the end of the line, found `6`"]),
-        ("seed 5\nseed 6", &["2:1 E012 `seed` stands twice"]),
-    ] {
-        assert_eq!(wrong(source), expected, "{source}");
+    for (source, expected) in WRONG_EFFECTS {
+        assert_eq!(wrong(source), *expected, "{source}");
     }
     // A rule may have that name.
     assert_eq!(program("seed: drop when cl_say").rule(RuleId(0)), Some("seed"));

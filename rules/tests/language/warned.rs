@@ -149,6 +149,10 @@ fn what_cannot_be_meant_is_refused() {
     ] {
         assert_eq!(wrong(source), [format!("{place} {what}")], "{source}");
     }
+}
+
+#[test]
+fn what_can_be_meant_is_accepted() {
     for source in [
         "pass, log when cl_say",
         "hold until sv_motd, pass when cl_say",

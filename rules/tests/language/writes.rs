@@ -267,91 +267,94 @@ fn last_is_the_one_before() {
     assert_eq!(texts, [None, chat("a"), chat("b")]);
 }
 
+/// Rules that write a value that does not fit, and the report.
+const WRONG_VALUES: &[(&str, &[&str])] = &[
+    (
+        "set sv_chat.mesage = \"x\" when sv_chat",
+        &["1:13 E103 message `sv_chat` has no field `mesage`"],
+    ),
+    (
+        "set sv_chat.message = 5 when sv_chat",
+        &["1:23 E201 `sv_chat.message` is text, not a number"],
+    ),
+    (
+        "set sv_chat.client_id = \"x\" when sv_chat",
+        &["1:25 E201 `sv_chat.client_id` is a number, not text"],
+    ),
+    (
+        "set sv_chat.client_id = 5000000000 when sv_chat",
+        &["1:25 E204 `sv_chat.client_id` is never 5000000000: it has room for -2147483648 to 2147483647"],
+    ),
+    (
+        "set sv_chat.client_id = t when sv_chat",
+        &["1:25 E201 `sv_chat.client_id` is a number, not a duration"],
+    ),
+    (
+        "set sv_chat.message == \"x\" when sv_chat",
+        &["1:21 E008 `==` compares; to set use `=`"],
+    ),
+    (
+        "set pkt.size = 5 when sv_chat",
+        &["1:5 E102 `pkt.size` cannot be changed"],
+    ),
+    (
+        "set sv_chat = 5 when sv_chat",
+        &["1:5 E206 `sv_chat` is a condition, not a value"],
+    ),
+    (
+        "replace sv_chat.client_id /x/ with \"y\" when sv_chat",
+        &["1:9 E201 `sv_chat.client_id` is not text"],
+    ),
+    (
+        "replace sv_chat.message \"x\" with \"y\" when sv_chat",
+        &["1:25 E001 expected a regular expression, as in `/text/`, found a string"],
+    ),
+    (
+        "replace sv_chat.message /(/ with \"y\" when sv_chat",
+        &["1:25 E010 not a regular expression: unclosed group"],
+    ),
+    (
+        "inject sv_chat when s2c",
+        &["1:8 E001 expected `c2s` or `s2c`, found `sv_chat`"],
+    ),
+    (
+        "inject c2s sv_chat when s2c",
+        &["1:12 E102 `sv_chat` is never sent c2s"],
+    ),
+    (
+        "inject s2c ctrl.close when s2c",
+        &["1:12 E102 `ctrl.close` is not a message of a session"],
+    ),
+    (
+        "inject s2c sv_chat{mesage: \"x\"} when s2c",
+        &["1:20 E103 message `sv_chat` has no field `mesage`"],
+    ),
+    (
+        "inject s2c sv_chat{message: 5, client_id: \"x\"} when s2c",
+        &[
+            "1:29 E201 `sv_chat.message` is text, not a number",
+            "1:43 E201 `sv_chat.client_id` is a number, not text",
+        ],
+    ),
+    (
+        "inject s2c sv_chat{message: \"x\", message: \"y\"} when s2c",
+        &["1:34 E012 `message` has a value already"],
+    ),
+    (
+        "inject s2c sv_chat{message \"x\"} when s2c",
+        &["1:28 E001 expected `:`, found a string"],
+    ),
+    (
+        "reply sv_chat.message when c2s",
+        &["1:7 E102 `sv_chat.message` is a field, not a message"],
+    ),
+    ("reply sv_shat when c2s", &["1:7 E101 unknown message `sv_shat`"]),
+];
+
 #[test]
 fn wrong_values_are_reported() {
-    for (source, expected) in [
-        (
-            "set sv_chat.mesage = \"x\" when sv_chat",
-            &["1:13 E103 message `sv_chat` has no field `mesage`"][..],
-        ),
-        (
-            "set sv_chat.message = 5 when sv_chat",
-            &["1:23 E201 `sv_chat.message` is text, not a number"],
-        ),
-        (
-            "set sv_chat.client_id = \"x\" when sv_chat",
-            &["1:25 E201 `sv_chat.client_id` is a number, not text"],
-        ),
-        (
-            "set sv_chat.client_id = 5000000000 when sv_chat",
-            &["1:25 E204 `sv_chat.client_id` is never 5000000000: it has room for -2147483648 to 2147483647"],
-        ),
-        (
-            "set sv_chat.client_id = t when sv_chat",
-            &["1:25 E201 `sv_chat.client_id` is a number, not a duration"],
-        ),
-        (
-            "set sv_chat.message == \"x\" when sv_chat",
-            &["1:21 E008 `==` compares; to set use `=`"],
-        ),
-        (
-            "set pkt.size = 5 when sv_chat",
-            &["1:5 E102 `pkt.size` cannot be changed"],
-        ),
-        (
-            "set sv_chat = 5 when sv_chat",
-            &["1:5 E206 `sv_chat` is a condition, not a value"],
-        ),
-        (
-            "replace sv_chat.client_id /x/ with \"y\" when sv_chat",
-            &["1:9 E201 `sv_chat.client_id` is not text"],
-        ),
-        (
-            "replace sv_chat.message \"x\" with \"y\" when sv_chat",
-            &["1:25 E001 expected a regular expression, as in `/text/`, found a string"],
-        ),
-        (
-            "replace sv_chat.message /(/ with \"y\" when sv_chat",
-            &["1:25 E010 not a regular expression: unclosed group"],
-        ),
-        (
-            "inject sv_chat when s2c",
-            &["1:8 E001 expected `c2s` or `s2c`, found `sv_chat`"],
-        ),
-        (
-            "inject c2s sv_chat when s2c",
-            &["1:12 E102 `sv_chat` is never sent c2s"],
-        ),
-        (
-            "inject s2c ctrl.close when s2c",
-            &["1:12 E102 `ctrl.close` is not a message of a session"],
-        ),
-        (
-            "inject s2c sv_chat{mesage: \"x\"} when s2c",
-            &["1:20 E103 message `sv_chat` has no field `mesage`"],
-        ),
-        (
-            "inject s2c sv_chat{message: 5, client_id: \"x\"} when s2c",
-            &[
-                "1:29 E201 `sv_chat.message` is text, not a number",
-                "1:43 E201 `sv_chat.client_id` is a number, not text",
-            ],
-        ),
-        (
-            "inject s2c sv_chat{message: \"x\", message: \"y\"} when s2c",
-            &["1:34 E012 `message` has a value already"],
-        ),
-        (
-            "inject s2c sv_chat{message \"x\"} when s2c",
-            &["1:28 E001 expected `:`, found a string"],
-        ),
-        (
-            "reply sv_chat.message when c2s",
-            &["1:7 E102 `sv_chat.message` is a field, not a message"],
-        ),
-        ("reply sv_shat when c2s", &["1:7 E101 unknown message `sv_shat`"]),
-    ] {
-        assert_eq!(wrong(source), expected, "{source}");
+    for (source, expected) in WRONG_VALUES {
+        assert_eq!(wrong(source), *expected, "{source}");
     }
 }
 

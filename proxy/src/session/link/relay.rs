@@ -42,28 +42,7 @@ impl Link {
             // Its receiver would ignore it, so it ends nothing.
             return self.report_refused(from, datagram, code, env);
         }
-        self.leg(from).on_valid(packet, env.now);
-        if from == Side::Client
-            && env.measures()
-            && let Some(rules) = &mut self.rules
-        {
-            rules.on_ack(env.now.0, packet.header.ack);
-        }
-        match from {
-            Side::Server => {
-                // A late answer to CONNECT comes from a server without a slot, too.
-                if let Phase::Online(online) = &mut self.phase {
-                    online.is_silence_reported = false;
-                    if !matches!(control, Some(Control::ConnectAccept { .. })) {
-                        online.accept = None;
-                    }
-                }
-                self.note_let_in(control, env);
-            }
-            Side::Client => {
-                self.client_came(env);
-            }
-        }
+        self.on_valid(from, packet, control, env);
         if control.is_none() {
             self.note_messages(from, packet, env);
         }
@@ -101,15 +80,7 @@ impl Link {
             self.answer_resend_request(from, env);
         }
         if let Some(Control::Close { reason }) = control {
-            self.note_early_close(from, env);
-            let is_let_in = self.may_renumber();
-            match self.online() {
-                Some(online) if from == Side::Client && !is_let_in => {
-                    online.left = Some(reason.unwrap_or_default().into());
-                }
-                _ => self.begin_closing(Some(from), reason, env),
-            }
-            return;
+            return self.on_close(from, reason, env);
         }
         self.send_crossing(env);
         if self.carry_out_effects(env) {
@@ -117,6 +88,45 @@ impl Link {
         }
         self.send_due(Dir::C2s, Origin::Rule, env);
         self.send_due(Dir::S2c, Origin::Rule, env);
+    }
+
+    /// Updates the timers and the phase of the session after a datagram with a valid token and ack.
+    fn on_valid(&mut self, from: Side, packet: &Packet<'_>, control: Option<Control<'_>>, env: &mut Env) {
+        self.leg(from).on_valid(packet, env.now);
+        if from == Side::Client
+            && env.measures()
+            && let Some(rules) = &mut self.rules
+        {
+            rules.on_ack(env.now.0, packet.header.ack);
+        }
+        match from {
+            Side::Server => {
+                // A late answer to CONNECT comes from a server without a slot, too.
+                if let Phase::Online(online) = &mut self.phase {
+                    online.is_silence_reported = false;
+                    if !matches!(control, Some(Control::ConnectAccept { .. })) {
+                        online.accept = None;
+                    }
+                }
+                self.note_let_in(control, env);
+            }
+            Side::Client => {
+                self.client_came(env);
+            }
+        }
+    }
+
+    /// Ends the session after a CLOSE was forwarded. A client that the server has not let in yet may still be refused by it, so its
+    /// CLOSE ends only its own leg.
+    fn on_close(&mut self, from: Side, reason: Option<&[u8]>, env: &mut Env) {
+        self.note_early_close(from, env);
+        let is_let_in = self.may_renumber();
+        match self.online() {
+            Some(online) if from == Side::Client && !is_let_in => {
+                online.left = Some(reason.unwrap_or_default().into());
+            }
+            _ => self.begin_closing(Some(from), reason, env),
+        }
     }
 
     /// The RESEND flag asks for what goes *towards* `from`. Gives whether the flag goes on, and whether the proxy

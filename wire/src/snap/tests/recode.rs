@@ -131,6 +131,27 @@ struct Tally {
     refused: u32,
 }
 
+/// Returns the tick of a snapshot that the client keeps, which must be the expected one.
+fn compare(
+    client: &mut Session,
+    message: &[u8],
+    expected: &BTreeMap<i32, Snapshot>,
+    server: &Server,
+    tally: &mut Tally,
+    place: std::fmt::Arguments<'_>,
+) -> Option<i32> {
+    let done = client.receive(Dir::S2c, message)?;
+    let wrong = matches!(done.fate, Fate::Broken | Fate::BadCrc | Fate::NoBase);
+    assert!(!wrong, "{place}: {done}");
+    assert_eq!(done.snapshot(), &expected[&done.tick], "{place}: {done}");
+    tally.empty += u32::from(done.crc.is_none());
+    (done.fate == Fate::Kept).then(|| {
+        tally.kept += 1;
+        tally.changed += u32::from(expected[&done.tick] != server.worlds[&done.tick]);
+        done.tick
+    })
+}
+
 /// A session with losses on both sides, old acks, and rules that change items now and then.
 fn play(proto: Proto, seed: u64, tally: &mut Tally) {
     let mut server = Server {
@@ -198,22 +219,8 @@ fn play(proto: Proto, seed: u64, tally: &mut Tally) {
             _ => left.into_iter().chain(std::mem::take(&mut late)).collect(),
         };
         for message in arriving {
-            let Some(done) = client.receive(Dir::S2c, &message) else {
-                continue;
-            };
-            let wrong = matches!(done.fate, Fate::Broken | Fate::BadCrc | Fate::NoBase);
-            assert!(!wrong, "{proto} {seed} step {step}: {done}");
-            assert_eq!(
-                done.snapshot(),
-                &expected[&done.tick],
-                "{proto} {seed} step {step}: {done}"
-            );
-            tally.empty += u32::from(done.crc.is_none());
-            if done.fate == Fate::Kept {
-                tally.kept += 1;
-                tally.changed += u32::from(expected[&done.tick] != server.worlds[&done.tick]);
-                acks.push(done.tick);
-            }
+            let place = format_args!("{proto} {seed} step {step}");
+            acks.extend(compare(&mut client, &message, &expected, &server, tally, place));
         }
         assert!(recoder.len() <= 100 && recoder.held() <= 4 << 20);
         if step > 180 {
