@@ -29,7 +29,6 @@ mod runs;
 mod scrub;
 mod shrink;
 mod stdin;
-mod style;
 mod torture;
 
 use std::process::Command;
