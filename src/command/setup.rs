@@ -38,8 +38,7 @@ use crate::{
     wake::Wake,
 };
 
-/// The parts of every run.
-/// How far the decoder gives way to the data thread beside a screen, which makes it take longer.
+/// Priority of the decoder beside a screen: lower than that of the data thread, which must not wait for it.
 const DECODER_BESIDE_SCREEN: Nice = Nice(10);
 
 /// The parts of every run.
