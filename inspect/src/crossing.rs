@@ -67,8 +67,7 @@ impl Crossing {
             }),
         };
         let is_stopped = datagram.leg.is_none() && came.is_some() && left.is_none();
-        let link = &datagram.link;
-        let is_lost = !link.is_empty() && link.iter().all(|transit| transit.lost.is_some());
+        let link = Transits::of(datagram);
         let (from, to) = (datagram.dir.sender(), datagram.dir.receiver());
         // Between the proxy and one peer there is no other leg.
         let came = came.filter(|_| datagram.leg.is_none_or(|leg| leg == from));
@@ -82,8 +81,8 @@ impl Crossing {
             client,
             server,
             is_stopped,
-            is_lost,
-            link: Transits::of(datagram).to_string(),
+            is_lost: link.are_lost(),
+            link: link.words(),
         })
     }
 

@@ -71,4 +71,5 @@ pub use stated::Stated;
 pub use stream::Detail;
 pub use style::{Kind, Style, Verbosity, Viewer};
 pub use subscribers::{Subscribers, Subscription};
+pub use transit::Transits;
 pub use trial::Trial;

@@ -2,29 +2,59 @@
 
 use std::fmt;
 
-use teetap_proxy::session::{Connless, Datagram, Transit};
+use teetap_proxy::session::{Connless, Datagram, Transit, What};
 
-/// The words, from a comma on; empty when nothing was done.
+/// The effects of link lines; as text from a comma on, empty if there are none.
 ///
 /// `, link: delayed 41.2 ms; duplicate: lost (loss)`
-pub(crate) struct Transits<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Transits<'a> {
     link: &'a [Transit],
-    /// True if the event has more than one datagram that was sent.
-    has_several: bool,
+    /// The number of datagrams that were sent because of the event.
+    count: usize,
 }
 
 impl<'a> Transits<'a> {
+    /// The effects on the datagrams of an event; `None` if the event is about something else.
+    #[must_use]
+    pub fn of_event(what: &'a What) -> Option<Self> {
+        match what {
+            What::Datagram(datagram) => Some(Self::of(datagram)),
+            What::Connless(connless) => Some(Self::of_connless(connless)),
+            _ => None,
+        }
+    }
+
     pub(crate) fn of(datagram: &'a Datagram) -> Self {
         Self {
             link: &datagram.link,
-            has_several: datagram.sent().nth(1).is_some(),
+            count: datagram.sent().count(),
         }
+    }
+
+    /// Returns true if link lines lost all datagrams, and all duplicates of them.
+    #[must_use]
+    pub fn are_lost(&self) -> bool {
+        let is_lost = |number| {
+            let mut of_one = self
+                .link
+                .iter()
+                .filter(|transit| usize::from(transit.datagram) == number);
+            of_one.clone().next().is_some() && of_one.all(|transit| transit.lost.is_some())
+        };
+        self.count > 0 && (0..self.count).all(is_lost)
+    }
+
+    /// Returns the effects in words, `link: lost (loss)`; empty if there are none.
+    #[must_use]
+    pub fn words(&self) -> String {
+        self.to_string().trim_start_matches(", ").to_owned()
     }
 
     pub(crate) const fn of_connless(connless: &'a Connless) -> Self {
         Self {
             link: &connless.link,
-            has_several: false,
+            count: 1,
         }
     }
 }
@@ -33,7 +63,7 @@ impl fmt::Display for Transits<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, transit) in self.link.iter().enumerate() {
             f.write_str(if at == 0 { ", link: " } else { "; " })?;
-            if self.has_several {
+            if self.count > 1 {
                 write!(f, "datagram {} of it: ", transit.datagram + 1)?;
             }
             if transit.duplicate {
@@ -71,6 +101,43 @@ mod tests {
 
     use super::*;
 
+    fn datagram(sent: &[&[u8]], link: &[Transit]) -> Datagram {
+        let mut datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, b"x", sent.iter().copied());
+        datagram.link = link.into();
+        datagram
+    }
+
+    #[test]
+    fn a_datagram_is_lost_with_all_its_duplicates_and_parts() {
+        let [lost, late] = [Some(Lost::Queue), None].map(|lost| Transit {
+            lost,
+            ..Transit::default()
+        });
+        let second = |transit: &Transit| Transit {
+            datagram: 1,
+            ..transit.clone()
+        };
+        let copy = |transit: &Transit| Transit {
+            duplicate: true,
+            ..transit.clone()
+        };
+        let (one, two): (&[&[u8]], &[&[u8]]) = (&[b"x"], &[b"x", b"y"]);
+        for (sent, link, are_lost) in [
+            (one, vec![], false),
+            (one, vec![lost.clone()], true),
+            (one, vec![late.clone()], false),
+            (one, vec![lost.clone(), copy(&lost)], true),
+            (one, vec![lost.clone(), copy(&late)], false),
+            (two, vec![lost.clone()], false),
+            (two, vec![lost.clone(), second(&late)], false),
+            (two, vec![lost.clone(), second(&lost)], true),
+            (&[], vec![], false),
+        ] {
+            let datagram = datagram(sent, &link);
+            assert_eq!(Transits::of(&datagram).are_lost(), are_lost, "{sent:?} {link:?}");
+        }
+    }
+
     #[test]
     fn the_words_name_each_effect() {
         let late = Transit {
@@ -89,10 +156,10 @@ mod tests {
             ..Transit::default()
         };
         let text = |sent: &[&[u8]], link: &[Transit]| {
-            let sent = sent.iter().copied();
-            let mut datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, b"x", sent);
-            datagram.link = link.into();
-            Transits::of(&datagram).to_string()
+            let datagram = datagram(sent, link);
+            let transits = Transits::of(&datagram);
+            assert_eq!(transits.words(), transits.to_string().trim_start_matches(", "));
+            transits.to_string()
         };
         assert_eq!(text(&[b"x"], &[]), "");
         assert_eq!(

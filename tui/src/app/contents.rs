@@ -4,7 +4,9 @@
 
 use std::ops::Range;
 
-use teetap_inspect::{After, DecodedEvent, EventLines, Message, Reading, Style, expect::expectation, row};
+use teetap_inspect::{
+    After, DecodedEvent, EventLines, Message, Reading, Style, Transits, expect::expectation, row,
+};
 use teetap_proxy::session::{Origin, What};
 use teetap_wire::{
     Note, Place, Severity,
@@ -63,7 +65,7 @@ pub struct Contents {
 }
 
 /// Returns a text as lines of at most so many columns, cut between words.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let Some(line) = lines.last_mut() else { break };
@@ -236,7 +238,11 @@ fn facts(decoded: &DecodedEvent, message: &Message) -> Vec<TreeLine> {
         done("done", word);
     }
     if matches!(message.origin, Origin::Rule | Origin::User) {
-        done("made by", message.origin.to_string());
+        done("sent by", message.origin.to_string());
+    }
+    let words = Transits::of_event(&decoded.event.what).map(|transits| transits.words());
+    if let Some(words) = words.as_ref().and_then(|words| words.strip_prefix("link: ")) {
+        done("link", words.to_owned());
     }
     if !message.marks.is_empty() {
         let marks: Vec<&str> = message.marks.iter().map(|mark| &**mark).collect();

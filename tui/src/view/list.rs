@@ -257,7 +257,7 @@ fn message(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) -
     };
     let theme = app.theme;
     let mut spans = head(decoded, (reading, message), start, area.width, theme);
-    let letter = letter(message);
+    let letter = letter(row, message);
     for mark in &message.marks {
         spans.push(Span::styled(format!("#{mark} "), theme.done()));
     }

@@ -1,7 +1,7 @@
 //! The end of the row of a message: its summary, what was done with it, and a letter for that.
 
 use ratatui::text::{Line, Span};
-use teetap_inspect::{After, Message, Reading, reading::Done};
+use teetap_inspect::{After, Message, Reading, Transits, reading::Done};
 use teetap_proxy::session::{Action, Origin};
 
 use super::cut;
@@ -31,9 +31,15 @@ pub(super) fn summary(
             gist = format!("{gist} → {after}");
         }
     }
-    let Some(outcome) = message.outcome() else {
+    let lost = lost(row, message).map(|transits| transits.words());
+    let outcome = [message.outcome(), lost]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("  ");
+    if outcome.is_empty() {
         return [Span::raw(gist), Span::raw("")];
-    };
+    }
     let gap = if gist.is_empty() { "" } else { "  " };
     let wanted = gap.len() + Line::raw(outcome.as_str()).width();
     let third = if columns < SMALL { 0 } else { columns / 3 };
@@ -50,8 +56,21 @@ pub(super) fn summary(
     ]
 }
 
+/// Returns the effects of link lines on the datagram in which a message was sent, if they lost it.
+fn lost<'a>(row: &'a Row, message: &Message) -> Option<Transits<'a>> {
+    let is_sent = matches!(
+        message.done,
+        Done::Ended | Done::Placed(Action::Pass | Action::Repeat | Action::Edit)
+    );
+    let transits = Transits::of_event(&row.event()?.event.what)?;
+    (is_sent && transits.are_lost()).then_some(transits)
+}
+
 /// Returns the letter of what was done with a message; `None` if it was passed on.
-pub(super) fn letter(message: &Message) -> Option<char> {
+pub(super) fn letter(row: &Row, message: &Message) -> Option<char> {
+    if lost(row, message).is_some() {
+        return Some('L');
+    }
     if matches!(message.origin, Origin::Rule | Origin::User) {
         return Some('I');
     }

@@ -9,6 +9,8 @@ mod keys;
 mod ladder;
 mod list;
 mod live;
+
+mod losses;
 mod messages;
 mod orders;
 mod panic;

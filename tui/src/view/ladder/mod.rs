@@ -236,8 +236,8 @@ fn middle(
     let (touched, plain): (Vec<_>, Vec<_>) = all.iter().partition(|message| is_touched(message));
     let messages = |list: &[&Message]| messages(reading, list, theme);
     parts.push(messages(&touched));
-    let link = crossing.link.trim_start_matches([',', ' ']).to_owned();
-    let link = (!link.is_empty()).then(|| vec![Span::styled(link, link_style(crossing, theme))]);
+    let link = (!crossing.link.is_empty())
+        .then(|| vec![Span::styled(crossing.link.clone(), link_style(crossing, theme))]);
     // A loss comes first. Where a link line delays everything, the names are of more interest.
     let (first, last) = if crossing.is_lost {
         (link, None)
