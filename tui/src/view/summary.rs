@@ -28,7 +28,7 @@ pub(super) fn summary(
     {
         let after = after.gist(message, app.style.secrets);
         if !after.is_empty() && after != gist {
-            gist = format!("{gist} → {after}");
+            gist = format!("{gist} → {}", changed_part(&gist, &after));
         }
     }
     let lost = lost(row, message).map(|transits| transits.words());
@@ -54,6 +54,17 @@ pub(super) fn summary(
         Span::raw(gist),
         Span::styled(format!("{gap}{outcome}"), app.theme.done()),
     ]
+}
+
+/// Returns the end of a summary after a change, from the first word that differs; whole if that is the first one.
+fn changed_part<'a>(before: &str, after: &'a str) -> &'a str {
+    let same = before
+        .char_indices()
+        .zip(after.chars())
+        .find(|((_, before), after)| before != after)
+        .map_or(before.len(), |((at, _), _)| at);
+    let word = after.get(..same).and_then(|same| same.rfind(' '));
+    word.and_then(|at| after.get(at + 1..)).unwrap_or(after)
 }
 
 /// Returns the effects of link lines on the datagram in which a message was sent, if they lost it.
