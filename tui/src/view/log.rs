@@ -1,9 +1,12 @@
-//! The log.
+//! The log, and below it the whole of a selected line that is longer than the screen is wide.
 
 use ratatui::{buffer::Buffer, layout::Rect, text::Line};
 
-use super::{empty, put};
-use crate::app::{App, Pane};
+use super::{below, empty, put, ruled};
+use crate::app::{App, Pane, contents::wrapped};
+
+/// Lines from which there is room for more than the list.
+const LEAST: u16 = 6;
 
 /// Draws the visible lines.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
@@ -12,6 +15,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         let sentence = "nothing yet: warnings, sessions and the texts of 'log' rules stand here";
         return empty(buffer, area, &[sentence]);
     }
+    let area = whole(buffer, area, app);
     app.areas.push((Pane::Log, area));
     let visible = app.log.tail.fit(area.height.into(), numbers);
     let selected = app.log.tail.selected();
@@ -25,4 +29,29 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             buffer.set_style(line, app.theme.selected(true));
         }
     }
+}
+
+/// Draws the whole selected line at the bottom, on half of the area at most, if it is cut in the list. Returns the area above.
+fn whole(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
+    let selected = app.log.tail.selected().and_then(|number| app.log.get(number));
+    let is_cut = |text: &str| Line::raw(text).width() > area.width.into();
+    let Some(entry) = selected.filter(|entry| area.height >= LEAST && is_cut(&entry.text)) else {
+        return area;
+    };
+    let lines = wrapped(&entry.text, usize::from(area.width).saturating_sub(1));
+    let height = u16::try_from(lines.len() + 1)
+        .unwrap_or(u16::MAX)
+        .min(area.height / 2);
+    let list = Rect {
+        height: area.height - height,
+        ..area
+    };
+    let rest = below(area, list.height);
+    let title = Line::styled(ruled("the selected line", area.width), app.theme.quiet());
+    let style = app.theme.of(entry.kind);
+    let lines = lines.iter().map(|line| Line::styled(format!(" {line}"), style));
+    for (line, row) in [title].into_iter().chain(lines).zip(rest.rows()) {
+        put(buffer, row, &line);
+    }
+    list
 }

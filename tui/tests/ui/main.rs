@@ -9,6 +9,7 @@ mod keys;
 mod ladder;
 mod list;
 mod live;
+mod log;
 
 mod losses;
 mod messages;
