@@ -1,14 +1,18 @@
 //! The last step before a frame is written.
 //!
 //! Law: no control character, none that changes the direction of text and none that is invisible reaches the terminal,
-//! whatever was drawn. With `ascii` no byte above 0x7e does.
+//! whatever was drawn, and nothing whose width terminals disagree about. With `ascii` no byte above 0x7e does.
 
-use ratatui::buffer::Buffer;
+use ratatui::{buffer::Buffer, text::Span};
 use teetap_wire::printable;
 
 /// Replaces characters that the terminal must not get.
 pub fn finish(buffer: &mut Buffer, ascii: bool) {
+    let mut second = None;
     for cell in &mut buffer.content {
+        if let Some(char) = second.take().filter(|_| cell.symbol() == " ") {
+            cell.set_char(char);
+        }
         let symbol = cell.symbol();
         if symbol.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
             continue;
@@ -18,6 +22,10 @@ pub fn finish(buffer: &mut Buffer, ascii: bool) {
         if safe.chars().count() > symbol.chars().count() {
             safe = char::REPLACEMENT_CHARACTER.into();
         }
+        if let Some((char, next)) = steady(&safe) {
+            safe = char.into();
+            second = next;
+        }
         if ascii {
             let plain = safe.chars().next().map_or(" ", plain);
             cell.set_symbol(plain);
@@ -25,6 +33,31 @@ pub fn finish(buffer: &mut Buffer, ascii: bool) {
             cell.set_symbol(&safe);
         }
     }
+}
+
+/// Returns what is drawn in place of a glyph that is made of several characters and that some terminals draw one by one: the
+/// characters of its cell and of the next one; `None` for other glyphs. On those terminals the rest of the row would move, and parts
+/// of the row would stay on the screen.
+///
+/// Of joined or coloured emoji and of keycaps the first character is kept, of the letters that make a flag the letters.
+fn steady(symbol: &str) -> Option<(char, Option<char>)> {
+    let mut letters = symbol.chars().filter_map(flag_letter);
+    if let Some(letter) = letters.next() {
+        return Some((letter, letters.next()));
+    }
+    let width = |text: &str| Span::raw(text).width();
+    let parts: usize = symbol
+        .chars()
+        .map(|char| width(char.encode_utf8(&mut [0; 4])))
+        .sum();
+    let first = symbol.chars().next().filter(|_| parts != width(symbol))?;
+    Some((first, None))
+}
+
+/// Returns the letter for which a character stands that makes a flag with another one.
+fn flag_letter(char: char) -> Option<char> {
+    let at = u32::from(char).checked_sub(0x1f1e6)?;
+    ('A'..='Z').nth(usize::try_from(at).ok()?)
 }
 
 /// Returns a character of ASCII that looks alike.
@@ -85,6 +118,32 @@ mod tests {
             shown.trim_end(),
             "a\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}é名"
         );
+    }
+
+    #[test]
+    fn glyphs_whose_width_terminals_disagree_about_are_drawn_as_one_character_in_each_cell() {
+        for (symbol, shown) in [
+            ("\u{1f1e9}\u{1f1ea}", "DE"),
+            ("\u{1f1e9}", "D"),
+            ("\u{1f469}\u{200d}\u{1f469}\u{200d}\u{1f467}", "\u{1f469}"),
+            ("\u{1f44d}\u{1f3fd}", "\u{1f44d}"),
+            ("\u{2764}\u{fe0f}", "\u{2764}"),
+            ("1\u{fe0f}\u{20e3}", "1"),
+        ] {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, 6, 1));
+            buffer.set_string(0, 0, symbol, ratatui::style::Style::new());
+            finish(&mut buffer, false);
+            let cells: Vec<&str> = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
+            assert!(
+                cells.iter().all(|cell| cell.chars().count() == 1),
+                "{symbol}: {cells:?}"
+            );
+            assert_eq!(cells.concat().trim_end(), shown, "{symbol}");
+        }
+        for symbol in ["e\u{301}", "\u{1f600}", "名", "é", "Z\u{351}\u{36b}\u{343}", "…"] {
+            assert_eq!(steady(symbol), None, "{symbol}");
+            assert_eq!(drawn(&[symbol], false).trim_end(), symbol);
+        }
     }
 
     #[test]
