@@ -277,9 +277,14 @@ fn detail(buffer: &mut Buffer, area: Rect, app: &App, (id, session): (SessionId,
     let client = session
         .client
         .map_or(String::new(), |client| format!("  client {client}"));
-    let (rules, state) = match is_narrow {
-        true => ("", String::new()),
-        false => ("rules: ", format!("  {}", session.state)),
+    let is_silent = [Side::Client, Side::Server]
+        .iter()
+        .any(|side| session.silence(*side, app.now).is_some());
+    let rules = if is_narrow { "" } else { "rules: " };
+    // The session is still open, but a peer that may be gone is not called online.
+    let state = match is_narrow || is_silent {
+        true => String::new(),
+        false => format!("  {}", session.state),
     };
     let text = format!(
         " {rules}{} dropped, {} edited, {} injected{state}{client}",

@@ -99,6 +99,7 @@ fn a_peer_that_falls_silent_is_not_shown_as_online() {
     assert!(row(&mut app).contains("online  silent"), "{}", row(&mut app));
     let screen = draw(&mut app, (100, 24));
     assert!(screen.contains(" server leg  silent 5s "), "{screen}");
+    assert!(screen.contains("0 injected  client "), "{screen}");
     press(&mut app, "4");
     let screen = draw(&mut app, (120, 24));
     assert!(
