@@ -103,7 +103,7 @@ impl Console {
             }
             Request::Send { session, message } => {
                 orders.inject(*session, message.clone())?;
-                Ok(done("sent again", &[]))
+                Ok(done("sent", &[]))
             }
             Request::Held => orders.held(None).map(|held| Reply::Held(held.into_vec())),
             Request::Release(waiting) => orders.release(waiting).map(|()| done("released", &[])),
