@@ -276,7 +276,7 @@ impl Setup {
             connect: reachable(proxy.addr).to_string(),
             start: self.clock.wall(),
             recording: output.is_recording(),
-            seed: self.seed,
+            seed: Some(self.seed),
         };
         let mut app = App::new(title, self.style, self.config.registry);
         screen.prepare(&mut app);

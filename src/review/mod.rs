@@ -325,7 +325,7 @@ fn start(app: &mut App, wall: u64, run: Option<&Run>) {
         app.title.start = UNIX_EPOCH + Duration::from_nanos(wall);
     }
     if let Some(run) = run {
-        app.title.seed = run.seed;
+        app.title.seed = Some(run.seed);
     }
 }
 

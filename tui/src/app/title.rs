@@ -13,8 +13,8 @@ pub struct Title {
     pub start: SystemTime,
     /// A recording is being written.
     pub recording: bool,
-    /// The seed of the run.
-    pub seed: u64,
+    /// The seed of the run; `None` for a recording of another program.
+    pub seed: Option<u64>,
 }
 
 impl Title {
@@ -35,7 +35,7 @@ impl Default for Title {
             connect: String::new(),
             start: UNIX_EPOCH,
             recording: false,
-            seed: 0,
+            seed: None,
         }
     }
 }

@@ -127,7 +127,7 @@ pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
         0 => {}
         count => parts.push(format!("{count} {}", plural("warning", count))),
     }
-    parts.push(format!("seed {}", app.title.seed));
+    parts.extend(app.title.seed.map(|seed| format!("seed {seed}")));
     // The help has its place on any screen.
     let help = app.keymap.hint(Action::Help).len() + " help".len() + 3;
     let counts = loop {

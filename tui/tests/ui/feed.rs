@@ -23,7 +23,7 @@ pub(crate) fn title() -> Title {
         connect: "127.0.0.1:8303".to_owned(),
         start: UNIX_EPOCH + Duration::from_secs(1_790_000_000),
         recording: true,
-        seed: 42,
+        seed: Some(42),
     }
 }
 

@@ -10,7 +10,6 @@ mod ladder;
 mod list;
 mod live;
 mod log;
-
 mod losses;
 mod messages;
 mod orders;

@@ -36,6 +36,14 @@ fn app() -> App {
     app
 }
 
+#[test]
+fn the_seed_is_shown_where_there_is_one() {
+    let mut app = app();
+    assert!(draw(&mut app, (120, 30)).contains("  seed 42"));
+    app.title.seed = None;
+    assert!(!draw(&mut app, (120, 30)).contains("seed"));
+}
+
 fn wanted(app: &mut App) -> Option<Seek> {
     app.timeline.as_mut().unwrap().take_wanted()
 }
