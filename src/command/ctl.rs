@@ -10,8 +10,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use teetap_inspect::jsonl;
-use teetap_wire::{printable, printable_path};
+use teetap_wire::{printable, printable_json, printable_path};
 
 use crate::{
     cli::{Ctl, CtlRules, CtlSide, HeldPlace, Json},
@@ -49,7 +48,7 @@ pub(crate) fn ctl(json: Json, session: Option<u32>, path: &Path, command: &Ctl) 
             continue;
         }
         if json.json {
-            write_out(format!("{}\n", jsonl::escaped(&line)).as_bytes())?;
+            write_out(format!("{}\n", printable_json(&line)).as_bytes())?;
         }
         if object["done"] != true {
             if !json.json {
@@ -80,7 +79,7 @@ fn follow(mut peer: Peer, json: bool) -> anyhow::Result<Exit> {
         let object: Value = serde_json::from_str(&line)
             .map_err(|error| Failure::network(format!("cannot read an event: {error}")))?;
         let is_open = if json {
-            write_out(format!("{}\n", jsonl::escaped(&line)).as_bytes())?
+            write_out(format!("{}\n", printable_json(&line)).as_bytes())?
         } else {
             print(&format!("{}\n", event(&object)))?
         };

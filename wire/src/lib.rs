@@ -58,7 +58,7 @@ pub use packet::{
     Flags, Header, HeaderBits, HeaderField, HeaderView, MAX_CHUNKS, MAX_COMPOSED_PAYLOAD, MAX_DATAGRAM,
     Packet, PacketError, Rewrite, Scratch, rewrite, write,
 };
-pub use printable::{is_deceptive, is_invisible, printable, printable_path};
+pub use printable::{is_deceptive, is_invisible, printable, printable_json, printable_path};
 pub use proto::{ConnectForm, Dir, Layout, ParseProtoError, Proto, Side, TokenPlace};
 pub use seq::Seq;
 pub use stranger::Stranger;

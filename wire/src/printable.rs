@@ -3,7 +3,7 @@
 //! Law: what is printed moves no cursor, changes no direction of text and hides no character. Only what joins emoji, chooses
 //! their form or joins Indic letters is printed without a glyph of its own.
 
-use std::path::Path;
+use std::{borrow::Cow, fmt::Write as _, path::Path};
 
 /// Returns text from a peer in a form safe to show.
 ///
@@ -35,6 +35,27 @@ pub fn printable_path(path: &(impl AsRef<Path> + ?Sized)) -> String {
         }
     }
     out
+}
+
+/// Returns a JSON text with escapes for control characters, and for those that change the direction of text or show nothing. JSON
+/// itself escapes only those below 0x20. They only stand in texts, so that the values are the same.
+#[must_use]
+pub fn printable_json(json: &str) -> Cow<'_, str> {
+    let is_bad = |c: char| is_deceptive(c) || is_invisible(c);
+    if !json.chars().any(is_bad) {
+        return json.into();
+    }
+    let mut clean = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_bad(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _never_fails = write!(clean, "\\u{unit:04x}");
+            }
+        } else {
+            clean.push(c);
+        }
+    }
+    clean.into()
 }
 
 /// A character in its safe form.

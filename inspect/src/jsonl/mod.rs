@@ -12,7 +12,6 @@ mod time;
 
 use std::{
     borrow::Cow,
-    fmt::Write as _,
     path::Path,
     time::{Duration, SystemTime},
 };
@@ -23,7 +22,7 @@ use teetap_proxy::{
     session::{Action, Connless, Datagram, Level, Origin, Time, Traffic, What},
     words::Word,
 };
-use teetap_wire::{Flags, Note, is_deceptive, is_invisible, printable};
+use teetap_wire::{Flags, Note, printable, printable_json};
 
 pub use read::Lines;
 pub use schema::{
@@ -395,28 +394,7 @@ fn write(at: Time, session: Option<u32>, body: &Body<'_>, out: &mut Vec<u8>) {
 }
 
 fn push_clean(text: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(escaped(text).as_bytes());
-}
-
-/// Returns a JSON text with escapes for control characters, and for those that change the direction of text or show nothing. JSON
-/// itself escapes only those below 0x20. They only stand in texts, so that the values are the same.
-#[must_use]
-pub fn escaped(json: &str) -> Cow<'_, str> {
-    let is_bad = |c: char| is_deceptive(c) || is_invisible(c);
-    if !json.chars().any(is_bad) {
-        return json.into();
-    }
-    let mut clean = String::with_capacity(json.len() + 16);
-    for c in json.chars() {
-        if is_bad(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                let _never_fails = write!(clean, "\\u{unit:04x}");
-            }
-        } else {
-            clean.push(c);
-        }
-    }
-    clean.into()
+    out.extend_from_slice(printable_json(text).as_bytes());
 }
 
 #[cfg(test)]
