@@ -21,7 +21,7 @@ use std::{
 };
 
 use serde::Serialize;
-use teetap_wire::printable_path;
+use teetap_wire::{printable_json, printable_path};
 
 use super::{files::create_new, moved::is_moved};
 
@@ -58,6 +58,14 @@ pub(in crate::io) trait LogEntry: Send + 'static {
 
     /// Returns the last line: the fault that ended the log before the run, if one did, and the number of entries in it.
     fn last(fault: Option<&Fault>, count: u64) -> impl Serialize;
+}
+
+/// Appends an entry as a line. Rules may be of a stranger: hidden characters in texts are escaped.
+pub(super) fn append(block: &mut Vec<u8>, line: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string(line)?;
+    block.extend_from_slice(printable_json(&text).as_bytes());
+    block.push(b'\n');
+    Ok(())
 }
 
 /// A kind of log.
@@ -374,8 +382,7 @@ impl Writer {
 
     /// Adds a line to the block.
     fn line(&mut self, line: &impl Serialize, is_counted: bool) -> io::Result<()> {
-        serde_json::to_writer(&mut self.block, line)?;
-        self.block.push(b'\n');
+        append(&mut self.block, line)?;
         self.count += u64::from(is_counted);
         let end = self.written + self.block.len() as u64;
         self.lines.push_back(Line { end, is_counted });

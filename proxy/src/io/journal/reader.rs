@@ -6,7 +6,7 @@ use std::path::Path;
 
 use teetap_rules::Decision;
 
-use crate::io::files::read_given;
+use crate::io::{files::read_given, log_file::append};
 
 use super::line::{DecisionLine, End, EntryLine, Header, Line, RulesLine, VERSION};
 
@@ -107,14 +107,14 @@ impl Journal {
     pub fn with<'d>(&self, decisions: impl IntoIterator<Item = &'d Decision>) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut count = 0;
-        push(&mut bytes, &self.header);
+        let _never_fails = append(&mut bytes, &self.header);
         for decision in decisions {
-            push(&mut bytes, &Line::Decision(DecisionLine::new(decision)));
+            let _never_fails = append(&mut bytes, &Line::Decision(DecisionLine::new(decision)));
             count += 1;
         }
         let end = "complete".to_owned();
         let decisions = count;
-        push(&mut bytes, &End { end, decisions });
+        let _never_fails = append(&mut bytes, &End { end, decisions });
         bytes
     }
 }
@@ -131,11 +131,4 @@ fn header(line: &[u8]) -> Result<Header, JournalError> {
         return Err(JournalError::Version(journal));
     }
     serde_json::from_slice(line).map_err(foreign)
-}
-
-fn push(bytes: &mut Vec<u8>, line: &impl serde::Serialize) {
-    // No type here can fail to serialise into memory.
-    if serde_json::to_writer(&mut *bytes, line).is_ok() {
-        bytes.push(b'\n');
-    }
 }

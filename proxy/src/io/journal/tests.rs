@@ -102,6 +102,22 @@ fn a_journal_is_read_back() {
 }
 
 #[test]
+fn hidden_characters_of_rules_are_escaped() {
+    let mut hostile = header();
+    hostile.rules = "drop when \"\u{9b}\u{202e}\u{200b}\u{e0041}\"\n".to_owned();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("j.jsonl");
+    let (scribe, writing) = start(&path, &hostile).unwrap();
+    drop(scribe);
+    writing.finish();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(r"\u009b\u202e\u200b\udb40\udc41"), "{text}");
+    let journal = Journal::parse(text.as_bytes()).unwrap();
+    assert_eq!(journal.header, hostile);
+    assert_eq!(journal.with(&[]), text.as_bytes());
+}
+
+#[test]
 fn other_files_are_refused_with_their_cause() {
     let bytes = written();
     let text = String::from_utf8(bytes).unwrap();
