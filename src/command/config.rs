@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use clap::{Arg, ArgMatches, parser::ValueSource};
 
+use teetap_wire::{is_deceptive, is_invisible, printable_path};
+
 use crate::{
     cli::{self, ConfigPart},
     exit::{Exit, Failure},
@@ -32,8 +34,8 @@ fn paths() -> Result<String, std::fmt::Error> {
     for (level, path) in settings::paths() {
         let state = if path.exists() { "" } else { "  # does not exist" };
         let path = match level {
-            Level::Project => format!("./{}", path.display()),
-            Level::User => path.display().to_string(),
+            Level::Project => format!("./{}", printable_path(&path)),
+            Level::User => printable_path(&path),
         };
         writeln!(text, "{path}{state}")?;
     }
@@ -116,11 +118,11 @@ fn line(
     writeln!(text, "{name} = {written}  # {origin}")
 }
 
-/// Returns a text as TOML has it.
+/// Returns a text as TOML has it. The file of a project may be of another person, so that hidden characters are escaped, too.
 fn quoted(text: &str) -> String {
     let chars = text.chars().map(|char| match char {
         '"' | '\\' => format!("\\{char}"),
-        char if char.is_control() => format!("\\u{:04x}", u32::from(char)),
+        char if is_deceptive(char) || is_invisible(char) => format!("\\U{:08x}", u32::from(char)),
         char => char.to_string(),
     });
     format!("\"{}\"", chars.collect::<String>())

@@ -1,8 +1,13 @@
 //! `teetap fmt FILE` prints a file of rules in its canonical form.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::{self, IsTerminal as _},
+    path::Path,
+};
 
 use teetap_rules::syntax;
+use teetap_wire::printable;
 
 use crate::{
     exit::{Exit, Failure},
@@ -30,8 +35,13 @@ pub(crate) fn fmt(write: bool, check: bool, path: &Path) -> anyhow::Result<Exit>
         return Ok(if formatted == text { Exit::Ok } else { Exit::Failed });
     }
     if !write {
+        let shown = if io::stdout().is_terminal() {
+            formatted.lines().map(for_terminal).collect()
+        } else {
+            formatted
+        };
         // A closed pipe is success.
-        output::write_out(formatted.as_bytes())?;
+        output::write_out(shown.as_bytes())?;
         return Ok(Exit::Ok);
     }
     if path == Path::new(file::STDIN) {
@@ -42,4 +52,10 @@ pub(crate) fn fmt(write: bool, check: bool, path: &Path) -> anyhow::Result<Exit>
             .map_err(|error| Failure::network(format!("cannot write {name}: {error}")))?;
     }
     Ok(Exit::Ok)
+}
+
+/// Returns a line for a terminal: hidden characters in a comment are escaped.
+fn for_terminal(line: &str) -> String {
+    let parts: Vec<String> = line.split('\t').map(|part| printable(part.as_bytes())).collect();
+    parts.join("\t") + "\n"
 }

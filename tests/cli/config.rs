@@ -211,6 +211,25 @@ fn config_shows_values_with_their_origin_and_the_paths_of_files() {
     binary::refused(&mut home.teetap(&["config", "nothing"]), 2, "template");
 }
 
+/// The file of a project may be of a stranger.
+#[test]
+fn config_escapes_hidden_characters() {
+    let home = Home::new(
+        "rule = \"drop when sv_chat.message == \\\"\\u009b\u{202e}\u{200b}\u{e0041}\\\"\"\n",
+        "",
+    );
+    let (shown, _) = binary::run(&mut home.teetap(&["config"]), 0);
+    let line = shown.lines().find(|line| line.starts_with("rule = ")).unwrap();
+    assert!(
+        line.contains(r"\U0000009b\U0000202e\U0000200b\U000e0041"),
+        "{line}"
+    );
+    // It sets the same.
+    let again = Home::new(&format!("{line}\n"), "");
+    let (shown, _) = binary::run(&mut again.teetap(&["config"]), 0);
+    assert!(shown.contains(line), "{shown}");
+}
+
 #[test]
 fn the_template_is_a_file_that_sets_nothing() {
     let (template, _) = run(&["config", "template"], 0);

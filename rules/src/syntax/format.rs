@@ -139,6 +139,11 @@ mod tests {
                 "seed 1\n\n# a\n\n# b\nlog when c2s\n",
             ),
             ("log \"a # b\" when /#/", "log \"a # b\" when /#/\n"),
+            // Hidden characters of a stranger's file.
+            (
+                "drop when \"\u{1b}\u{202e}\u{200b}\" or /\u{202e}\\\u{1b}[\u{200b}]/",
+                "drop when \"\\u{1b}\\u{202e}\\u{200b}\" or /\\u{202e}\\u{1b}[\\u{200b}]/\n",
+            ),
             (
                 "hold until seen(x) max 30s when s2c",
                 "hold until seen(x) when s2c\n",

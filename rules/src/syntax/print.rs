@@ -5,6 +5,8 @@
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
+use teetap_wire::{is_deceptive, is_invisible};
+
 use super::ast::{Arith, Call, Choice, Expr, Kind, Path, Segment};
 
 impl Expr {
@@ -131,14 +133,15 @@ pub(super) fn escaped(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
             '\n' => f.write_str("\\n")?,
             '\r' => f.write_str("\\r")?,
             '\t' => f.write_str("\\t")?,
-            c if c.is_control() => write!(f, "\\u{{{:x}}}", u32::from(c))?,
+            c if is_deceptive(c) || is_invisible(c) => write!(f, "\\u{{{:x}}}", u32::from(c))?,
             c => f.write_char(c)?,
         }
     }
     Ok(())
 }
 
-/// A backslash belongs to the next character, and only a bare slash would end the pattern.
+/// A backslash belongs to the next character, and only a bare slash would end the pattern. Hidden characters are written as
+/// escapes, which regular expressions have, too.
 fn slashed(f: &mut Formatter<'_>, pattern: &str) -> fmt::Result {
     f.write_char('/')?;
     let mut escaped = false;
@@ -146,8 +149,13 @@ fn slashed(f: &mut Formatter<'_>, pattern: &str) -> fmt::Result {
         if c == '/' && !escaped {
             f.write_char('\\')?;
         }
+        if is_deceptive(c) || is_invisible(c) {
+            let backslash = if escaped { "" } else { "\\" };
+            write!(f, "{backslash}u{{{:x}}}", u32::from(c))?;
+        } else {
+            f.write_char(c)?;
+        }
         escaped = c == '\\' && !escaped;
-        f.write_char(c)?;
     }
     f.write_char('/')
 }
