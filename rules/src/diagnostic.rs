@@ -84,6 +84,7 @@ codes! {
     FirstCopies     "W308" Warning "a rule about repeats whose actions look at first copies"
     SomeVersions    "N401" Note    "exists only in some protocol versions"
     OneOfSeveral    "N402" Note    "only one of several messages that may be meant"
+    Greets          "N403" Note    "a rule with which a flood of CONNECTs keeps clients out"
 }
 
 impl Code {

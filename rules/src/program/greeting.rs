@@ -84,6 +84,11 @@ impl Greeting {
         places.any(|place| [(requested, Dir::C2s), (answered, Dir::S2c)].contains(place))
     }
 
+    /// Returns true if the rule needs a session for each CONNECT, so that with it a flood keeps clients out.
+    pub(super) const fn needs_session(&self) -> bool {
+        !self.is_simple && !self.places.is_empty()
+    }
+
     /// Returns true if the rule decides about them without a session.
     pub(super) const fn is_alone(&self) -> bool {
         self.is_simple && !self.places.is_empty()

@@ -26,6 +26,11 @@ pub(super) fn warnings(rules: &[Rule], registry: &Registry) -> Vec<Diagnostic> {
         }
         warnings.extend(lost_for_good(rule, registry));
         warnings.extend(waits_for_itself(rule, registry));
+        if rule.greeting.needs_session() {
+            let what = "during a flood of CONNECTs this rule keeps clients out: it can change a CONNECT or its answer";
+            let note = Diagnostic::new(Code::Greets, rule.span, what.to_owned());
+            warnings.push(note.help("if it is not about handshakes, add `and not ctrl` to its condition"));
+        }
     }
     warnings
 }

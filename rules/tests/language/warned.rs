@@ -1,14 +1,17 @@
 //! Warnings about rules.
 
-use teetap_rules::{Program, Style};
+use teetap_rules::{Diagnostic, Program, Severity, Style};
 use teetap_wire::def::Registry;
 
 use crate::stage::wrong;
 
 /// The code, the line and the sentence of each warning.
 fn warned(source: &str) -> Vec<String> {
-    let (_, diagnostics) = Program::compile(source, Registry::builtin()).unwrap();
-    let line = |diagnostic: &teetap_rules::Diagnostic| {
+    let diagnostics = compiled(source);
+    let diagnostics = diagnostics
+        .iter()
+        .filter(|one| one.severity() == Severity::Warning);
+    let line = |diagnostic: &Diagnostic| {
         let text = diagnostic.render("rules.tap", source, Style::Plain);
         let place = text
             .lines()
@@ -20,7 +23,40 @@ fn warned(source: &str) -> Vec<String> {
             diagnostic.message
         )
     };
-    diagnostics.iter().map(line).collect()
+    diagnostics.map(line).collect()
+}
+
+fn compiled(source: &str) -> Vec<Diagnostic> {
+    Program::compile(source, Registry::builtin()).unwrap().1
+}
+
+/// Such a rule needs a session for each CONNECT of a flood.
+#[test]
+fn a_rule_that_can_change_a_connect() {
+    for (source, is_noted) in [
+        ("delay 50ms when c2s", true),
+        ("lose when connect", true),
+        ("dup when s2c chance 5%", true),
+        ("drop when c2s first 3", true),
+        ("drop when connect_accept and count(cl_say) > 3", true),
+        ("delay 50ms when c2s and not ctrl", false),
+        // These decide without a session.
+        ("drop when c2s chance 1%", false),
+        ("drop when connect", false),
+        // These change nothing.
+        ("log when c2s", false),
+        ("mark x when connect first 3", false),
+        ("log when close", false),
+        // These are about other messages.
+        ("lose when cl_say", false),
+        ("delay 50ms when close", false),
+        ("delay 50ms when connless", false),
+        ("link c2s delay 50ms", false),
+    ] {
+        let notes = compiled(source);
+        let mut notes = notes.iter().filter(|note| note.code.name() == "N403");
+        assert_eq!(notes.next().is_some(), is_noted, "{source}");
+    }
 }
 
 #[test]
