@@ -1,6 +1,6 @@
 //! The file a user names for a recording. Its ending selects the format.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use teetap_inspect::row;
 
@@ -44,6 +44,12 @@ impl Target {
             }
         };
         Ok(Self { path, format })
+    }
+
+    /// Returns the name of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Opens or creates the file, and locks it.

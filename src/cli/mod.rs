@@ -3,6 +3,7 @@
 mod command;
 mod ctl;
 mod examples;
+mod files;
 mod lines;
 mod look;
 mod options;
@@ -16,6 +17,7 @@ mod values;
 pub(crate) use command::{Command, ConfigPart};
 pub(crate) use ctl::{Ctl, CtlRules, CtlSide, HeldPlace};
 pub(crate) use examples::EXAMPLES;
+pub(crate) use files::check_files;
 pub(crate) use lines::{Clock, LineOptions};
 pub(crate) use look::LookOptions;
 pub(crate) use options::{ProxyOptions, RunOptions};

@@ -106,7 +106,7 @@ pub(crate) struct Contents {
     secrets: ShowSecrets,
 
     #[command(flatten)]
-    definitions: Definitions,
+    pub(super) definitions: Definitions,
 }
 
 #[derive(Clone, Copy, Debug, Args)]
@@ -122,7 +122,7 @@ pub(crate) struct Definitions {
     ///
     /// They replace built-in ones of the same name. `teetap messages --form` explains how they are written.
     #[arg(long, value_name = "FILE", env = "TEETAP_MESSAGES", hide_env_values = true)]
-    messages: Option<PathBuf>,
+    pub(super) messages: Option<PathBuf>,
 }
 
 impl Range {

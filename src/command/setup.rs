@@ -19,7 +19,7 @@ use teetap_wire::{Proto, def::Registry};
 
 use crate::{
     address::reachable,
-    cli::{LineOptions, RunOptions, ScreenOptions, Show},
+    cli::{LineOptions, RunOptions, ScreenOptions, Show, check_files},
     console::Console,
     control::{Control, Parts, Socket},
     exit::Failure,
@@ -83,6 +83,7 @@ impl Setup {
     /// Reads definitions, starts the log and the clock, and draws the secret, and a seed where neither an option nor
     /// the rules have one.
     pub(super) fn new(options: &RunOptions, target: &str, proto: Option<Proto>) -> anyhow::Result<Self> {
+        check_files(options)?;
         let log = options.log.as_deref().map(Log::start).transpose()?;
         log::expression("--filter", options.filter.filter.as_deref());
         log::expression("--until", options.show.until.as_deref());

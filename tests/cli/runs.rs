@@ -99,6 +99,55 @@ fn a_listen_address_of_this_machine_is_taken_with_the_flag() {
     );
 }
 
+/// A report would replace the rules, and a log would damage a recording.
+#[test]
+fn a_file_that_an_option_writes_serves_no_other_option() {
+    let (_folder, path) = binary::place("rules.jsonl");
+    let rules = "# rules\n";
+    fs::write(&path, rules).unwrap();
+    let link = path.with_file_name("link.jsonl");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let (path, link) = (path.to_str().unwrap(), link.to_str().unwrap());
+    let new = link.replace("link.jsonl", "new.jsonl");
+    let pairs = [
+        (["--rules", path], ["--junit", path]),
+        (["--rules", path], ["--log", link]),
+        (["--messages", link], ["--junit", path]),
+        (["--log", &new], ["--write", &new]),
+        (["--log", path], ["--write", link]),
+        (["--junit", &new], ["--input-log", &new]),
+        (["--journal", &new], ["--log", &new]),
+        (["--faults-from", path], ["--journal", path]),
+    ];
+    for (one, other) in pairs {
+        let args = [&["run", NO_SERVER, "-l", ":0"][..], &one, &other, &["--", "true"]].concat();
+        let (_, stderr) = run(&args, 2);
+        assert!(
+            stderr.contains("cannot use ") && stderr.contains("name another file"),
+            "{stderr}"
+        );
+        assert!(stderr.contains(one[0]) && stderr.contains(other[0]), "{stderr}");
+        assert_eq!(fs::read_to_string(path).unwrap(), rules, "{args:?}");
+        assert!(!fs::exists(&new).unwrap(), "{args:?}");
+    }
+    let (_, stderr) = run(
+        &[
+            "run",
+            NO_SERVER,
+            "-l",
+            ":0",
+            "--log",
+            "/dev/null",
+            "--junit",
+            "/dev/null",
+            "--",
+            "true",
+        ],
+        0,
+    );
+    assert!(!stderr.contains("cannot use"), "{stderr}");
+}
+
 #[test]
 fn the_command_of_run_gets_the_address_and_decides_how_it_ends() {
     let script = "echo to:{host}:{port}:{addr}; exit 7";
