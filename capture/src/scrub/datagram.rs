@@ -1,14 +1,17 @@
 //! One datagram of the protocol without its secrets.
 //!
-//! Law: header, token, ack, and the header of every chunk stay. Without a replacement not a bit changes; with one, a
+//! Law: header, token, ack, and the header of every chunk stay; the end of a text in the place of a token does not. Without a replacement not a bit changes; with one, a
 //! compressed payload is compressed again.
 
 use teetap_wire::{
-    ChunkHeader, Connless, Dir, Flags, HeaderView, Inflated, MAX_DATAGRAM, Packet, Proto, Scratch, Trailing,
-    compress, proto::TokenPlace,
+    ChunkHeader, Chunks, Connless, Control, Dir, Flags, HeaderView, Inflated, MAX_DATAGRAM, Packet, Proto,
+    Scratch, Trailing, compress, proto::TokenPlace,
 };
 
 use super::{PLACEHOLDER, Scrubber};
+
+/// In the place of a token.
+const PLACEHOLDERS: [u8; 4] = [PLACEHOLDER; 4];
 
 /// A datagram that cannot be read, so that its secrets cannot be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,18 +48,23 @@ impl Scrubber {
         let packet = Packet::parse(proto, seen, scratch).map_err(|_| Unreadable)?;
         clear.clear();
         clear.extend_from_slice(packet.payload);
+        let mut tail = tail(&packet);
+        if tail.is_some_and(|tail| is_text(&packet, tail)) {
+            self.tally.texts += 1;
+            tail = Some(PLACEHOLDERS);
+        }
         if packet.header.flags.contains(Flags::CONTROL) {
             self.control(proto, dir, clear);
         } else {
             self.chunks(dir, &packet, clear);
         }
-        if clear == packet.payload {
+        if clear == packet.payload && tail == self::tail(&packet) {
             out.clear();
             out.extend_from_slice(seen);
             let surplus = packet.inflated.map_or(0, |inflated| inflated.surplus);
             blank_last(out, surplus);
         } else {
-            write(&packet, seen, clear, out);
+            write(&packet, seen, (clear, tail), out);
         }
         if out.len() > MAX_DATAGRAM {
             // It was shorter compressed; receivers read only the first bytes of a clear one.
@@ -105,15 +113,36 @@ impl Scrubber {
     }
 }
 
-/// Replaces `out` by `packet` with another payload of the same length. `datagram`: the datagram it was read from.
-fn write(packet: &Packet<'_>, datagram: &[u8], clear: &[u8], out: &mut Vec<u8>) {
+/// Returns the token that follows the payload; `None` without one, and for protocols that have it in the header.
+fn tail(packet: &Packet<'_>) -> Option<[u8; 4]> {
+    let is_tail = packet.proto.layout().token == TokenPlace::PayloadTail;
+    packet.header.token.filter(|_| is_tail).map(|token| token.0)
+}
+
+/// Returns true if the bytes in the place of the token are the end of the message before it: the sender left the token out.
+fn is_text(packet: &Packet<'_>, tail: [u8; 4]) -> bool {
+    let payload = packet.payload;
+    if packet.header.flags.contains(Flags::CONTROL) {
+        let [text @ .., end] = tail;
+        let is_short = payload.len() == 1 && end == 0 && text.iter().all(|byte| *byte >= b' ');
+        // A reason without its end.
+        let is_open = payload.len() > 1 && payload.last() != Some(&0);
+        return matches!(packet.control(), Some(Control::Close { .. })) && (is_short || is_open);
+    }
+    if packet.chunks().fold(0, |_, chunk| chunk.end()) == payload.len() {
+        return false;
+    }
+    let whole = [payload, &tail].concat();
+    let mut chunks = Chunks::new(packet.proto, &whole, packet.header.num_chunks);
+    chunks.by_ref().for_each(drop);
+    chunks.missing() == 0 && chunks.rest().is_empty()
+}
+
+/// Replaces `out` by `packet` with another payload and token of the same length. `datagram`: the datagram it was read from.
+fn write(packet: &Packet<'_>, datagram: &[u8], (clear, tail): (&[u8], Option<[u8; 4]>), out: &mut Vec<u8>) {
     let layout = packet.proto.layout();
     let header = HeaderView::new(packet.proto, datagram).len();
-    let tail = packet
-        .header
-        .token
-        .filter(|_| layout.token == TokenPlace::PayloadTail);
-    let tail: &[u8] = tail.as_ref().map_or(&[], |token| &token.0);
+    let tail: &[u8] = tail.as_ref().map_or(&[], |token| token);
     out.clear();
     out.extend_from_slice(datagram.get(..header).unwrap_or_default());
     if let Some(Inflated {

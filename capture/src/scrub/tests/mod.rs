@@ -117,6 +117,76 @@ fn a_password_becomes_as_many_stars_and_nothing_else_changes() {
     }
 }
 
+/// A library that forgets the token of DDNet: the last bytes of its message are in the place of the token.
+#[test]
+fn the_end_of_a_text_is_no_token() {
+    let (proto, secret) = (
+        Proto::Ddnet,
+        message(
+            Proto::Ddnet,
+            "rcon_auth",
+            &[("name", ""), ("password", "hunter2")],
+        ),
+    );
+    let say = message(proto, "cl_say", &[("message", "hello there")]);
+    let close = |reason: &[u8]| [&[0x10, 0, 0, 4], reason].concat();
+    for form in [None, Some(Trailing::Always)] {
+        let without_token = |messages: &[&[u8]]| {
+            let mut payload = Vec::new();
+            for message in messages {
+                write_chunk(proto, Some(Seq::new(9)), false, message, &mut payload).unwrap();
+            }
+            let (end, start) = payload
+                .split_last_chunk::<4>()
+                .map(|(start, end)| (*end, start.to_vec()))
+                .unwrap();
+            let header = Header {
+                flags: Flags::empty(),
+                ack: Seq::new(7),
+                num_chunks: u8::try_from(messages.len()).unwrap(),
+                token: Some(Token(end)),
+            };
+            let mut out = Vec::new();
+            write(proto, &header, &start, form, &mut out);
+            out
+        };
+        for given in [
+            without_token(&[&secret]),
+            without_token(&[&secret, &say]),
+            without_token(&[&say, &[3]]),
+        ] {
+            let mut scrubber = scrubber();
+            let out = scrub(&mut scrubber, proto, Dir::C2s, &given);
+            let mut scratch = Scratch::new();
+            let packet = Packet::parse(proto, &out, &mut scratch).unwrap();
+            assert_eq!(packet.header.token, Some(Token(*b"****")), "{given:x?} {form:?}");
+            assert_eq!(
+                scrub(&mut scrubber, proto, Dir::C2s, &out),
+                out,
+                "{given:x?} {form:?}"
+            );
+        }
+    }
+    for reason in [&b"abc\0"[..], b"kicked by me\0", b"kicked by me"] {
+        let out = scrub(&mut scrubber(), proto, Dir::S2c, &close(reason));
+        let is_hidden = |byte: &u8| matches!(byte, b'*' | 0);
+        assert!(out[4..].iter().all(is_hidden), "{out:?}");
+    }
+    // A token that is one, behind a message that is cut.
+    for (given, token) in [
+        (packet(proto, &[&say], None), TOKEN),
+        (close(&[b"no\0", &TOKEN.0[..]].concat()), TOKEN),
+        (close(&TOKEN.0), TOKEN),
+    ] {
+        let out = scrub(&mut scrubber(), proto, Dir::C2s, &given);
+        assert_eq!(out.last_chunk(), Some(&token.0), "{given:x?}");
+    }
+    let mut cut = packet(proto, &[&say], None);
+    cut.drain(8..10);
+    let out = scrub(&mut scrubber(), proto, Dir::C2s, &cut);
+    assert_eq!(out.last_chunk(), Some(&TOKEN.0));
+}
+
 #[test]
 fn what_no_longer_gets_shorter_by_compression_is_sent_clear() {
     // Twenty zeros take as many bits, and stars many more.
