@@ -8,15 +8,18 @@ use super::{
     mask::{FILE, stars},
 };
 
-/// The sentences. `{n}` is a number, `{a}` an address, `{f}` the path of a file, `{t}` any text.
+/// The sentences. `{n}` is a number, `{a}` an address, `{f}` the path of a file, `{t}` any text, `{k}`
+/// a version, game type or map, which stay in the packets, too.
 const SENTENCES: &[&str] = &[
     "port {n} is taken: listening on {a}",
     "the server {a} did not answer: {t}",
     "the server {a} did not answer within {n} s: down, filtered, or not a game server",
     "the server answers {n} in {n} ms",
     "the server answers {n} in {n} ms and {n} in {n} ms",
-    "the server answers {n} in {n} ms (\"{t}\", version {t}, {t} on {t}, {n}/{n} players)",
-    "the server answers {n} in {n} ms (\"{t}\", version {t}, {t} on {t}, {n}/{n} players) and {n} in {n} ms (\"{t}\", version {t}, {t} on {t}, {n}/{n} players)",
+    "the server answers {n} in {n} ms (\"{t}\", version {k}, {k} on {k}, {n}/{n} players)",
+    "the server answers {n} in {n} ms and {n} in {n} ms (\"{t}\", version {k}, {k} on {k}, {n}/{n} players)",
+    "the server answers {n} in {n} ms (\"{t}\", version {k}, {k} on {k}, {n}/{n} players) and {n} in {n} ms",
+    "the server answers {n} in {n} ms (\"{t}\", version {k}, {k} on {k}, {n}/{n} players) and {n} in {n} ms (\"{t}\", version {k}, {k} on {k}, {n}/{n} players)",
     "{f} was read again",
     "{f} has errors, the last rules stay",
     "{f} could be read by other users; now it cannot",
@@ -73,6 +76,7 @@ const COUNTS: &[&str] = &[
     "ended by {t}",
     "cmd_exit {n}",
     "cmd_exit {n} (stopped by teetap)",
+    "cmd_exit {n} (killed by teetap)",
     "seed {n}",
     "exit {n}",
 ];
@@ -163,6 +167,7 @@ fn replaced(scrubber: &mut Scrubber, kind: &str, value: &str) -> Option<String> 
             (!value.is_empty() && value.bytes().all(is_number)).then(|| value.to_owned())
         }
         "a" => scrubber.address(value),
+        "k" => (!value.contains('"')).then(|| value.to_owned()),
         "f" => (!value.is_empty()).then(|| FILE.to_owned()),
         _ => {
             scrubber.tally.texts += u64::from(!value.is_empty());

@@ -30,7 +30,9 @@ const BEFORE: [char; 3] = ['(', '\'', '"'];
 const AFTER: [char; 7] = [')', '\'', '"', ';', ':', ',', '.'];
 
 /// Endings of files of this program.
-const ENDINGS: [&str; 7] = [".pcapng", ".pcap", ".jsonl", ".tap", ".toml", ".tw", ".xml"];
+const ENDINGS: [&str; 10] = [
+    ".pcapng", ".pcap", ".jsonl", ".tap", ".toml", ".tw", ".xml", ".log", ".journal", ".sock",
+];
 
 /// The maximum number of secrets that are remembered, and bytes of one.
 const MAX_SECRETS: usize = 4096;

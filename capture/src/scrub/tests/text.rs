@@ -52,6 +52,10 @@ fn our_own_texts() {
         ),
         ("going on with alice.pcapng", "going on with FILE"),
         (
+            "run --log alice.log --control alice.sock",
+            "run --log FILE --control FILE",
+        ),
+        (
             "(recorded to '/home/Max Mustermann Junior/x y.pcapng', by 2a02::7)",
             "(recorded to '****', by 2001:db8::1)",
         ),
@@ -84,7 +88,20 @@ fn a_log_line_stays_only_as_a_sentence_of_the_program() {
         ),
         (
             "the server answers 0.6 in 3.2 ms (\"My, server\", version 0.6.4, DM on dm1, 3/16 players)",
-            "the server answers 0.6 in 3.2 ms (\"**********\", version *****, ** on ***, 3/16 players)",
+            "the server answers 0.6 in 3.2 ms (\"**********\", version 0.6.4, DM on dm1, 3/16 players)",
+        ),
+        (
+            "the server answers 0.6 in 3.2 ms (\"My server\", version 0.6.4, 16.4, DM on dm1, 3/16 players) and 0.7 in 4 ms",
+            "the server answers 0.6 in 3.2 ms (\"*********\", version 0.6.4, 16.4, DM on dm1, 3/16 players) and 0.7 in 4 ms",
+        ),
+        (
+            "the server answers 0.6 in 3 ms and 0.7 in 4 ms (\"My server\", version 0.7.5, DM on dm1, 3/16 players)",
+            "the server answers 0.6 in 3 ms and 0.7 in 4 ms (\"*********\", version 0.7.5, DM on dm1, 3/16 players)",
+        ),
+        // A name that looks like the rest of the line.
+        (
+            "the server answers 0.6 in 3 ms (\"a\", version b, c on d, 1/2 players) e\", version 0.6.4, DM on dm1, 3/16 players)",
+            "*********************************************************************************************************",
         ),
         ("/home/me/a b.tap was read again", "FILE was read again"),
         (
