@@ -15,7 +15,7 @@ use teetap_capture::{
 };
 use teetap_inspect::{Decoder, jsonl::Lines};
 use teetap_proxy::{io::Seen, session::Time};
-use teetap_wire::{def::Registry, printable_path};
+use teetap_wire::printable_path;
 use tempfile::NamedTempFile;
 
 use super::file;
@@ -47,13 +47,15 @@ pub(crate) fn scrub(
     let mut scrubber = Scrubber::new(registry, keep);
     let mut input = input;
     if keep.text {
+        // A device without an end is refused before it is copied.
+        Format::of(&mut input.bytes).map_err(refused)?;
         // Texts of rules come before the traffic that shows which of them are secrets.
         let cannot = |error: io::Error| Failure::network(format!("cannot read {shown}: {error}"));
         let (first, second) = twice(input, path).map_err(cannot)?;
         let found = Opened::of(first).map_err(refused)?;
         let mut finder = Scrubber::new(registry, keep);
         // Damage is reported by the second pass.
-        let _damage = found.1.scrub(&mut finder, registry, &mut io::sink());
+        let _damage = found.1.scrub(&mut finder, &mut io::sink());
         scrubber = scrubber.with_secrets(finder.into_secrets());
         input = second;
     }
@@ -61,7 +63,7 @@ pub(crate) fn scrub(
     let (format, opened) = Opened::of(input.bytes).map_err(refused)?;
     check_ending(output, format)?;
     let written = create(output)?;
-    let damage = match opened.scrub(&mut scrubber, registry, &mut written.as_file()) {
+    let damage = match opened.scrub(&mut scrubber, &mut written.as_file()) {
         Ok(()) => None,
         // No part of it is a recording, or of use.
         Err(ScrubError::Read(error)) if scrubber.tally().packets == 0 => return Err(refused(error).into()),
@@ -187,15 +189,10 @@ impl<R: BufRead> Opened<R> {
         Ok((format, opened))
     }
 
-    fn scrub(
-        self,
-        scrubber: &mut Scrubber,
-        registry: &'static Registry,
-        out: &mut impl Write,
-    ) -> Result<(), ScrubError> {
+    fn scrub(self, scrubber: &mut Scrubber, out: &mut impl Write) -> Result<(), ScrubError> {
         match self {
             Self::Capture(capture) => capture.scrub(scrubber, out),
-            Self::Lines(lines) => scrub_lines(*lines, scrubber, registry, out),
+            Self::Lines(lines) => scrub_lines(*lines, scrubber, out),
         }
     }
 }
@@ -204,11 +201,10 @@ impl<R: BufRead> Opened<R> {
 fn scrub_lines(
     mut lines: Lines<impl BufRead>,
     scrubber: &mut Scrubber,
-    registry: &'static Registry,
     out: &mut impl Write,
 ) -> Result<(), ScrubError> {
     let mut encoder: Option<JsonLines> = None;
-    let mut decoder = Decoder::new(registry);
+    let mut decoder = scrubber.decoder();
     let mut buffer = Vec::new();
     let done = loop {
         match lines.read() {

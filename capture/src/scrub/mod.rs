@@ -53,6 +53,8 @@ use teetap_wire::{
     def::{Decoded, Registry},
 };
 
+use teetap_inspect::Decoder;
+
 use addresses::Addresses;
 
 pub use file::{Capture, ScrubError};
@@ -142,6 +144,17 @@ impl Scrubber {
             scratch: Scratch::new(),
             clear: Vec::new(),
         }
+    }
+
+    /// Returns a decoder for the lines beside scrubbed packets. It names no players: those of 0.6 stay in snapshots.
+    #[must_use]
+    pub fn decoder(&self) -> Decoder {
+        let mut decoder = Decoder::new(self.registry);
+        if !self.keep.text {
+            decoder.ignore_gists();
+            decoder.ignore_names();
+        }
+        decoder
     }
 
     /// Returns the counts so far.

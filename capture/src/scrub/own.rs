@@ -42,7 +42,7 @@ impl Again {
         encoder.start(out);
         Self {
             encoder,
-            decoder: Decoder::new(scrubber.registry),
+            decoder: scrubber.decoder(),
             open: None,
         }
     }

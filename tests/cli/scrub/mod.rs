@@ -296,6 +296,26 @@ fn a_scrubbed_recording_of_teetap_is_still_a_capture_of_both_legs() {
     );
 }
 
+/// The names of players stay in snapshots of 0.6, as ints; the lines beside the packets do not spell them out.
+#[test]
+fn comments_name_no_player_of_a_snapshot() {
+    for ending in ["pcapng", "jsonl"] {
+        let (_folder, path) = place("given");
+        let path = path.with_extension(ending);
+        let out = path.with_file_name("out");
+        let rule = "set cl_start_info.name = \"zqx7name\" when cl_start_info";
+        let mut command = teetap();
+        let args = ["demo", "--seconds", "2", "-q", "-l", ":0", "-r", rule, "-w"];
+        run(command.args(args).arg(&path), 0);
+        assert!(holds(&[fs::read(&path).unwrap()], b"zqx7name"), "{ending}");
+        scrub(&path, &out, &[], 0);
+        assert!(!holds(&[fs::read(&out).unwrap()], b"zqx7name"), "{ending}");
+        let kept = path.with_file_name("kept");
+        scrub(&path, &kept, &["--keep-text"], 0);
+        assert!(holds(&[fs::read(&kept).unwrap()], b"zqx7name"), "{ending}");
+    }
+}
+
 #[test]
 fn keep_unknown_keeps_unknown_messages() {
     let npm = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/npm-to-dd16.pcap");
@@ -358,6 +378,14 @@ fn a_refused_scrub_prints_one_line_and_leaves_no_file() {
     refused(&[to, &out], &[], 2, "<FILE>");
     refused(&[Path::new("/no/such"), to, &out], &[], 2, "cannot open /no/such");
     refused(&[Path::new("/"), to, &out], &[], 2, "directory");
+    refused(&[Path::new("/dev/zero"), to, &out], &[], 5, "not a recording");
+    // It is read two times; one without an end is not copied.
+    refused(
+        &[Path::new("/dev/zero"), to, &out],
+        &["--keep-text"],
+        5,
+        "not a recording",
+    );
     refused(
         &[&given, to, Path::new("/no/such/out")],
         &[],
