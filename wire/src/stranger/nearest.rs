@@ -133,13 +133,16 @@ fn with_magic(datagram: &[u8]) -> Option<Stranger> {
         return None;
     };
     let magic = rest.get(..MAGIC.len())?;
+    let has_none = rest.get(MAGIC.len()..) == Some(&Token::NONE.0);
     match id {
         _ if !magic.eq_ignore_ascii_case(MAGIC) => None,
         1 | 4 => None,
         2 => Some(Stranger::OfServer),
-        3 if rest.len() > 4 => Some(Stranger::PackedId),
+        // Behind the magic, CONNECT has no token, and ACCEPT one.
+        3 if has_none => Some(Stranger::PackedId),
         3 => Some(Stranger::AcceptFirst),
-        _ => Some(Stranger::WrongId),
+        _ if has_none => Some(Stranger::WrongId),
+        _ => None,
     }
 }
 
@@ -150,6 +153,10 @@ fn other_flags(datagram: &[u8]) -> Option<Stranger> {
         (SIX, Family::Seven) => Stranger::FlagOfSix,
         (SEVEN, Family::Six) => Stranger::FlagOfSeven,
         (SIX, Family::Six) | (SEVEN, Family::Seven) => return None,
+        // Flags that servers overlook: resend, in 0.7 also the reserved ones, in 0.6.5 bit 04.
+        (_, Family::Seven) if flags & 0x34 == SEVEN => return None,
+        (_, Family::Six) if flags & 0xbc == SIX => return None,
+        (_, Family::Six) if flags & 0xbc == SIX | SEVEN && datagram.get(4..8) != Some(MAGIC) => return None,
         (1, _) => Stranger::FlagNotShifted,
         (_, Family::Six) if flags == SIX | TOKEN => Stranger::TokenFlag,
         (_, Family::Six) => Stranger::FlagsOfSix,
@@ -186,8 +193,8 @@ fn six(id: u8, datagram: &[u8]) -> Option<Stranger> {
 /// Looks at a control message in a header of 0.7.
 fn seven(datagram: &[u8]) -> Option<Stranger> {
     match *datagram {
-        // With a token that begins with such a byte, a KEEPALIVE is as long.
-        [_, _, _, 1 | 5, _, _, _, 0] => None,
+        // With a token that begins with such a byte, a KEEPALIVE and an ACCEPT are as long.
+        [_, _, _, 1 | 5, _, _, _, 0 | 2] => None,
         [_, _, _, 5] | [_, _, _, 1 | 5, _, _, _, _] => Some(Stranger::NoTokenField),
         [_, _, _, 1 | 5, _, _, _, _, ..] if is_padded(datagram, 8) => Some(Stranger::NoTokenField),
         [_, _, _, _, _, _, _, 2] | [_, _, _, _, _, _, _, 2, _, _, _, _] => Some(Stranger::OfServer),
