@@ -5,14 +5,14 @@ use std::{io, path::Path};
 use serde::Serialize;
 use teetap_inspect::{
     explain::{
-        Explanation, Kind, Options, Row, Space, explain as read,
+        Explanation, Kind, Options, Row, Space, explain as read, first,
         input::{self, Found, InputError, MAX_INPUT},
         text,
     },
     jsonl::VERSION,
 };
 use teetap_proxy::io::files::read_given;
-use teetap_wire::{printable, printable_path};
+use teetap_wire::{Stranger, printable, printable_path};
 
 use crate::{
     cli::ExplainOptions,
@@ -44,14 +44,15 @@ pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Res
     };
     let found = find(words)?;
     let readings = read(&found.datagram, wanted);
+    let first = first(&found.datagram, wanted);
     let text = if options.json.json {
-        json(&found, &readings)?
+        json(&found, first, &readings)?
     } else {
         let head: Vec<String> = std::iter::once(output::counted(found.datagram.len() as u64, "byte"))
             .chain(found.comments.iter().cloned())
             .collect();
         let width = look::columns(io::stdout()).unwrap_or(text::WIDTH);
-        format!("{}\n\n{}", head.join("\n"), text::text(&readings, width))
+        format!("{}\n\n{}", head.join("\n"), text::text(first, &readings, width))
     };
     // A closed pipe is success.
     if options.json.json {
@@ -119,10 +120,18 @@ struct Line<'a> {
     verdict: &'static str,
     reasons: &'a [String],
     same_as: Option<String>,
+    /// The mistake of the datagram as the first one of a client; null if it shows none.
+    first: Option<FirstBody>,
     input: &'a [String],
     datagram: &'a str,
     clear: Option<&'a str>,
     rows: Vec<RowBody<'a>>,
+}
+
+#[derive(Serialize)]
+struct FirstBody {
+    what: &'static str,
+    text: &'static str,
 }
 
 #[derive(Serialize)]
@@ -153,7 +162,7 @@ struct NoteBody {
     text: &'static str,
 }
 
-fn json(found: &Found, readings: &[Explanation]) -> anyhow::Result<String> {
+fn json(found: &Found, first: Option<Stranger>, readings: &[Explanation]) -> anyhow::Result<String> {
     let mut out = String::new();
     for reading in readings {
         let line = Line {
@@ -165,6 +174,10 @@ fn json(found: &Found, readings: &[Explanation]) -> anyhow::Result<String> {
             verdict: reading.verdict.name(),
             reasons: &reading.reasons,
             same_as: reading.same_as.map(|proto| proto.to_string()),
+            first: first.map(|what| FirstBody {
+                what: what.name(),
+                text: what.text(),
+            }),
             input: &found.comments,
             datagram: &reading.datagram,
             clear: reading.clear.as_deref(),

@@ -31,7 +31,7 @@ mod snapshots;
 mod tests;
 
 use teetap_wire::{
-    Dir, Note, Proto,
+    Dir, MAX_DATAGRAM, Note, Proto, Stranger,
     def::{Registry, Secrets},
 };
 
@@ -158,6 +158,15 @@ pub fn explain(datagram: &[u8], options: Options) -> Vec<Explanation> {
         }
     }
     readings
+}
+
+/// Returns the mistake that `datagram` shows if it is meant as the first one of a client; `None` if it shows none. Other readings of
+/// a first datagram depend on the session, which is not known here.
+#[must_use]
+pub fn first(datagram: &[u8], options: Options) -> Option<Stranger> {
+    let seen = datagram.get(..MAX_DATAGRAM).unwrap_or(datagram);
+    let what = Stranger::of(seen);
+    (options.dir != Some(Dir::S2c) && what.is_malformed()).then_some(what)
 }
 
 /// Returns every requested explanation, the best first.

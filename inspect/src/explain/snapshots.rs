@@ -2,7 +2,7 @@
 
 use teetap_wire::def::{Registry, Secrets};
 
-use super::{Options, explain, input, text};
+use super::{Options, explain, first, input, text};
 
 macro_rules! samples {
     ($($name:literal)*) => {
@@ -63,7 +63,11 @@ fn explanations_stay_the_same() {
     };
     for ((name, sample), (_, datagram)) in SAMPLES.iter().zip(samples()) {
         let (_, expected) = sample.split_once("\n\n").unwrap();
-        let text = text::text(&explain(&datagram, options), text::WIDTH);
+        let text = text::text(
+            first(&datagram, options),
+            &explain(&datagram, options),
+            text::WIDTH,
+        );
         assert_eq!(text, expected, "{name}:\n{text}");
     }
 }

@@ -68,7 +68,7 @@ fn check(datagram: &[u8], readings: &[Explanation]) {
         }
     }
     for width in [0, 60, 79, text::WIDTH, 240] {
-        for line in text::text(readings, width).lines() {
+        for line in text::text(first(datagram, options(Secrets::Hide)), readings, width).lines() {
             assert!(
                 line.chars().count() <= width.max(text::MIN_WIDTH),
                 "{width}: {line}"
@@ -100,6 +100,41 @@ fn compressed(datagram: &[u8]) -> Vec<u8> {
 }
 
 #[test]
+fn a_first_datagram_shows_its_mistake() {
+    let first = |bytes: &[u8], dir| {
+        let options = Options {
+            dir,
+            ..options(Secrets::Hide)
+        };
+        first(bytes, options)
+    };
+    let mut request = b"\x10\0\0\xff\xff\xff\xff\x05\x24\x05\xcd\xfd".to_vec();
+    request.resize(520, 0);
+    assert_eq!(first(&request, None), Some(Stranger::FlagOfSix));
+    assert_eq!(first(&request, Some(Dir::C2s)), Some(Stranger::FlagOfSix));
+    // Servers send none.
+    assert_eq!(first(&request, Some(Dir::S2c)), None);
+    // More bytes than a receiver reads change nothing.
+    request.resize(1500, 1);
+    assert_eq!(first(&request, None), Some(Stranger::FlagOfSix));
+    let text = text::text(
+        first(&request, None),
+        &explain(&request, options(Secrets::Hide)),
+        60,
+    );
+    let start = "as the first datagram of a client: byte 0 is 10, the control\n";
+    assert!(text.starts_with(start), "{text}");
+}
+
+/// None of the datagrams that real peers sent shows a mistake.
+#[test]
+fn real_datagrams_show_no_mistake() {
+    for (name, datagram) in super::snapshots::samples().filter(|(name, _)| !name.starts_with("broken")) {
+        assert_eq!(first(&datagram, options(Secrets::Hide)), None, "{name}");
+    }
+}
+
+#[test]
 fn no_explanation_shows_a_secret_unless_asked_to() {
     let plain = secret_packet();
     for datagram in [plain.clone(), compressed(&plain)] {
@@ -120,7 +155,7 @@ fn no_explanation_shows_a_secret_unless_asked_to() {
                     },
                 );
                 check(&datagram, &hidden);
-                let all = format!("{hidden:?}{}", text::text(&hidden, text::WIDTH));
+                let all = format!("{hidden:?}{}", text::text(None, &hidden, text::WIDTH));
                 assert!(
                     !all.contains("hunter") && !all.contains("68756e74"),
                     "{proto:?} {dir:?} {all}"
@@ -155,7 +190,7 @@ fn no_explanation_shows_the_rest_of_a_cut_secret() {
             let datagram = &whole[..len];
             let hidden = explain(datagram, options(Secrets::Hide));
             check(datagram, &hidden);
-            let all = format!("{hidden:?}{}", text::text(&hidden, text::WIDTH));
+            let all = format!("{hidden:?}{}", text::text(None, &hidden, text::WIDTH));
             assert!(!all.contains("hunt") && !all.contains("68756e"), "{len} {all}");
         }
     }

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use teetap_wire::{Dir, Note};
+use teetap_wire::{Dir, Note, Stranger};
 
 use super::{Explanation, Kind, Row, Space, guard::pairs, shown};
 
@@ -41,12 +41,17 @@ impl Page {
     }
 }
 
-/// Returns the variants tried, then the rows of those that fit, or of the best one, in lines of at most `width` columns, or
-/// [`MIN_WIDTH`].
+/// Returns the mistake of a first datagram, if it shows one, the variants tried, then the rows of those that fit, or of the best
+/// one, in lines of at most `width` columns, or [`MIN_WIDTH`].
 #[must_use]
-pub fn text(readings: &[Explanation], width: usize) -> String {
+pub fn text(first: Option<Stranger>, readings: &[Explanation], width: usize) -> String {
     let page = Page::new(width);
-    let mut out = String::from("as       dir     verdict   why\n");
+    let mut out = String::new();
+    if let Some(what) = first {
+        wrap(page, "as the first datagram of a client: ", what.text(), &mut out);
+        out.push('\n');
+    }
+    out.push_str("as       dir     verdict   why\n");
     for reading in readings {
         let mut why = reading.reasons.join("; ");
         if let Some(other) = reading.same_as {
