@@ -10,23 +10,12 @@ impl Scrubber {
     /// Replaces addresses and texts, and removes datagrams of unknown meaning.
     pub(super) fn notice(&mut self, notice: &mut Notice) {
         match notice {
-            Notice::UnknownSender {
-                client,
-                len: _,
-                what: _,
-                start,
-                bytes,
-            } => {
-                *client = self.socket(*client);
-                *start = Box::default();
-                *bytes = Box::default();
-            }
-            Notice::ProtocolRefused { client, proto: _ }
-            | Notice::OtherProtocol {
-                client,
-                client_speaks: _,
-                server_speaks: _,
-            } => *client = self.socket(*client),
+            Notice::UnknownSender { .. }
+            | Notice::ProtocolRefused { .. }
+            | Notice::OtherProtocol { .. }
+            | Notice::AnsweredByProxy { .. }
+            | Notice::DroppedByProxy { .. }
+            | Notice::RelayLimit { .. } => self.notice_of_client(notice),
             Notice::Guessed {
                 client: one,
                 server: other,
@@ -87,6 +76,33 @@ impl Scrubber {
             | Notice::Resynced
             | Notice::EarlyClose
             | Notice::HalfOpenLimit => {}
+        }
+    }
+
+    /// Same as [`Self::notice`], for kinds about a client outside of sessions.
+    fn notice_of_client(&mut self, notice: &mut Notice) {
+        match notice {
+            Notice::UnknownSender {
+                client,
+                len: _,
+                what: _,
+                start,
+                bytes,
+            } => {
+                *client = self.socket(*client);
+                *start = Box::default();
+                *bytes = Box::default();
+            }
+            Notice::ProtocolRefused { client, proto: _ }
+            | Notice::OtherProtocol {
+                client,
+                client_speaks: _,
+                server_speaks: _,
+            }
+            | Notice::AnsweredByProxy { client, proto: _ }
+            | Notice::DroppedByProxy { client }
+            | Notice::RelayLimit { client } => *client = self.socket(*client),
+            _ => {}
         }
     }
 

@@ -79,7 +79,11 @@ impl Entry {
     }
 
     pub(super) fn again(&mut self, at: Time) {
-        self.count = self.count.saturating_add(1);
+        self.again_times(at, 1);
+    }
+
+    pub(super) fn again_times(&mut self, at: Time, times: u64) {
+        self.count = self.count.saturating_add(times);
         self.last = self.last.max(at);
     }
 

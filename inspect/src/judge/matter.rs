@@ -74,6 +74,10 @@ matters! {
     UpstreamSilent      "upstream-silent"      Warning Consequence;
     UpstreamUnreachable "upstream-unreachable" Warning Network;
     Hole                "hole"                 Warning Network;
+    AnsweredByProxy     "answered-by-proxy"    Warning Network;
+    DroppedByProxy      "dropped-by-proxy"     Warning Network;
+    HalfOpenLimit       "half-open-limit"      Warning Network;
+    RelayLimit          "relay-limit"          Warning Network;
 }
 
 impl Matter {
@@ -86,6 +90,14 @@ impl Matter {
     /// Returns the matter of this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|matter| matter.row().0 == name)
+    }
+
+    /// Returns true if the proxy decided by itself because of a limit.
+    pub(super) const fn is_limit(self) -> bool {
+        matches!(
+            self,
+            Self::AnsweredByProxy | Self::DroppedByProxy | Self::HalfOpenLimit | Self::RelayLimit
+        )
     }
 
     /// Returns true if it is about a login.
@@ -112,6 +124,10 @@ impl Matter {
             Notice::UpstreamSilent { .. } => Self::UpstreamSilent,
             Notice::UpstreamUnreachable { .. } => Self::UpstreamUnreachable,
             Notice::Hole => Self::Hole,
+            Notice::AnsweredByProxy { .. } => Self::AnsweredByProxy,
+            Notice::DroppedByProxy { .. } => Self::DroppedByProxy,
+            Notice::HalfOpenLimit => Self::HalfOpenLimit,
+            Notice::RelayLimit { .. } => Self::RelayLimit,
             _ => return None,
         })
     }

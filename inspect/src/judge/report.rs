@@ -79,8 +79,10 @@ impl Judge {
             let is_of_client = is_rejected || join.is_of_client;
             let awaited = join.awaited.map(|(_, side)| cause(side, join.acked));
             let awaited = if is_of_client { Some(Side::Client) } else { awaited };
+            let limit = Topic::Matter(Matter::HalfOpenLimit);
+            let gave_way = self.entries.known(Some(join.session), limit, By::Proxy).is_some();
             let led_by = match join.note {
-                _ if join.kept => LedBy::Proxy,
+                _ if join.kept || gave_way => LedBy::Proxy,
                 Some(code) => LedBy::Only(Topic::Note(code)),
                 None => LedBy::Any,
             };
@@ -116,6 +118,9 @@ impl Judge {
         if let Some(matter) = Matter::of(notice) {
             self.matter(event, notice, matter);
         }
+        if let Notice::Suppressed { of, count } = notice {
+            self.suppressed(event, of, *count);
+        }
         if let (
             Some(found),
             Notice::LoginStalled {
@@ -125,6 +130,18 @@ impl Judge {
         {
             let led_by = if *kept { LedBy::Proxy } else { LedBy::Any };
             self.course(found, Some(By::from(cause(*from, *acked))), led_by);
+        }
+    }
+
+    /// Counts what the proxy decided because of a limit and reported only by its number. Of sessions only the first are listed.
+    fn suppressed(&mut self, event: &Event, of: &str, count: u64) {
+        let matter = Matter::named(&of.replace('_', "-")).filter(|matter| matter.is_limit());
+        let Some(matter) = matter else { return };
+        if let Some(entry) = self
+            .entries
+            .known(event.session, Topic::Matter(matter), By::Proxy)
+        {
+            entry.again_times(event.at, count);
         }
     }
 
@@ -162,9 +179,11 @@ impl Judge {
     fn matter(&mut self, event: &Event, notice: &Notice, matter: Matter) {
         let (client, stranger) = match notice {
             Notice::UnknownSender { client, what, .. } => (Some(*client), Some(*what)),
-            Notice::OtherProtocol { client, .. } | Notice::ProtocolRefused { client, .. } => {
-                (Some(*client), None)
-            }
+            Notice::OtherProtocol { client, .. }
+            | Notice::ProtocolRefused { client, .. }
+            | Notice::AnsweredByProxy { client, .. }
+            | Notice::DroppedByProxy { client }
+            | Notice::RelayLimit { client } => (Some(*client), None),
             _ => (None, None),
         };
         let report = Report {
@@ -177,6 +196,7 @@ impl Judge {
                 },
                 Matter::UpstreamSilent | Matter::UpstreamUnreachable => By::Server,
                 Matter::Hole => By::Proxy,
+                _ if matter.is_limit() => By::Proxy,
                 _ => By::Client,
             },
             // Bytes that are like nothing of the game need not be of a client.

@@ -286,6 +286,10 @@ fn each_kind_has_its_role() {
             "no-session",
             "upstream-unreachable",
             "hole",
+            "answered-by-proxy",
+            "dropped-by-proxy",
+            "half-open-limit",
+            "relay-limit",
         ]
     );
     assert_eq!(
@@ -366,6 +370,61 @@ fn notices_about_peers_are_findings() {
                 ""
             ),
         ]
+    );
+}
+
+/// A decision of the proxy because of a limit is of the network, by the proxy, and each is counted.
+#[test]
+fn decisions_of_the_proxy_are_findings_about_no_peer() {
+    let mut run = Run::new();
+    let client = "127.0.0.1:5000".parse().unwrap();
+    let proto = Proto::Ddnet;
+    for notice in [
+        Notice::AnsweredByProxy { client, proto },
+        Notice::AnsweredByProxy { client, proto },
+        Notice::DroppedByProxy { client },
+        Notice::Suppressed {
+            of: "answered_by_proxy".into(),
+            count: 240,
+        },
+        // Their kinds are not known.
+        Notice::Suppressed {
+            of: "unknown_sender".into(),
+            count: 99,
+        },
+    ] {
+        run.event(5, None, What::Notice(notice));
+    }
+    let findings = run.judge.findings();
+    let lines: Vec<String> = findings.list.iter().map(|finding| finding.to_string()).collect();
+    assert_eq!(
+        lines,
+        [
+            "warning answered-by-proxy: a limit of the proxy is reached: the proxy answered the CONNECT of 127.0.0.1:5000 by itself; the server \
+             would have got it and answered with a token of its own, as it did to others; by the proxy, 127.0.0.1:5000, at 0.005 s, 242 times \
+             until 0.005 s",
+            "warning dropped-by-proxy: a limit of the proxy is reached: the proxy dropped a datagram of 127.0.0.1:5000 that may open a session; \
+             the server would have got it; by the proxy, 127.0.0.1:5000, at 0.005 s",
+        ]
+    );
+}
+
+/// A session that gave way to another one stops because of the proxy, not because of its client.
+#[test]
+fn a_session_that_gave_way_accuses_no_peer() {
+    let mut run = Run::new();
+    run.event(0, Some(1), What::Session(session(State::Opening, Proto::V7)));
+    run.event(1, Some(1), What::Notice(Notice::HalfOpenLimit));
+    run.event(2, Some(1), What::Session(session(State::Closed, Proto::V7)));
+    let findings = run.judge.findings();
+    let codes: Vec<_> = findings
+        .list
+        .iter()
+        .map(|finding| (finding.topic.name(), finding.by))
+        .collect();
+    assert_eq!(
+        codes,
+        [("never-online", By::Proxy), ("half-open-limit", By::Proxy)]
     );
 }
 

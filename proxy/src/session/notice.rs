@@ -347,9 +347,31 @@ notices! {
     } => "nothing came from the {side} for {for_s:.1} s, although datagrams were sent to it{unacked}", for_s = time.as_secs_f64(),
         unacked = unacked.as_ref().map_or(String::new(), |numbers| format!("; sent and not acked: {numbers}"));
 
-    /// There are too many half-open sessions: a CONNECT was answered without a session or not at all, or one of them was
-    /// closed.
-    HalfOpenLimit "half_open_limit" Warning => "too many CONNECTs: some get no session, or one in place of another half-open session";
+    /// A session gave way to another one, since there are too many whose clients are not in the game.
+    HalfOpenLimit "half_open_limit" Warning
+        => "a limit of the proxy is reached: this session gave way to another one; the server has not ended it";
+
+    /// A CONNECT for which there was no room: the proxy answered it without a session.
+    AnsweredByProxy "answered_by_proxy" Warning {
+        /// The client.
+        client: SocketAddr,
+        /// The protocol of the answer.
+        #[cfg_attr(feature = "io", serde(with = "crate::words"))]
+        proto: Proto,
+    } => "a limit of the proxy is reached: the proxy answered the CONNECT of {client} by itself; the server would have got it and {reaction}",
+        reaction = if *proto == Proto::V6 { "decided about it" } else { "answered with a token of its own, as it did to others" };
+
+    /// A request for a session, or the first packet after its answer, for which there was no room.
+    DroppedByProxy "dropped_by_proxy" Warning {
+        /// The client.
+        client: SocketAddr,
+    } => "a limit of the proxy is reached: the proxy dropped a datagram of {client} that may open a session; the server would have got it";
+
+    /// Too many addresses send outside of sessions: the socket of one was closed before its answer may have come.
+    RelayLimit "relay_limit" Warning {
+        /// The client.
+        client: SocketAddr,
+    } => "too many senders outside of sessions: an answer to {client} may be dropped until it sends again; the server would have sent it there";
 
     /// There were more notices of a kind about strangers than are emitted.
     Suppressed "suppressed" Warning {

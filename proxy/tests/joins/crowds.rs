@@ -8,6 +8,7 @@ use teetap_kit::{
     world::World,
 };
 use teetap_proxy::session::{Notice, UpstreamId};
+use teetap_wire::Proto;
 
 use crate::stage::{Pair, Stage, pair};
 
@@ -209,4 +210,31 @@ fn an_answer_without_a_session_is_good_for_up_to_20_seconds() {
             assert_eq!(session.is_some(), is_good, "{variant:?} {late} {wait}");
         }
     }
+}
+
+/// The first packet of a client that has an answer, but no room, is dropped by the proxy, and no mistake of the client.
+#[test]
+fn a_first_packet_without_room_is_reported_as_dropped_by_the_proxy() {
+    // Sessions that clients without tokens can open at once.
+    const AT_ONCE: u16 = 64;
+    let mut stage = Stage::joined(pair(Variant::V6, Variant::V6), 1);
+    for number in 0..FULL {
+        connect(&mut stage.world, address(3, number), Variant::V6);
+    }
+    for number in 0..=AT_ONCE {
+        connect(&mut stage.world, address(4, number), Variant::V6);
+    }
+    let answered =
+        |notice: &Notice| matches!(notice, Notice::AnsweredByProxy { proto, .. } if *proto == Proto::V6);
+    assert!(stage.notices().iter().any(answered), "a notice about the answers");
+    let hello = vec![Chunk::new(Some(1), b"hello".to_vec())];
+    let first = Datagram::of_chunks(Variant::V6, 0, None, hello).build();
+    for number in 0..=AT_ONCE {
+        stage.world.stranger_sends(address(4, number), &first);
+    }
+    assert_eq!(gone(&mut stage, 4, AT_ONCE + 1), [AT_ONCE]);
+    let client = address(4, AT_ONCE);
+    assert_eq!(stage.times(&Notice::DroppedByProxy { client }), 1);
+    let accuses = |notice: &Notice| matches!(notice, Notice::UnknownSender { .. });
+    assert!(!stage.notices().iter().any(accuses), "{:?}", stage.notices());
 }

@@ -93,6 +93,12 @@ const NOTICES: &[(&str, &str)] = &[
         r#"{"side":"client","for_s":3.5,"unacked":"8 to 11, 8 was sent 4 times"}"#,
     ),
     ("half_open_limit", "{}"),
+    (
+        "answered_by_proxy",
+        r#"{"client":"127.0.0.1:5000","proto":"ddnet"}"#,
+    ),
+    ("dropped_by_proxy", r#"{"client":"127.0.0.1:5000"}"#),
+    ("relay_limit", r#"{"client":"127.0.0.1:5000"}"#),
     ("suppressed", r#"{"of":"unknown_sender","count":1990}"#),
     ("new_token", r#"{"side":"server"}"#),
     (

@@ -125,6 +125,7 @@ impl Hub {
             return None;
         }
         if !self.crowd.spend(Cost::Inflating, self.env.now) {
+            self.notice_dropped(addr);
             return None;
         }
         let packet = Packet::parse(proto, bytes, &mut self.scratch).ok()?;
@@ -319,9 +320,6 @@ impl Hub {
         };
         let stays = self.candidate_stays(addr, slot, connect);
         if stays || !self.make_room(addr, cost) {
-            if !stays {
-                self.notice_stranger(Kind::HalfOpenLimit, None, || Notice::HalfOpenLimit);
-            }
             self.answer_without_session(addr, connect, bytes);
             return true;
         }

@@ -11,7 +11,7 @@ use teetap_wire::{
     write_v7,
 };
 
-use super::{Hub, sessions::Owner};
+use super::{Hub, Notice, sessions::Owner, strangers::Kind};
 use crate::session::{
     ClientAddr, Connless, Ends, ListenerId, SessionId, Time, UpstreamId, What,
     datagram::readable,
@@ -24,6 +24,8 @@ use crate::session::{
 const MAX_RELAYS: usize = 64;
 /// An idle relay is closed after this.
 const IDLE: Duration = Duration::from_secs(10);
+/// The server has answered the request of a relay by then.
+const ANSWERED: Duration = Duration::from_secs(1);
 /// Requests that wait for the server's token; the oldest is forgotten.
 const MAX_WAITING: usize = 4;
 /// The interval of requests for the server's token, while requests wait.
@@ -311,8 +313,14 @@ impl Hub {
                 .0
                 .iter()
                 .min_by_key(|(_, relay)| relay.last_used)
-                .map(|(addr, _)| *addr);
-            idlest.into_iter().for_each(|idlest| self.close_relay(idlest));
+                .map(|(addr, relay)| (*addr, now.since(relay.last_used) < ANSWERED));
+            if let Some((idlest, may_wait)) = idlest {
+                self.close_relay(idlest);
+                let client = idlest.addr;
+                if may_wait {
+                    self.notice_stranger(Kind::RelayLimit, None, || Notice::RelayLimit { client });
+                }
+            }
         }
         let upstream = self.sessions.next_upstream(Owner::Relay(addr));
         self.env

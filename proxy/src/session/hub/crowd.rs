@@ -209,9 +209,12 @@ impl Hub {
             .filter(|link| link.has_socket() && !link.shares_socket() && Some(link.id()) != except)
             .filter(|link| link.is_closing() || link.is_half_open() && link.standing() != Standing::Proved)
             .min_by_key(|link| (!link.is_closing(), link.standing(), link.opened_at(), link.id()));
-        let Some(id) = gives_way.map(Link::id) else {
+        let Some((id, is_half_open)) = gives_way.map(|link| (link.id(), link.is_half_open())) else {
             return false;
         };
+        if is_half_open {
+            self.notice_stranger(Kind::HalfOpenLimit, Some(id), || Notice::HalfOpenLimit);
+        }
         self.with_link(id, |link, _, env| link.leave(env));
         true
     }

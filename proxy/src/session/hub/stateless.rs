@@ -12,6 +12,7 @@ use super::{
     admit::{Connect, Request},
     crowd::Cost,
     sessions::Slot,
+    strangers::Kind,
 };
 use crate::session::{ClientAddr, Datagram, Origin, Time, outbox::Destination, tokens::Purpose};
 
@@ -69,6 +70,7 @@ impl Hub {
     pub(super) fn answer_without_session(&mut self, addr: ClientAddr, connect: Connect, bytes: &[u8]) {
         let Some((proto, ours)) = self.stateless_answer(addr, connect) else {
             self.stats.refused += 1;
+            self.notice_dropped(addr);
             self.name_rule_with_session(addr, connect);
             return;
         };
@@ -94,6 +96,11 @@ impl Hub {
             write(proto, &header, &payload, None, out)
         });
         self.report_exchange(addr, proto, bytes, mark);
+        let client = addr.addr;
+        self.notice_stranger(Kind::AnsweredByProxy, None, || Notice::AnsweredByProxy {
+            client,
+            proto,
+        });
     }
 
     /// Returns the name of the rule that can change a CONNECT or its answer, and needs a session for that.
@@ -121,20 +128,25 @@ impl Hub {
         }
     }
 
-    /// Opens a session for the first packet of a client that got an answer without one. Returns false if it is not one.
+    /// Opens a session for the first packet of a client that got an answer without one, or drops it if there is no room. Returns
+    /// false if it is not one.
     pub(super) fn admit_first_packet(&mut self, addr: ClientAddr, slot: Slot, bytes: &[u8]) -> bool {
         let valid = self.stateless_tokens(addr);
         for proto in [Proto::V65, Proto::Ddnet] {
-            let Some(token) = self.shown_first(proto, &valid, bytes) else {
+            let Some(token) = self.shown_first(addr, proto, &valid, bytes) else {
                 continue;
             };
-            return self.open_first(addr, slot.current, (proto, Some(token)), Cost::Proved, bytes);
+            self.open_first(addr, slot.current, (proto, Some(token)), Cost::Proved, bytes);
+            return true;
         }
-        let is_first = slot.current.is_none() && self.shown_first(Proto::V6, &[], bytes).is_some();
-        is_first && self.open_first(addr, None, (Proto::V6, None), Cost::Tokenless, bytes)
+        let is_first = slot.current.is_none() && self.shown_first(addr, Proto::V6, &[], bytes).is_some();
+        if is_first {
+            self.open_first(addr, None, (Proto::V6, None), Cost::Tokenless, bytes);
+        }
+        is_first
     }
 
-    /// Opens a session in place of `current`. Returns false if there is no room for it; then `current` stays.
+    /// Opens a session in place of `current`. If there is no room for it, `current` stays and the packet is dropped.
     fn open_first(
         &mut self,
         addr: ClientAddr,
@@ -142,9 +154,12 @@ impl Hub {
         (proto, token): (Proto, Option<Token>),
         cost: Cost,
         bytes: &[u8],
-    ) -> bool {
+    ) {
         if !self.make_room(addr, cost) {
-            return false;
+            self.stats.refused += 1;
+            self.report_request(addr, proto, bytes);
+            self.notice_dropped(addr);
+            return;
         }
         if let Some(current) = current {
             self.with_link(current, |link, _, env| link.leave(env));
@@ -160,11 +175,16 @@ impl Hub {
         self.open(addr, request, |opened, env| {
             Link::open_answered(opened, bytes, env)
         });
-        true
     }
 
     /// Returns the token of a first packet: the one of `valid` that it shows. Any, where there are no tokens.
-    fn shown_first(&mut self, proto: Proto, valid: &[Token], bytes: &[u8]) -> Option<Token> {
+    fn shown_first(
+        &mut self,
+        addr: ClientAddr,
+        proto: Proto,
+        valid: &[Token],
+        bytes: &[u8],
+    ) -> Option<Token> {
         let now = self.env.now;
         if !self.stateless.may_have_answered(proto, now) {
             return None;
@@ -177,9 +197,11 @@ impl Hub {
             Proto::Ddnet if !is_compressed => bytes.len().checked_sub(4).and_then(|at| bytes.get(at..)),
             _ => None,
         };
-        if shown.is_some_and(|shown| valid.iter().all(|token| token.0 != shown))
-            || is_compressed && !self.crowd.spend(Cost::Inflating, now)
-        {
+        if shown.is_some_and(|shown| valid.iter().all(|token| token.0 != shown)) {
+            return None;
+        }
+        if is_compressed && !self.crowd.spend(Cost::Inflating, now) {
+            self.notice_dropped(addr);
             return None;
         }
         let packet = Packet::parse(proto, bytes, &mut self.scratch).ok()?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Hub;
 use crate::session::{
-    Notice, SessionId, Time, What,
+    ClientAddr, Notice, SessionId, Time, What,
     timers::{Alarm, Timer},
 };
 
@@ -28,6 +28,9 @@ pub(super) enum Kind {
     UnknownSender,
     ProtocolRefused,
     HalfOpenLimit,
+    AnsweredByProxy,
+    DroppedByProxy,
+    RelayLimit,
     Candidate,
     OtherProtocol,
 }
@@ -42,10 +45,13 @@ struct Count {
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 8] = [
         Self::UnknownSender,
         Self::ProtocolRefused,
         Self::HalfOpenLimit,
+        Self::AnsweredByProxy,
+        Self::DroppedByProxy,
+        Self::RelayLimit,
         Self::Candidate,
         Self::OtherProtocol,
     ];
@@ -56,6 +62,9 @@ impl Kind {
             Self::UnknownSender => "unknown_sender",
             Self::ProtocolRefused => "protocol_refused",
             Self::HalfOpenLimit => "half_open_limit",
+            Self::AnsweredByProxy => "answered_by_proxy",
+            Self::DroppedByProxy => "dropped_by_proxy",
+            Self::RelayLimit => "relay_limit",
             Self::Candidate => "candidate",
             Self::OtherProtocol => "other_protocol",
         }
@@ -63,6 +72,12 @@ impl Kind {
 }
 
 impl Hub {
+    /// Reports a request for a session that is dropped because of a limit.
+    pub(super) fn notice_dropped(&mut self, addr: ClientAddr) {
+        let client = addr.addr;
+        self.notice_stranger(Kind::DroppedByProxy, None, || Notice::DroppedByProxy { client });
+    }
+
     /// Emits a notice of a kind, unless there were too many.
     pub(super) fn notice_stranger(
         &mut self,

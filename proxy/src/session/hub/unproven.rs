@@ -12,9 +12,8 @@ use super::{
     admit::{Connect, Request},
     crowd::Cost,
     sessions::Slot,
-    strangers::Kind,
 };
-use crate::session::{ClientAddr, Notice, SessionId, link::Standing};
+use crate::session::{ClientAddr, SessionId, link::Standing};
 
 impl Hub {
     /// Sends such a CONNECT on, if the server answers it. A notice names it in any case.
@@ -43,7 +42,7 @@ impl Hub {
         }
         let cost = Cost::Unproved((addr.listener, Proto::V7));
         if !self.make_room(addr, cost) {
-            self.notice_stranger(Kind::HalfOpenLimit, None, || Notice::HalfOpenLimit);
+            self.notice_dropped(addr);
             return;
         }
         let ended = slot.current;
