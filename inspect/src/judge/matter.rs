@@ -112,7 +112,7 @@ impl Matter {
         Some(match notice {
             Notice::UnknownSender { what, .. } => match what {
                 Stranger::ShortTokenRequest => Self::ShortTokenRequest,
-                Stranger::ForeignToken => Self::ForeignToken,
+                Stranger::ForeignToken | Stranger::BrowserToken => Self::ForeignToken,
                 Stranger::RefusedTokenRequest => Self::ProtocolRefused,
                 Stranger::Running | Stranger::Close => Self::NoSession,
                 _ => Self::OpensNothing,

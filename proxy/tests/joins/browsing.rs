@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 
 use teetap_kit::{
-    codec::Variant,
+    codec::{Variant, control},
     link::{MS, SECOND},
     rules::compiled,
     world::{Place, client_addr},
 };
-use teetap_proxy::session::{Command, Connless, Input, Notice, UpstreamId, What, WhichRule};
+use teetap_proxy::session::{Command, Connless, Input, Notice, Stranger, UpstreamId, What, WhichRule};
 use teetap_rules::impair::Lost;
 
 use crate::examples::sample;
@@ -267,4 +267,45 @@ fn what_waits_for_browsers_is_bounded() {
     });
     assert!(!of_session);
     assert_eq!(last_event(&stage).link[0].lost, Some(Lost::Full));
+}
+
+/// The 65th address takes the place of one whose answer may be under way. One that was answered long ago gives way silently.
+#[test]
+fn a_relay_that_gives_way_too_early_is_reported() {
+    let asks = |stage: &mut Stage, number: u8| {
+        let bytes = ask(number);
+        stage.world.stranger_sends(stranger(number), &bytes);
+    };
+    for (pause, reported) in [(MS, 1), (2 * SECOND, 0)] {
+        let mut stage = Stage::joined(PAIRS[2], 7);
+        (0..64).for_each(|number| asks(&mut stage, number));
+        stage.run(pause);
+        asks(&mut stage, 64);
+        let limit = Notice::RelayLimit { client: stranger(0) };
+        assert_eq!(stage.times(&limit), reported, "after {pause} us");
+    }
+}
+
+/// A message of 0.7 with a token that its sender was not given is named, and one with its token is not.
+#[test]
+fn a_message_of_the_browser_with_a_foreign_token_is_reported() {
+    let mut stage = Stage::joined(PAIRS[0], 7);
+    let request = |token: [u8; 4]| [b"\x21", &token[..], b"mine", b"\xff\xff\xff\xffgie3\x05"].concat();
+    stage.world.network.sent = Some(Vec::new());
+    stage
+        .world
+        .stranger_sends(stranger(1), &control::token_request(*b"mine"));
+    let sent = stage.world.network.sent.as_deref().unwrap();
+    let given = *sent.last().unwrap().bytes.last_chunk::<4>().unwrap();
+    let reported = |stage: &Stage| {
+        let what = |notice: &Notice| match notice {
+            Notice::UnknownSender { what, .. } => Some(*what),
+            _ => None,
+        };
+        stage.notices().iter().filter_map(what).collect::<Vec<_>>()
+    };
+    stage.world.stranger_sends(stranger(1), &request(given));
+    assert_eq!(reported(&stage), []);
+    stage.world.stranger_sends(stranger(1), &request(*b"else"));
+    assert_eq!(reported(&stage), [Stranger::BrowserToken]);
 }

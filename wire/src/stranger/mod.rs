@@ -71,6 +71,9 @@ strangers! {
     /// A TOKEN request or a CONNECT of 0.7 with the token of the server in reverse.
     ReversedToken "reversed_token" Early
         "a handshake of 0.7 with the token of the server in reverse: a token is four bytes that are written as they were read"
+    /// A message of the server browser of 0.7 with a token that was not given to its sender.
+    BrowserToken "browser_token" Early
+        "a message of the server browser with a token that was not given to this address, or too long ago: request one first"
     /// A TOKEN request of 0.7 with a token of zeros in the header.
     ZeroToken "zero_token" Malformed
         "a TOKEN request with the token 00000000 in its header: until the server has given a token, it is ff ff ff ff"

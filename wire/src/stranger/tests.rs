@@ -206,12 +206,19 @@ fn each_kind_has_a_name_of_its_own_and_only_guesses_ask() {
     let early = mistakes.filter(|kind| !kind.is_malformed());
     assert_eq!(
         early.collect::<Vec<_>>(),
-        [&ForeignToken, &ReversedToken, &OfServer, &AcceptFirst, &DataFirst]
+        [
+            &ForeignToken,
+            &ReversedToken,
+            &BrowserToken,
+            &OfServer,
+            &AcceptFirst,
+            &DataFirst
+        ]
     );
 }
 
 proptest! {
-    /// A handshake that opens a session has no mistake; one with other flags has.
+    /// A handshake that opens a session has no mistake; one with other flags has, unless servers overlook them.
     #[test]
     fn a_handshake_is_no_mistake_until_a_flag_differs(token in any::<[u8; 4]>(), flags in any::<u8>()) {
         let request = padded(&[b"\x04\0\0\xff\xff\xff\xff\x05", &token[..]].concat(), 520);

@@ -11,7 +11,7 @@ use teetap_wire::{
     write_v7,
 };
 
-use super::{Hub, Notice, sessions::Owner, strangers::Kind};
+use super::{Hub, Notice, Stranger, sessions::Owner, strangers::Kind};
 use crate::session::{
     ClientAddr, Connless, Ends, ListenerId, SessionId, Time, UpstreamId, What,
     datagram::readable,
@@ -88,6 +88,11 @@ impl Hub {
             self.stats.refused += 1;
         }
         self.report_connless(Dir::C2s, addr, bytes, forwarded, mark);
+        if let Some(Wire::V7 { .. }) = Wire::parse(bytes).filter(|_| !forwarded) {
+            self.notice_stranger(Kind::UnknownSender, None, || {
+                Notice::unknown_sender(addr.addr, bytes, Stranger::BrowserToken)
+            });
+        }
     }
 
     /// A 0.7 request shows a token that we gave to this address.
