@@ -2,7 +2,7 @@
 //! says why. Whatever the probe has found, a client that joins directly joins through the proxy.
 
 use teetap_kit::{
-    codec::Variant,
+    codec::{NO_TOKEN, Variant, control},
     link::{MS, SECOND},
     world::Place,
 };
@@ -17,6 +17,11 @@ const SIX_ONLY: Speaks = Speaks {
 };
 const SEVEN_ONLY: Speaks = Speaks {
     six: Some(false),
+    seven: Some(true),
+};
+
+const BOTH: Speaks = Speaks {
+    six: Some(true),
     seven: Some(true),
 };
 
@@ -44,6 +49,22 @@ fn mismatches(stage: &Stage) -> Vec<(Option<SessionId>, Family, Family)> {
 fn sent(stage: &Stage, place: Place) -> usize {
     let sent = stage.world.network.sent.as_deref().unwrap_or_default();
     sent.iter().filter(|sent| sent.place == place).count()
+}
+
+/// A server of DDNet ignores the token flag in a CONNECT of 0.6.5, so that it opens a session there.
+#[test]
+fn a_token_flag_in_connect_is_a_mistake_only_before_a_server_of_teeworlds() {
+    let client = "10.7.0.1:7000".parse().unwrap();
+    let mut connect = control::connect(Variant::V65, [1, 2, 3, 4], NO_TOKEN);
+    connect[0] |= 0x08;
+    for (speaks, opens) in [(SIX_ONLY, false), (BOTH, true)] {
+        let mut stage = probed(Pair::ALL[0], speaks);
+        stage.world.stranger_sends(client, &connect);
+        let hub = stage.world.hub().unwrap();
+        assert_eq!(hub.session_of(client).is_some(), opens, "{speaks:?}");
+        let names = |notice: &Notice| matches!(notice, Notice::UnknownSender { .. });
+        assert_eq!(stage.notices().iter().any(names), !opens, "{speaks:?}");
+    }
 }
 
 #[test]
