@@ -22,6 +22,9 @@ use teetap_wire::{printable, printable_path};
 use super::{cell::Cell, program, shown, watch::Watched};
 use crate::{child::tree, cli::TortureOptions, exit::Failure, repeat::quoted};
 
+/// Beginnings of lines that a runtime prints after the error of its program.
+const TRAILERS: [&str; 2] = ["Node.js v", "note: run with `RUST_BACKTRACE="];
+
 /// Variables that the runs of cells inherit.
 const INHERITED: [&str; 2] = ["TEETAP_MESSAGES", "TEETAP_PROTO"];
 
@@ -240,13 +243,20 @@ fn last_lines(stderr: impl Read) -> (Option<String>, Option<String>) {
         let text = printable(line.trim_ascii_end());
         if OWN_LINES.iter().any(|start| text.starts_with(start)) {
             own = Some(text);
-        } else if !text.trim().is_empty() && !text.contains(STOPPED) {
-            // Without the lines about the end of the run.
+        } else if is_worth_showing(&text) {
             let cut = if is_whole { "" } else { "..." };
             said = Some(format!("{}{cut}", text.trim()));
         }
     }
     (own, said)
+}
+
+/// Returns true for a line of the client that may say what is wrong: not for a frame of a stack, lines of runtimes and those about the end
+/// of the run.
+fn is_worth_showing(line: &str) -> bool {
+    let is_frame = line.starts_with(char::is_whitespace) && line.trim_start().starts_with("at ");
+    let is_trailer = TRAILERS.iter().any(|start| line.starts_with(start));
+    line.contains(char::is_alphanumeric) && !is_frame && !is_trailer && !line.contains(STOPPED)
 }
 
 /// Reads the next line, without its rest if it is too long. Returns true if it is whole, `None` at the end.
@@ -298,6 +308,10 @@ mod tests {
         assert_eq!(said.as_deref(), Some("Error: no\u{fffd}[2J answer"));
         assert_eq!(last_lines(&b""[..]), (None, None));
         assert_eq!(last_lines(&b"no end"[..]), (None, Some("no end".to_owned())));
+        let node = "/c.js:3\n  throw new Error('no');\n  ^\n\nError: no\n    at main (/c.js:3:9)\n\nNode.js v20.20.2\n";
+        assert_eq!(last_lines(node.as_bytes()).1.as_deref(), Some("Error: no"));
+        let rust = "thread 'main' panicked at c.rs:2:5:\nno answer\nnote: run with `RUST_BACKTRACE=1` environment variable\n";
+        assert_eq!(last_lines(rust.as_bytes()).1.as_deref(), Some("no answer"));
         // Megabytes in one line.
         let (_, said) = last_lines("x".repeat(3_000_000).as_bytes());
         assert_eq!(said, Some(format!("{}...", "x".repeat(LONGEST_LINE))));

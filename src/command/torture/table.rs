@@ -1,6 +1,7 @@
 //! The matrix as text, JSON lines and a JUnit report.
 
 use std::{
+    borrow::Cow,
     fmt::Write as _,
     time::{Duration, SystemTime},
 };
@@ -19,11 +20,18 @@ use crate::{
     exit::Exit,
     junit::{Case, Outcome, Suite},
     look::{Ink, Look},
-    output::{counted, fit::sentence},
+    output::{
+        counted,
+        fit::{cut, sentence, width},
+    },
 };
 
 /// The columns of a cell: with the names of messages, a row fits a terminal of 80 columns.
 const COLUMN: usize = 9;
+/// Fewest columns of the name of a message.
+const LEAST_LABEL: usize = 12;
+/// Fewest columns of the reason at the end of a row.
+const LEAST_WHY: usize = 24;
 
 /// The results of all cells.
 pub(super) struct Table<'a> {
@@ -97,7 +105,7 @@ impl<'a> Table<'a> {
     /// Sentences are broken between words for a terminal with so many columns; lines that repeat a run are not, so that they can be copied.
     pub(super) fn text(&self, columns: Option<usize>) -> String {
         let mut page = format!("{}\n\n", sentence(&self.joins(), columns));
-        self.add_matrix(&mut page);
+        self.add_matrix(columns, &mut page);
         for tried in self.results.tried.iter().filter(|tried| tried.has_failed()) {
             self.add_details(tried, columns, &mut page);
         }
@@ -130,8 +138,9 @@ impl<'a> Table<'a> {
         )
     }
 
-    /// Appends a row for each message, those with failures first.
-    fn add_matrix(&self, page: &mut String) {
+    /// Appends a row for each message, those with failures first. On a wide terminal each ends with a reason, on a narrow one long names are
+    /// cut.
+    fn add_matrix(&self, columns: Option<usize>, page: &mut String) {
         let mut steps: Vec<&Step> = self.results.tried.iter().map(|tried| &tried.cell.step).collect();
         steps.dedup();
         let fails = |step: &Step| {
@@ -141,19 +150,23 @@ impl<'a> Table<'a> {
                 .any(|tried| tried.has_failed() && tried.cell.step == *step)
         };
         steps.sort_by_key(|step| !fails(step));
-        let widest = steps
-            .iter()
-            .map(|step| label(step).len())
-            .max()
-            .unwrap_or_default();
+        let cells = Fault::ALL.len() * COLUMN;
+        let longest = steps.iter().map(|step| label(step).len()).max();
+        let most = columns.map_or(usize::MAX, |columns| columns.saturating_sub(cells));
+        let widest = longest.unwrap_or_default().min(most.max(LEAST_LABEL));
+        let room = columns.map_or(0, |columns| columns.saturating_sub(widest + cells + 1));
+        let has_why = room >= LEAST_WHY;
         let _infallible = write!(page, "{:<widest$}", "");
         for fault in Fault::ALL {
-            let _infallible = write!(page, " {:<width$}", fault.name(), width = COLUMN - 1);
+            let _infallible = write!(page, " {:<1$}", fault.name(), COLUMN - 1);
+        }
+        if has_why {
+            page.push_str(" why");
         }
         page.truncate(page.trim_end_matches(' ').len());
         page.push('\n');
         for step in steps {
-            let _infallible = write!(page, "{:<widest$}", label(step));
+            let _infallible = write!(page, "{:<widest$}", short(&label(step), widest));
             // Spaces are added before the next word, so that none is at the end.
             let mut spaces = 1;
             for fault in Fault::ALL {
@@ -166,8 +179,21 @@ impl<'a> Table<'a> {
                 Look::get().out.paint(ink, &word, page);
                 spaces = COLUMN.saturating_sub(word.len()).max(1);
             }
+            if let Some((ink, why)) = self.why(step).filter(|_| has_why) {
+                page.push_str(&" ".repeat(spaces));
+                Look::get().out.paint(ink, &short(&why, room), page);
+            }
             page.push('\n');
         }
+    }
+
+    /// Returns the reason of the gravest cell of a row that has one.
+    fn why(&self, step: &Step) -> Option<(Ink, String)> {
+        let cells = self.results.tried.iter().filter(|tried| tried.cell.step == *step);
+        let reasons = cells.filter_map(|tried| Some((tried, tried.judged.why.as_ref()?)));
+        let (tried, why) = reasons
+            .min_by_key(|(tried, _)| (!tried.has_failed(), tried.judged.verdict == Verdict::Untried))?;
+        Some((self.ink(tried), format!("{}: {why}", tried.cell.fault.name())))
     }
 
     /// Appends the sentence about a cell, the last line of its client, and the line that repeats it.
@@ -311,6 +337,15 @@ impl<'a> Table<'a> {
             cases,
         }
     }
+}
+
+/// Returns a text, without its end if it has more columns than there are.
+fn short(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return text.into();
+    }
+    let parts = cut(&[(Ink::Plain, text.into())], columns, Look::get().out.ascii);
+    parts.iter().map(|(_, part)| &**part).collect::<String>().into()
 }
 
 /// Returns the direction and the name of a message.

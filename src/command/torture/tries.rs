@@ -16,16 +16,18 @@ use super::{
     run::{Plan, Run, Stopper},
     status::Status,
     verdict::{Judged, Verdict},
+    watch::{Limit, WINDOW},
 };
 use crate::exit::Failure;
 
 /// Joins without a fault before the cells.
 const BASELINES: usize = 3;
 
-/// The time after which a server that has refused a client takes it: the releases count the joins of 20 s.
-const LIMIT: Duration = Duration::from_secs(21);
+/// The clients that the releases take in [`WINDOW`] from one address (DDNet's `sv_connlimit`), or without tokens (0.6.5's
+/// `sv_old_clients_per_interval`).
+const AT_ONCE: u32 = 5;
 
-/// How often that is waited for, for one cell.
+/// How often a limit is waited for, for one cell.
 const WAITS: u32 = 2;
 
 /// The shortest delay that counts as one.
@@ -95,6 +97,8 @@ pub(super) struct Tester<'a> {
     pub(super) status: &'a Status,
     /// Locked for writing by a run that has to be alone.
     alone: RwLock<()>,
+    /// The last time at which the server was found to have a limit, and the runs since then.
+    limited: Mutex<Option<(Instant, u32)>>,
 }
 
 impl<'a> Tester<'a> {
@@ -104,6 +108,7 @@ impl<'a> Tester<'a> {
             stopper,
             status,
             alone: RwLock::default(),
+            limited: Mutex::default(),
         }
     }
 
@@ -256,7 +261,7 @@ impl<'a> Tester<'a> {
         if judged.verdict.joined().is_some() {
             return Ok(false);
         }
-        self.wait("the client does not join without a fault, either")?;
+        self.wait("the client does not join without a fault, either", WINDOW)?;
         let (_, judged) = self.patiently(None, &[])?;
         if judged.verdict.joined().is_some() {
             return Ok(true);
@@ -272,6 +277,7 @@ impl<'a> Tester<'a> {
     fn patiently(&self, cell: Option<&Cell>, known: &[String]) -> Result<(Run, Judged), Halt> {
         let mut waits = 0;
         loop {
+            self.keep_limit()?;
             let run = self.plan.run(cell, self.stopper).map_err(Halt::Failure)?;
             if self.stopper.is_stopped() {
                 return Err(Halt::Stopped);
@@ -281,15 +287,45 @@ impl<'a> Tester<'a> {
                 return Ok((run, judged));
             }
             waits += 1;
-            self.wait(judged.why.as_deref().unwrap_or("the server refuses the client"))?;
+            let Some(Limit { why, time, is_rate }) = run.watched.limit() else {
+                return Ok((run, judged));
+            };
+            self.wait(why, time)?;
+            if let Ok(mut limited) = self.limited.lock()
+                && is_rate
+            {
+                *limited = Some((Instant::now(), 0));
+            }
         }
     }
 
+    /// Waits before a run that a server with a limit would refuse: it has taken as many clients since the limit was last over as the
+    /// releases take in [`WINDOW`].
+    fn keep_limit(&self) -> Result<(), Halt> {
+        let Ok(mut limited) = self.limited.lock() else {
+            return Ok(());
+        };
+        let Some((since, runs)) = limited.as_mut() else {
+            return Ok(());
+        };
+        if *runs >= AT_ONCE {
+            self.status.show("waiting until the server takes clients again");
+            self.sleep(WINDOW.saturating_sub(since.elapsed()))?;
+            (*since, *runs) = (Instant::now(), 0);
+        }
+        *runs += 1;
+        Ok(())
+    }
+
     /// Waits until a limit of the server is over.
-    fn wait(&self, why: &str) -> Result<(), Halt> {
-        self.status.say(&format!("{why}: waiting {} s", LIMIT.as_secs()));
+    fn wait(&self, why: &str, time: Duration) -> Result<(), Halt> {
+        self.status.say(&format!("{why}: waiting {} s", time.as_secs()));
+        self.sleep(time)
+    }
+
+    fn sleep(&self, time: Duration) -> Result<(), Halt> {
         let begun = Instant::now();
-        while begun.elapsed() < LIMIT {
+        while begun.elapsed() < time {
             if self.stopper.is_stopped() {
                 return Err(Halt::Stopped);
             }

@@ -105,14 +105,19 @@ impl Judged {
 
 fn verdict(watched: &Watched, cell: Option<&Cell>, known: &[String]) -> (Verdict, Option<String>) {
     let ended = watched.ended().filter(|_| watched.ended_by() == Some("command"));
+    // The server drops a CONNECT that the fault spoils.
+    let is_spoilt = |cell: &Cell| cell.fault == Fault::Corrupt && cell.step.name == "ctrl.connect";
+    let limit = watched.limit().filter(|_| !cell.is_some_and(is_spoilt));
     let untried = cell.and_then(|cell| untried(watched, cell));
     let found = watched
         .findings
         .iter()
         .find(|found| is_of_fault(found, cell, known));
+    if let Some(limit) = limit {
+        return (Verdict::Refused, Some(limit.why.to_owned()));
+    }
     match (watched.joined(), ended) {
         (_, Some(code)) if code != 0 => (Verdict::Ended(code), failure(watched, found)),
-        (None, _) if watched.refused.is_some() => (Verdict::Refused, watched.refused.clone()),
         (None, _) => (Verdict::Never, failure(watched, found)),
         (Some(_), _) if untried.is_some() => (Verdict::Untried, untried.map(str::to_owned)),
         (Some(time), _) => match flaw(watched, found) {

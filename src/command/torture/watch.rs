@@ -13,12 +13,65 @@ use super::login::Login;
 /// Maximum findings that are kept of a run.
 const FINDINGS: usize = 32;
 
+/// The time after which a server that has refused a client takes it: the releases count the joins of 20 s.
+pub(super) const WINDOW: Duration = Duration::from_secs(21);
+
+/// The same for a ban. That for joins that end at once lasts a minute (`Update` in `network_server.cpp` of the games).
+const BAN: Duration = Duration::from_secs(61);
+
+/// Seconds after a CONNECT from which on a further one shows that the server has not answered. Clients of the games repeat it after 0.5 s.
+const REPEATED: f64 = 0.4;
+
+/// The reason for which a server of 0.6.5 leaves CONNECTs without a token unanswered (`LegacyRatelimit` in `network_server.cpp` of Teeworlds
+/// 0.6.5).
+const OLD_CLIENTS: &str = "the server did not answer each CONNECT: one of 0.6.5 takes only so many clients without tokens, 5 in 20 s by \
+                           default (sv_old_clients_per_interval)";
+
 /// A finding about the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) code: String,
     pub(super) is_error: bool,
     pub(super) text: String,
+}
+
+/// The reason for which a server refuses clients for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limit {
+    pub(super) why: &'static str,
+    /// The time after which the server may take them.
+    pub(super) time: Duration,
+    /// True if it takes so many in that time.
+    pub(super) is_rate: bool,
+}
+
+/// The facts that show that a server of 0.6.5 has taken enough clients without tokens for now.
+#[derive(Clone, Debug, Default)]
+struct OldClients {
+    /// True if the server names this release.
+    is_server: bool,
+    /// True if a client has sent a CONNECT without a token.
+    is_client: bool,
+    /// The time of the last CONNECT to the server that counts; `None` before the first one.
+    last: Option<f64>,
+    /// CONNECTs before the first answer of the server, except those that follow at once.
+    connects: u32,
+    is_answered: bool,
+}
+
+impl OldClients {
+    fn message(&mut self, line: &Value) {
+        let at = line.get("t").and_then(Value::as_f64).unwrap_or_default();
+        let is_first = self.last.is_none_or(|last| at - last >= REPEATED);
+        match (text(line, "name"), text(line, "leg")) {
+            (Some("connect_accept"), Some("server")) => self.is_answered = true,
+            (Some("connect"), Some("server")) if !self.is_answered && is_first => {
+                self.last = Some(at);
+                self.connects += 1;
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The facts about a run.
@@ -28,8 +81,9 @@ pub(super) struct Watched {
     pub(super) login: Login,
     /// Findings about the client, the gravest first.
     pub(super) findings: Vec<Found>,
-    /// The reason with which the server refused a client for a while.
-    pub(super) refused: Option<String>,
+    /// The limit with which the server refused a client.
+    refused: Option<Limit>,
+    old: OldClients,
     /// Sessions that were opened.
     sessions: u64,
     /// A message that a rule holds: its session, direction and name.
@@ -44,11 +98,15 @@ impl Watched {
     pub(super) fn line(&mut self, line: Value) {
         match text(&line, "event") {
             Some("message") => self.message(&line),
-            Some("session") if text(&line, "state") == Some("opening") => self.sessions += 1,
+            Some("log") => self.old.is_server |= text(&line, "text").is_some_and(is_of_065),
+            Some("session") if text(&line, "state") == Some("opening") => {
+                self.sessions += 1;
+                self.old.is_client |= matches!(text(&line, "proto"), Some("0.6" | "ddnet"));
+            }
             Some("session") => {
                 let is_server = text(&line, "by") == Some("server");
                 let reason = text(&line, "reason").filter(|_| is_server);
-                self.refused = self.refused.take().or_else(|| reason.and_then(passing));
+                self.refused = self.refused.or_else(|| reason.and_then(passing));
             }
             Some("finding") if self.findings.len() < FINDINGS => self.findings.extend(of_client(&line)),
             Some("summary") => self.summary = Some(line),
@@ -58,6 +116,7 @@ impl Watched {
 
     fn message(&mut self, line: &Value) {
         self.login.add(line);
+        self.old.message(line);
         let of = |key: &str| line.get(key).cloned().unwrap_or_default();
         let place = (of("session"), of("dir"), of("name"));
         let actions = line.get("actions").and_then(Value::as_array);
@@ -77,6 +136,24 @@ impl Watched {
             }
             _ => {}
         }
+    }
+
+    /// Returns the limit for which the server did not take the client, or not at its first CONNECT: the server names it, or it is that of
+    /// 0.6.5 for clients without tokens.
+    pub(super) fn limit(&self) -> Option<Limit> {
+        let OldClients {
+            is_server,
+            is_client,
+            connects,
+            ..
+        } = self.old;
+        let is_old = is_server && is_client && connects > 1;
+        let old = is_old.then_some(Limit {
+            why: OLD_CLIENTS,
+            time: WINDOW,
+            is_rate: true,
+        });
+        old.or_else(|| self.refused.filter(|_| self.joined().is_none()))
     }
 
     fn joins(&self) -> &[Value] {
@@ -157,11 +234,26 @@ pub(super) fn text<'a>(line: &'a Value, key: &str) -> Option<&'a str> {
     line.get(key)?.as_str()
 }
 
-/// Returns the reason for which a server refuses clients, if it does so only for a while.
-fn passing(reason: &str) -> Option<String> {
-    let rejection = Rejection::of(reason)?;
-    let passes = [Refusal::Full, Refusal::PerAddress, Refusal::TooFast].map(Rejection::Refused);
-    passes.contains(&rejection).then(|| rejection.text().to_owned())
+/// Returns the limit that the reason of a CLOSE names.
+fn passing(reason: &str) -> Option<Limit> {
+    let Some(Rejection::Refused(refusal)) = Rejection::of(reason) else {
+        return None;
+    };
+    let time = match refusal {
+        Refusal::Full | Refusal::PerAddress | Refusal::TooFast => WINDOW,
+        Refusal::Banned => BAN,
+        Refusal::NoSeven => return None,
+    };
+    Some(Limit {
+        why: Rejection::Refused(refusal).text(),
+        time,
+        is_rate: refusal == Refusal::TooFast,
+    })
+}
+
+/// Returns true for the line about a server that names the release 0.6.5.
+fn is_of_065(text: &str) -> bool {
+    text.starts_with("the server answers ") && text.contains(", version 0.6.5")
 }
 
 /// Returns the finding if it is one about the client that is not harmless. Joins are judged as a whole.
@@ -263,17 +355,65 @@ mod tests {
     #[test]
     fn a_refusal_that_passes_is_known_by_its_reason() {
         let closed = |by: &str, reason: &str| json!({"event": "session", "state": "closing", "by": by, "reason": reason});
-        let refused = |line| watched(&[line]).refused;
+        let refused = |line| watched(&[line]).limit();
+        let after = |why, time, is_rate| Some(Limit { why, time, is_rate });
         assert_eq!(
-            refused(closed("server", "This server is full")).as_deref(),
-            Some("the server is full")
+            refused(closed("server", "This server is full")),
+            after("the server is full", WINDOW, false)
         );
         assert_eq!(
-            refused(closed("server", "Too many connections in a short time")).as_deref(),
-            Some("too many connections came from this address in a short time")
+            refused(closed("server", "Too many connections in a short time")),
+            after(
+                "too many connections came from this address in a short time",
+                WINDOW,
+                true
+            )
+        );
+        assert_eq!(
+            refused(closed(
+                "server",
+                "You have been banned for 1 minute (Stressing network)"
+            )),
+            after("the address is banned", BAN, false)
         );
         assert_eq!(refused(closed("server", "Wrong password")), None);
         assert_eq!(refused(closed("client", "This server is full")), None);
+    }
+
+    /// A server of 0.6.5 leaves CONNECTs without a token unanswered. One that gets two at once, and others, are not meant.
+    #[test]
+    fn connects_that_a_server_of_0_6_5_leaves_unanswered_are_its_limit() {
+        let server = |version: &str| json!({"event": "log", "text": format!("the server answers 0.6 in 0.1 ms (\"x\", version {version}, DM on dm1, 0/8 players)")});
+        let opening = |proto: &str| json!({"event": "session", "state": "opening", "proto": proto});
+        let control = |t: f64, name: &str| {
+            let dir = if name == "connect" { "c2s" } else { "s2c" };
+            json!({"event": "message", "t": t, "session": 1, "dir": dir, "layer": "control", "name": name, "leg": "server"})
+        };
+        let is_limit = |version: &str, proto: &str, messages: &[Value]| {
+            let lines = [&[server(version), opening(proto)], messages].concat();
+            watched(&lines).limit().is_some()
+        };
+        let late = [
+            control(1.0, "connect"),
+            control(1.5, "connect"),
+            control(1.5, "connect_accept"),
+        ];
+        assert!(is_limit("0.6.5", "ddnet", &late) && is_limit("0.6.5", "0.6", &late));
+        assert!(is_limit("0.6.5", "0.6", &late[..2]), "no answer");
+        assert!(!is_limit("0.6.5", "0.6.5", &late), "with a token");
+        assert!(!is_limit("0.6.4", "0.6", &late), "another release");
+        let delayed = [
+            control(1.5, "connect"),
+            control(1.501, "connect"),
+            control(1.502, "connect_accept"),
+        ];
+        assert!(!is_limit("0.6.5", "0.6", &delayed));
+        let repeated = [
+            control(1.0, "connect"),
+            control(1.0, "connect_accept"),
+            control(1.5, "connect"),
+        ];
+        assert!(!is_limit("0.6.5", "0.6", &repeated));
     }
 
     #[test]
