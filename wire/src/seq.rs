@@ -69,6 +69,14 @@ impl Seq {
         lo.distance_to(self) <= lo.distance_to(hi)
     }
 
+    /// Returns true if this number is acked by acks that advance from `from` to `to`: it lies in the cyclic range after `from` up to
+    /// `to`. An ack before `from` acks nothing.
+    #[must_use]
+    pub const fn is_acked_between(self, from: Self, to: Self) -> bool {
+        let steps = from.distance_to(self);
+        !to.is_behind(from) && steps > 0 && steps <= from.distance_to(to)
+    }
+
     /// Returns header bits 9 and 8.
     pub(crate) const fn high(self) -> u8 {
         self.0.to_be_bytes()[0]
@@ -141,6 +149,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn an_ack_that_advances_acks_the_numbers_that_it_passes() {
+        for from in (0..1024u16).step_by(33).chain([1022, 1023]) {
+            for steps in (0..=511u16).step_by(29).chain([1, 511]) {
+                for number in 0..1024u16 {
+                    let expected = (1..=steps).any(|step| (from + step) % 1024 == number);
+                    let (from, to) = (Seq::new(from), Seq::new(from + steps));
+                    let got = Seq::new(number).is_acked_between(from, to);
+                    assert_eq!(got, expected, "{number} from {from} to {to}");
+                }
+            }
+        }
+        // An overtaken ack acks nothing.
+        assert!(!Seq::new(5).is_acked_between(Seq::new(9), Seq::new(7)));
     }
 
     #[test]

@@ -85,14 +85,15 @@ impl Acks {
         }
     }
 
-    /// Records a vital message that was sent to the receiver. `counts`: it takes datagrams like this one.
-    pub(super) fn sent(&mut self, seq: Seq, at: Time, counts: bool) {
+    /// Records a vital message that was sent to the receiver. `counts`: it takes datagrams like this one. `is_ahead`: a number before it
+    /// was not sent, so no receiver acks it yet.
+    pub(super) fn sent(&mut self, seq: Seq, at: Time, counts: bool, is_ahead: bool) {
         self.gave(seq);
         // The next message is taken, and one before it is a repeat: neither is ahead of a missing one.
         if self.last.is_none_or(|last| !seq.is_behind(last.next())) {
             self.needless.caused(at);
         }
-        if self.last.is_some_and(|last| seq.is_behind(last)) {
+        if is_ahead || self.last.is_some_and(|last| seq.is_behind(last)) {
             return;
         }
         let pending = self.pending.get_or_insert(Pending {

@@ -205,9 +205,9 @@ impl Stream {
             // As long as all messages are known, one that is not among them is new.
             Order::Again
                 if likeness == Likeness::New
-                    && !piece.chunk.header.resend
                     && own.numbers.is_whole()
-                    && seq.distance_to(base) < 100 =>
+                    && (own.numbers.never_had(seq)
+                        || !piece.chunk.header.resend && seq.distance_to(base) < 100) =>
             {
                 let fact = Fact::Behind {
                     got: seq,

@@ -11,7 +11,10 @@ use std::collections::VecDeque;
 use teetap_proxy::session::{Datagram, SessionId, Time};
 use teetap_wire::{Dir, Flags, Packet, Seq};
 
-use super::{Stream, Streams, numbers::Numbers};
+use super::{
+    Stream, Streams,
+    numbers::{Numbers, Order},
+};
 
 /// The most datagrams on their way through link lines that are known.
 const LATE: usize = 256;
@@ -167,9 +170,10 @@ impl Stream {
                 own.heard.numbers.may_have(*seq);
                 continue;
             }
-            own.heard.numbers.take(*seq, *is_resent, sent.at);
+            let placing = own.heard.numbers.take(*seq, *is_resent, sent.at);
+            let is_ahead = matches!(placing.order, Order::Ahead(_));
             let counts = sent.doubt == Doubt::None;
-            own.acks.sent(*seq, sent.at, counts);
+            own.acks.sent(*seq, sent.at, counts, is_ahead);
             own.inflation.sent(*seq, sent.at, sent.is_packed, counts);
             new = Some(*seq).filter(|_| !is_resent).or(new);
         }

@@ -199,6 +199,7 @@ impl Streams {
                 let way = || Way {
                     numbers: Numbers::from_the_start(),
                     heard: Heard::from_the_start(),
+                    own: Own::from_the_start(),
                     ..Way::default()
                 };
                 *self.of(session) = Stream {

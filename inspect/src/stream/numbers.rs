@@ -39,6 +39,8 @@ pub(super) struct Numbers {
     doubtful: VecDeque<Seq>,
     /// True if no number was missed since the first one.
     is_whole: bool,
+    /// How many numbers came in order since then.
+    count: u64,
 }
 
 /// Numbers that did not come, although later ones did.
@@ -103,6 +105,12 @@ impl Numbers {
         self.is_whole
     }
 
+    /// Returns true if this number, which is not the next one, is not among those since the first one.
+    pub(super) fn never_had(&self, seq: Seq) -> bool {
+        let back = self.last.map(|last| seq.distance_to(last));
+        self.is_whole && back.is_some_and(|back| u64::from(back) >= self.count)
+    }
+
     /// Numbers may be missing that were sent.
     pub(super) const fn miss(&mut self) {
         self.is_whole = false;
@@ -138,6 +146,7 @@ impl Numbers {
         let is_first = seq == last.next();
         if is_first {
             self.last = Some(seq);
+            self.count = self.count.saturating_add(1);
             self.gap = None;
         } else if !seq.is_behind(last) {
             self.gap.get_or_insert(Gap {
@@ -169,8 +178,10 @@ impl Numbers {
         if !ack.is_behind(last) {
             let missing = last.next();
             let is_known = self.doubtful.contains(&missing);
+            let steps = u64::from(last.distance_to(ack));
             *self = Self {
                 last: Some(ack),
+                count: self.count.saturating_add(steps),
                 is_whole: self.is_whole && is_known,
                 doubtful: std::mem::take(&mut self.doubtful),
                 ..Self::default()

@@ -100,15 +100,28 @@ pub struct Repeated {
 }
 
 impl Own {
+    /// The messages of a peer from the start of its session, which has no acks.
+    pub(super) fn from_the_start() -> Self {
+        Self {
+            shown: Some(Seq::ZERO),
+            ..Self::default()
+        }
+    }
+
     /// Records an ack that was sent to the peer, along with this message.
     pub(super) fn shown(&mut self, ack: Seq, with: Option<Seq>, at: Time) {
         if self.shown.is_some_and(|shown| ack.is_behind(shown)) {
             self.along(with);
             return;
         }
-        self.shown = Some(ack);
+        let from = self.shown.replace(ack);
+        // A number before the first one is behind each ack, and none acks it.
+        let is_acked = |open: &mut Open| match from {
+            Some(from) => open.seq.is_acked_between(from, ack),
+            None => open.seq.is_behind(ack),
+        };
         let before = self.open.len();
-        while let Some(open) = self.open.pop_front_if(|open| open.seq.is_behind(ack)) {
+        while let Some(open) = self.open.pop_front_if(is_acked) {
             self.done.push_back(Done {
                 seq: open.seq,
                 name: open.name,

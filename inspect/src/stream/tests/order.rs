@@ -531,3 +531,53 @@ fn numbers_that_an_accept_begins_anew_are_no_repeats() {
         assert_eq!(script.vital(Dir::C2s, 3, 7), [], "{late}");
     }
 }
+
+/// Half of all numbers are behind an ack, but a message that never came before is new, with or without the resend flag.
+#[test]
+fn a_number_that_never_came_is_no_repeat_wherever_the_numbers_wrap() {
+    for proto in Proto::ALL {
+        for jump in (2..=1024).step_by(3).chain([511, 512, 513, 1015, 1016, 1023]) {
+            for is_resent in [false, true] {
+                let mut script = Script::new(proto);
+                script.vital(Dir::C2s, 0, 1);
+                script.vital(Dir::C2s, 0, 2);
+                script.at += 10_000;
+                let number = (2 + jump) % 1024;
+                let notes = script.send(Dir::C2s, 0, &[(Some(number), is_resent, READY)]);
+                let expected = match jump {
+                    ..=511 => Code::SeqAhead,
+                    // The two that came, under the same bytes and others.
+                    1023 | 1024 => continue,
+                    _ => Code::SeqBehind,
+                };
+                assert!(codes(&notes).contains(&expected), "{proto} {number}: {notes:?}");
+                assert!(
+                    !codes(&notes).contains(&Code::SeqAgain),
+                    "{proto} {number}: {notes:?}"
+                );
+            }
+        }
+    }
+}
+
+/// A client that numbers its messages from a wrong number on repeats them because no ack comes: it has none that it ignores.
+#[test]
+fn an_ack_of_nothing_acks_no_number_before_the_first_one() {
+    for proto in Proto::ALL {
+        for first in [2, 500, 511, 512, 513, 1015, 1016, 1023, 0] {
+            let mut script = Script::new(proto);
+            let mut found = Vec::new();
+            for second in 0..8 {
+                let ack = if second == 0 { 0 } else { second };
+                found.extend(script.send(Dir::C2s, ack, &[(Some(first), second > 0, READY)]));
+                script.at += 500_000;
+                found.extend(script.vital(Dir::S2c, 0, second + 1));
+                script.at += 500_000;
+            }
+            let codes = codes(&found);
+            for code in [Code::ResendAcked, Code::ResendMissing, Code::AckStuck] {
+                assert!(!codes.contains(&code), "{proto} {first}: {found:?}");
+            }
+        }
+    }
+}
