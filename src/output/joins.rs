@@ -158,6 +158,8 @@ mod tests {
             note: None,
             misstep: None,
             cause: None,
+            is_by_loss: false,
+            parts: None,
             is_of_client: false,
         })
     }

@@ -6,6 +6,7 @@ use teetap_proxy::session::{Action, Datagram};
 use teetap_rules::impair::Lost;
 use teetap_wire::{Code, receiver::MessageVerdict};
 
+use super::follow::Flaw;
 use crate::{
     Reading,
     reading::{Done, Message},
@@ -30,6 +31,8 @@ pub(super) enum Why {
     Datagram(Code),
     /// The receiver drops the message; the values behind it.
     Message(Code, Option<String>),
+    /// A message of the download of the map that has no effect.
+    Map(Flaw),
     /// A rule dropped or lost it; the names of the rules.
     Rule(String),
     /// A rule holds it.
@@ -47,7 +50,7 @@ impl Why {
             Self::Datagram(code) | Self::Message(code, _) => Some(*code),
             Self::Verdict(MessageVerdict::NeedsVital, _) => Some(Code::NotVital),
             Self::Verdict(MessageVerdict::NeedsNotVital, _) => Some(Code::UnexpectedVital),
-            Self::Verdict(..) | Self::Rule(_) | Self::Held(_) | Self::Link(_) => None,
+            Self::Verdict(..) | Self::Map(_) | Self::Rule(_) | Self::Held(_) | Self::Link(_) => None,
         }
     }
 
@@ -68,6 +71,7 @@ impl fmt::Display for Why {
             Self::Message(code, Some(values)) => {
                 write!(f, "came, but its receiver drops it ({}: {values})", code.name())
             }
+            Self::Map(flaw) => flaw.fmt(f),
             Self::Rule(names) => write!(f, "came, but was dropped ({names})"),
             Self::Link(lost) => write!(f, "came, but the link lost it ({lost})"),
             Self::Held(names) => write!(f, "came, but is held ({names})"),

@@ -26,6 +26,8 @@ pub struct Join {
     pub steps: Vec<PassedStep>,
     /// The number of times that it stood still.
     pub stalls: u32,
+    /// True if it stood still only after messages that were lost on the way: their receivers sent datagrams that do not ack them.
+    pub is_by_loss: bool,
     /// The end.
     pub ended: Ended,
     /// The last message of the join, with its ack as in [`Self::acked`].
@@ -42,6 +44,8 @@ pub struct Join {
     pub note: Option<Code>,
     /// Another reason why nothing came, such as a server of another protocol.
     pub cause: Option<String>,
+    /// How much of the map the client has, while it is downloaded: "the client has 2 of 3 parts of the map".
+    pub parts: Option<String>,
     /// True if that is a mistake of the client, although the server is waited for.
     pub is_of_client: bool,
 }
@@ -175,7 +179,10 @@ impl Join {
         }
         let never = match (self.awaited, &self.misstep) {
             (None, _) => "nothing more came".to_owned(),
-            (Some((name, side)), None) => format!("the {side} never sent {name}"),
+            (Some((name, side)), None) => match &self.parts {
+                Some(parts) => format!("the {side} sent no more {name} ({parts})"),
+                None => format!("the {side} never sent {name}"),
+            },
             (Some((name, side)), Some(misstep)) => format!("no {name} from the {side} counts: it {misstep}"),
         };
         let cause = self

@@ -7,7 +7,7 @@ use teetap_wire::Severity;
 
 use super::{
     finding::{Finding, Place},
-    matter::{LedBy, Topic},
+    matter::{LedBy, Role, Topic},
     peers::{By, Peers, Program},
 };
 
@@ -52,6 +52,8 @@ pub(super) struct Entry {
     pub(super) leads: bool,
     /// The findings that may have led to it.
     pub(super) led_by: LedBy,
+    /// The part that it plays, where it is not that of its kind.
+    pub(super) role: Option<Role>,
     /// The importance, where it is not that of its kind.
     pub(super) severity: Option<Severity>,
 }
@@ -74,6 +76,7 @@ impl Entry {
             stranger: None,
             leads: topic.leads(),
             led_by: LedBy::Any,
+            role: None,
             severity: None,
         }
     }
@@ -88,7 +91,7 @@ impl Entry {
     }
 
     fn finding(&self, session: Option<SessionId>, run: u32, program: Option<Program>) -> Finding {
-        let role = self.topic.role();
+        let role = self.role.unwrap_or_else(|| self.topic.role());
         Finding {
             topic: self.topic,
             severity: self.severity.unwrap_or_else(|| self.topic.severity_as(role)),

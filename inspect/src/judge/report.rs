@@ -9,10 +9,10 @@ use super::{
     Judge,
     entries::Entry,
     finding::Place,
-    matter::{LedBy, Matter, Topic},
+    matter::{LedBy, Matter, Role, Topic},
     peers::By,
 };
-use crate::course::{self, Join};
+use crate::course::{self, Join, JoinOutcome};
 
 /// The reasons of a side that gives up (`CNetConnection::Update` and `QueueChunkEx` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of
 /// DDNet).
@@ -70,6 +70,14 @@ impl Judge {
     }
 
     pub(super) fn joined(&mut self, join: &Join) {
+        if join.outcome == JoinOutcome::Entered && join.is_by_loss {
+            for by in [By::Client, By::Server] {
+                let topic = Topic::Matter(Matter::LoginStalled);
+                if let Some(entry) = self.entries.known(Some(join.session), topic, by) {
+                    entry.role = Some(Role::Network);
+                }
+            }
+        }
         if let Some(found) = course::Finding::of_join(join) {
             let rejection = join.rejection();
             let is_rejected = matches!(
@@ -77,7 +85,9 @@ impl Judge {
                 Some(Rejection::WrongVersion | Rejection::WrongPassword)
             );
             let is_of_client = is_rejected || join.is_of_client;
-            let awaited = join.awaited.map(|(_, side)| cause(side, join.acked));
+            // A message that was sent in vain is a fault of its sender, whatever is acked.
+            let acked = join.acked.filter(|_| join.misstep.is_none());
+            let awaited = join.awaited.map(|(_, side)| cause(side, acked));
             let awaited = if is_of_client { Some(Side::Client) } else { awaited };
             let limit = Topic::Matter(Matter::HalfOpenLimit);
             let gave_way = self.entries.known(Some(join.session), limit, By::Proxy).is_some();
@@ -124,12 +134,19 @@ impl Judge {
         if let (
             Some(found),
             Notice::LoginStalled {
-                from, acked, kept, ..
+                from,
+                acked,
+                kept,
+                waits_for,
+                why,
+                ..
             },
         ) = (course::Finding::of_event(event), notice)
         {
             let led_by = if *kept { LedBy::Proxy } else { LedBy::Any };
-            self.course(found, Some(By::from(cause(*from, *acked))), led_by);
+            let is_in_vain = why.as_ref().is_some_and(|why| why.starts_with(&**waits_for));
+            let acked = acked.filter(|_| !is_in_vain);
+            self.course(found, Some(By::from(cause(*from, acked))), led_by);
         }
     }
 

@@ -1,14 +1,16 @@
 //! One join while it lasts.
 
+mod acked;
+mod download;
+mod losses;
 mod steps;
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use teetap_proxy::session::{Datagram, Notice, Origin, SessionId, Time};
 use teetap_wire::{
     Dir, Proto, Seq, Side,
     receiver::{JoinKind, JoinStep, Stage},
-    varint,
 };
 
 use super::{
@@ -20,18 +22,31 @@ use crate::{
     reading::{Layer, Message},
 };
 
+use acked::Acked;
+use download::Download;
+use losses::Losses;
+
+pub(in crate::course) use download::Flaw;
+
 /// Steps that are kept of a join. A server may change its map again and again.
 const STEPS: usize = 64;
 
 /// The name of the step for a download of the map, in which messages of both sides alternate.
 const DOWNLOAD: &str = "map_data";
 
-/// The names of the message that opens a session, and of its answer.
+/// The name of the message that requests a part of the map.
+const REQUEST: &str = "request_map_data";
+
+/// The names of the message that opens a session, of its answer, and of the one that opens a slot of DDNet's.
 const CONNECT: &str = "connect";
+const ACCEPT: &str = "accept";
 const CONNECT_ACCEPT: &str = "connect_accept";
 
 /// The name of the message without which no server lets a client into the game.
 const ENTER_GAME: &str = "enter_game";
+
+/// The time after which a receiver that does not ack a message has not got it. Longer than a round trip.
+const UNHEARD: Duration = Duration::from_millis(500);
 
 /// Messages that only servers of DDNet send.
 const OF_DDNET: [&str; 3] = ["capabilities", "map_details", "rcon_type"];
@@ -51,8 +66,8 @@ pub(super) struct Follow {
     has_entered: bool,
     /// True once ENTER_GAME has gone to the server, of the client or of a rule; another map begins anew.
     has_asked: bool,
-    /// The last number that the client sent to the server.
-    sent: Option<Seq>,
+    /// The highest number that the client sent to the server.
+    sent: Seq,
     /// True if the server has acked numbers that were not seen: datagrams of the client are missing here.
     has_unseen: bool,
     /// True from a challenge to the map change after it: messages for the false map do not count.
@@ -62,9 +77,11 @@ pub(super) struct Follow {
     /// The stall since then was reported.
     is_reported: bool,
     stalls: u32,
+    /// The stalls after a message that was lost on the way.
+    lost_stalls: u32,
     last: Option<Last>,
-    /// True for each side that has acked a number.
-    has_acked: [bool; 2],
+    /// The acks of each side.
+    acks: [Acked; 2],
     passed: Vec<PassedStep>,
     /// The steps that rules hold, with the names of the rules and the time at which they came.
     held: BTreeMap<(&'static str, Side), (String, Time)>,
@@ -74,10 +91,9 @@ pub(super) struct Follow {
     download: Option<Time>,
     /// The last ack of the client during a download.
     acked: Option<Seq>,
-    /// The last part of the map that the client has requested.
-    requested: Option<i32>,
-    /// True if the client has requested the first part after others.
-    is_anew: bool,
+    /// The map of the last map change, and the number of that.
+    map: Option<Download>,
+    map_seq: Option<Seq>,
     /// The last message of the client that did not count.
     misstep: Option<(&'static str, Why)>,
     /// The datagrams that link lines lost, with the first of them.
@@ -85,16 +101,6 @@ pub(super) struct Follow {
     cause: Option<String>,
     /// The ack of the last CONNECT, where it is not 0.
     connect_ack: Option<Seq>,
-}
-
-/// Datagrams of a join that link lines lost.
-#[derive(Clone, Copy, Debug)]
-struct Losses {
-    count: u32,
-    dir: Dir,
-    /// The number of the first one in its direction; 0 if no peer sent it.
-    ordinal: u64,
-    at: Time,
 }
 
 /// The last message of a join.
@@ -106,24 +112,10 @@ struct Last {
     seq: Option<Seq>,
     /// The time of the first ack of it.
     acked: Option<Time>,
-}
-
-impl fmt::Display for Losses {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            count,
-            dir,
-            ordinal,
-            at,
-        } = self;
-        let s = if *count == 1 { "" } else { "s" };
-        write!(f, "the link lost {count} datagram{s}, the first ")?;
-        match ordinal {
-            0 => write!(f, "of the proxy, {dir}, ")?,
-            _ => write!(f, "{dir} datagram {ordinal}, ")?,
-        }
-        write!(f, "at {:.3} s", at.as_secs_f64())
-    }
+    /// The time at which it was sent.
+    at: Time,
+    /// True if its receiver sent datagrams later that do not ack it.
+    is_unheard: bool,
 }
 
 impl Follow {
@@ -139,21 +131,22 @@ impl Follow {
             is_online: false,
             has_entered: false,
             has_asked: false,
-            sent: None,
+            sent: Seq::ZERO,
             has_unseen: false,
             is_false: false,
             progress: at,
             is_reported: false,
             stalls: 0,
+            lost_stalls: 0,
             last: None,
-            has_acked: [false; 2],
+            acks: [Acked::default(); 2],
             passed: Vec::new(),
             held: BTreeMap::new(),
             link_delay: None,
             download: None,
             acked: None,
-            requested: None,
-            is_anew: false,
+            map: None,
+            map_seq: None,
             misstep: None,
             lost: None,
             cause: None,
@@ -194,7 +187,12 @@ impl Follow {
         let (after, acked) = self.after();
         let kept = self.is_kept(at, waits_for);
         let why = self.misstep_of(waits_for).map(|why| format!("{waits_for} {why}"));
-        let why = why.or_else(|| self.cause_of(at, waits_for));
+        let why = why
+            .or_else(|| self.cause_of(at, waits_for))
+            .or_else(|| self.parts(waits_for));
+        self.lost_stalls = self
+            .lost_stalls
+            .saturating_add(u32::from(self.is_unheard() && acked == Some(false)));
         Some(Notice::LoginStalled {
             after: after.map(Into::into),
             acked,
@@ -260,13 +258,8 @@ impl Follow {
         self.link_delay = fate::delay(datagram);
         let sender = dir.sender();
         if fate::lost(datagram).is_some() {
-            let (ordinal, count) = (datagram.ordinal, 0);
-            let lost = self.lost.get_or_insert(Losses {
-                count,
-                dir,
-                ordinal,
-                at,
-            });
+            let first = Losses::begin(dir, datagram.ordinal, at);
+            let lost = self.lost.get_or_insert(first);
             lost.count = lost.count.saturating_add(1);
         }
         // What the proxy says in place of a side is not of the join. A message that a rule held is.
@@ -293,6 +286,11 @@ impl Follow {
         {
             self.connect_ack = reading.ack.filter(|ack| *ack != Seq::ZERO);
         }
+        // The numbers of both sides begin with one of these.
+        let begins = |message: &Message| message.name.is_some_and(|name| [CONNECT, ACCEPT].contains(&name));
+        if dir == Dir::C2s && is_control && reading.messages.iter().any(begins) {
+            self.acks = [Acked::default(); 2];
+        }
         for message in &reading.messages {
             if self.has_entered {
                 return;
@@ -307,14 +305,17 @@ impl Follow {
                     self.sent = message
                         .seq_out
                         .or(message.seq)
-                        .filter(|_| message.vital)
-                        .or(self.sent);
-                    if name == "request_map_data" {
-                        self.requested(reading.data(message));
+                        .filter(|seq| message.vital && !seq.is_behind(self.sent))
+                        .unwrap_or(self.sent);
+                    if self.counts(name, message, reading) {
+                        self.client_sent(at, name, message);
                     }
-                    self.client_sent(at, name, message);
                 }
-                Fate::Arrives => self.server_sent(at, name, message),
+                Fate::Arrives => {
+                    if self.counts(name, message, reading) {
+                        self.server_sent(at, name, message);
+                    }
+                }
                 Fate::Lost(why) => self.lost(at, sender, name, why),
                 Fate::Nothing => {}
             }
@@ -323,20 +324,20 @@ impl Follow {
 
     fn ack(&mut self, at: Time, sender: Side, ack: Option<Seq>) {
         let Some(ack) = ack else { return };
-        // Until a peer has acked a number, 0 means none, and not the one before 1.
-        let has_acked = self.has_acked.get_mut(sender as usize);
-        if !has_acked.is_some_and(|has| {
-            *has |= ack != Seq::ZERO;
-            *has
-        }) {
+        let Some(acked) = self.acks.get_mut(sender as usize) else {
             return;
-        }
-        self.has_unseen |= sender == Side::Server && self.sent.is_none_or(|sent| !ack.is_behind(sent));
+        };
+        acked.advance(ack);
+        self.has_unseen |= sender == Side::Server && !ack.is_behind(self.sent);
         if let Some(last) = &mut self.last
             && last.from != sender
-            && last.seq.is_some_and(|seq| seq.is_behind(ack))
+            && let Some(seq) = last.seq
         {
-            last.acked.get_or_insert(at);
+            if acked.has(seq) {
+                last.acked.get_or_insert(at);
+            } else {
+                last.is_unheard |= at.since(last.at) >= UNHEARD;
+            }
         }
         // Each part of the map that arrives is progress.
         if self.download.is_some() && sender == Side::Client && self.acked.replace(ack) != Some(ack) {
@@ -358,11 +359,13 @@ impl Follow {
 
     /// A message does not reach its receiver, or has no effect on it.
     fn lost(&mut self, at: Time, sender: Side, name: &'static str, why: Why) {
-        let is_awaited = self
-            .steps
-            .iter()
-            .any(|step| step.name == name && step.from == sender);
-        if is_awaited {
+        let mut steps = self.steps.iter();
+        let is_step = steps.any(|step| step.name == name && step.from == sender);
+        let is_part = self.is_of_download(name);
+        if let Some(map) = self.map.as_mut().filter(|_| is_part) {
+            map.want();
+        }
+        if is_step || is_part {
             match &why {
                 Why::Held(rules) => {
                     self.held
@@ -404,6 +407,8 @@ impl Follow {
             from,
             seq,
             acked: None,
+            at,
+            is_unheard: false,
         });
         self.progress_at(at);
     }
@@ -430,11 +435,15 @@ impl Follow {
             return Some((step.name, step.from));
         }
         if let Some(last) = &self.last
-            && last.name == "request_map_data"
+            && last.name == REQUEST
+            && self.map.is_none()
         {
             return Some((DOWNLOAD, Side::Server));
         }
-        self.awaited_step().map(|step| (step.name, step.from))
+        let of_map = self.map.as_ref().filter(|_| self.awaits_ready());
+        of_map
+            .and_then(Download::awaits)
+            .or_else(|| self.awaited_step().map(|step| (step.name, step.from)))
     }
 
     /// Returns the answer of the server to CONNECT, if that did not come and the client went on without it.
@@ -467,24 +476,60 @@ impl Follow {
         let misstep = self.misstep.as_ref();
         match misstep.filter(|(of, _)| *of == name) {
             Some((_, why)) => why.is_of_proxy(),
-            None => self.cause.is_none() && !self.is_anew && (self.lost.is_some() || self.late(at).is_some()),
+            None => {
+                self.cause.is_none() && !self.is_anew() && (self.lost.is_some() || self.late(at).is_some())
+            }
         }
     }
 
-    /// Takes a request for a part of the map, which has a number in 0.6.
-    fn requested(&mut self, data: &[u8]) {
-        let body = varint::decode(data).and_then(|id| data.get(id.len..));
-        let Some(part) = body.and_then(varint::decode) else {
-            return;
+    /// Returns true if the next step is the one after the download of the map.
+    fn awaits_ready(&self) -> bool {
+        self.awaited_step().is_some_and(|step| step.name == "ready")
+    }
+
+    /// Returns true for a message of the download that the join waits for.
+    fn is_of_download(&self, name: &str) -> bool {
+        [DOWNLOAD, REQUEST].contains(&name) && self.awaits_ready()
+    }
+
+    fn is_anew(&self) -> bool {
+        self.map.as_ref().is_some_and(Download::is_anew)
+    }
+
+    /// Follows the download of the map. Returns false for a message of it that has no effect.
+    fn counts(&mut self, name: &'static str, message: &Message, reading: &Reading) -> bool {
+        let data = reading.data(message);
+        if name == "map_change" && self.map_seq != message.seq {
+            self.map_seq = message.seq;
+            self.map = Download::of(matches!(self.kind, JoinKind::Seven | JoinKind::DdnetSeven), data);
+        }
+        if !self.is_of_download(name) {
+            return true;
+        }
+        let Some(map) = &mut self.map else {
+            return true;
         };
-        let before = self.requested.replace(part.value);
-        self.is_anew |= part.value == 0 && before.is_some_and(|before| before > 0);
+        let counted = match name {
+            _ if map.is_repeat(name, message.seq) => Ok(()),
+            REQUEST => map.requested(data),
+            _ => map.came(data),
+        };
+        match counted {
+            Ok(()) => {
+                self.misstep = self.misstep.take().filter(|(of, _)| *of != name);
+                true
+            }
+            Err(flaw) => {
+                self.missed(name, Why::Map(flaw));
+                false
+            }
+        }
     }
 
     /// Returns another reason why a message does not come.
     fn cause_of(&self, at: Time, name: &str) -> Option<String> {
         let anew = "the client has begun the download anew, with part 0";
-        let anew = (self.is_anew && name == DOWNLOAD).then(|| anew.to_owned());
+        let anew = (self.is_anew() && [DOWNLOAD, REQUEST].contains(&name)).then(|| anew.to_owned());
         let lost = self.lost.filter(|_| self.misstep_of(name).is_none());
         let lost = lost.map(|lost| lost.to_string());
         self.cause
@@ -510,6 +555,19 @@ impl Follow {
         ))
     }
 
+    /// Returns true if the last message was lost on the way, as far as the acks of its receiver show it.
+    fn is_unheard(&self) -> bool {
+        self.last.is_some_and(|last| last.is_unheard)
+    }
+
+    /// Returns how much of the map the client has, if a message of its download is awaited.
+    fn parts(&self, name: &str) -> Option<String> {
+        let map = self.map.as_ref().filter(|_| self.is_of_download(name))?;
+        let (come, all) = map.progress();
+        let parts = if all == 1 { "part" } else { "parts" };
+        Some(format!("the client has {come} of {all} {parts} of the map"))
+    }
+
     /// Returns true if the join does not stand still at this time.
     fn is_in_time(&self, at: Time) -> bool {
         !self.is_reported && at.since(self.progress) < PATIENCE
@@ -527,6 +585,7 @@ impl Follow {
         let note = note.and_then(|(_, why)| why.note());
         let kept = awaited.is_some_and(|(name, _)| self.is_kept(at, name));
         let cause = awaited.map_or_else(|| self.cause.clone(), |(name, _)| self.cause_of(at, name));
+        let parts = awaited.and_then(|(name, _)| self.parts(name));
         let has_reason = misstep.is_some() || cause.is_some();
         let outcome = match (self.has_entered, self.is_online) {
             (true, _) => JoinOutcome::Entered,
@@ -543,6 +602,7 @@ impl Follow {
             end: at,
             outcome,
             stalls: self.stalls,
+            is_by_loss: self.stalls > 0 && self.lost_stalls == self.stalls,
             ended,
             after,
             acked,
@@ -551,6 +611,7 @@ impl Follow {
             kept,
             note,
             cause,
+            parts,
             is_of_client,
             steps: self.passed,
         }

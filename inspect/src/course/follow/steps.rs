@@ -6,7 +6,7 @@ use teetap_wire::{
     receiver::{JoinKind, MessageVerdict, SNAPSHOTS, Stage, message},
 };
 
-use super::{DOWNLOAD, ENTER_GAME, Follow, OF_DDNET};
+use super::{DOWNLOAD, ENTER_GAME, Follow, OF_DDNET, REQUEST};
 use crate::{
     course::fate::Why,
     reading::{Layer, Message},
@@ -22,7 +22,7 @@ impl Follow {
         }
         // A server that has sent only a challenge has no client to let in.
         self.has_asked |= name == ENTER_GAME && !self.is_false;
-        if name == "request_map_data" {
+        if name == REQUEST {
             return self.part(at, name, Side::Client, message);
         }
         if self.is_false {
@@ -85,7 +85,7 @@ impl Follow {
         if name == "map_change" && !message.resend && self.stage >= Stage::Connecting && !self.is_false {
             // Another map: the client begins with it anew.
             self.download = None;
-            (self.requested, self.is_anew, self.has_asked) = (None, false, false);
+            self.has_asked = false;
             let place = self.steps.iter().position(|step| step.name == name);
             self.next = place.unwrap_or(self.next).min(self.next);
         }
@@ -147,8 +147,7 @@ impl Follow {
 
     /// Takes a part of the map, or the request for one.
     fn part(&mut self, at: Time, name: &'static str, from: Side, message: &Message) {
-        let awaits_ready = self.awaited_step().is_some_and(|step| step.name == "ready");
-        if message.resend || !awaits_ready {
+        if message.resend || !self.awaits_ready() {
             return;
         }
         if name == DOWNLOAD {

@@ -2,6 +2,7 @@
 
 mod captures;
 mod delays;
+mod maps;
 mod play;
 mod script;
 mod stops;
@@ -124,6 +125,33 @@ fn the_line_says_whether_the_last_message_was_acked() {
         ),
         format!("{STALLED}after connect the client waits for connect_accept from the server")
     );
+}
+
+/// The first number of a correct client is 1. The server acks none of the others, although its ack is past half of them.
+#[test]
+fn a_number_that_was_never_acked_is_not_called_so_wherever_the_numbers_wrap() {
+    let script = Script::named("0.7");
+    let numbered = |name, before: u16| {
+        let play = Play::of(script).until(script.index(name));
+        let play = play
+            .numbered_after(Side::Client, before)
+            .message(Side::Client, name);
+        play.wait_without_acks(1500).stalls()
+    };
+    for number in (2..=1024)
+        .step_by(7)
+        .chain([511, 512, 513, 514, 1015, 1016, 1023, 1024])
+    {
+        for (name, first) in [("info", 2), ("cl_start_info", 4)] {
+            if number < first {
+                continue;
+            }
+            let stalls = numbered(name, number - 1);
+            assert_eq!(stalls.len(), 1, "{name} {number}: {stalls:?}");
+            let is_acked = stalls[0].contains(&format!("{name} (acked)"));
+            assert!(!is_acked, "{name} {number}: {stalls:?}");
+        }
+    }
 }
 
 #[test]

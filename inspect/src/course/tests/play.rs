@@ -91,6 +91,12 @@ impl Play {
         self
     }
 
+    /// Goes on with this line.
+    pub(super) fn skip_to(mut self, next: usize) -> Self {
+        self.next = next;
+        self
+    }
+
     /// Plays the lines of the client from this one on.
     pub(super) fn client_from(mut self, from: usize) -> Self {
         for step in self
@@ -139,6 +145,23 @@ impl Play {
         self
     }
 
+    /// Gives the next vital message of this side the number after this one.
+    pub(super) fn numbered_after(mut self, from: Side, seq: u16) -> Self {
+        self.seqs[from as usize] = seq;
+        self
+    }
+
+    /// Lets time pass in which both sides send keepalives that ack no more than before.
+    pub(super) fn wait_without_acks(mut self, ms: u64) -> Self {
+        for _ in 0..ms / 100 {
+            self.ms += 100;
+            for side in [Side::Client, Side::Server] {
+                self.control(side, |_, out| control::keepalive(out));
+            }
+        }
+        self
+    }
+
     /// Counts a vital message of this side that is not seen.
     pub(super) fn unseen(mut self, from: Side) -> Self {
         self.seqs[from as usize] += 1;
@@ -148,6 +171,22 @@ impl Play {
     /// Sends a message.
     pub(super) fn message(self, from: Side, name: &str) -> Self {
         self.sent(from, name, true)
+    }
+
+    /// Sends a vital message with these bytes.
+    pub(super) fn bytes(mut self, from: Side, data: &[u8], resend: bool) -> Self {
+        self.ms += 10;
+        let index = from as usize;
+        self.acks[index] = self.seqs[1 - index];
+        if !resend {
+            self.seqs[index] += 1;
+        }
+        let mut payload = Vec::new();
+        let seq = Seq::new(self.seqs[index]);
+        write_chunk(self.script.proto, Some(seq), resend, data, &mut payload).unwrap();
+        self.packet(from, Flags::empty(), 1, &payload);
+        self.progress = Time(self.ms * 1000);
+        self
     }
 
     /// Sends a message, in a vital chunk or another one where it is vital by its definition.

@@ -1,0 +1,283 @@
+//! The download of the map in a join: which side is to send its next message, and which of them do not count.
+//!
+//! Law: a part counts if the client takes it. In 0.6 a request names its part, and the client takes only the part that it waits for
+//! (`NETMSG_REQUEST_MAP_DATA` in server.cpp and `NETMSG_MAP_DATA` in client.cpp of Teeworlds 0.6.5). DDNet also sends parts that the client
+//! has not requested yet (`sv_map_window`). In 0.7 a request is answered with the next few parts, which have no number.
+//!
+//! Bounded: [`MOST`] parts of each kind that are out of order.
+
+use std::{collections::BTreeSet, fmt};
+
+use teetap_wire::{Seq, Side, varint};
+
+use super::{DOWNLOAD, REQUEST};
+
+/// Bytes of each part in 0.6 but the last: `1024 - 128` in server.cpp of each release.
+const PART: i64 = 896;
+
+/// Most parts that were requested, or that came, ahead of others.
+const MOST: usize = 64;
+
+/// The download of a map.
+#[derive(Clone, Debug)]
+pub(super) struct Download {
+    form: Form,
+    /// Bytes of the map.
+    size: i64,
+    /// Bytes of each part but the last.
+    part: i64,
+    /// The number of parts.
+    parts: i64,
+    /// The client has all parts before this one.
+    next: i64,
+    /// Parts after that which the client has.
+    later: BTreeSet<i64>,
+    /// The parts before this one were requested.
+    asked: i64,
+    /// Numbered parts that were requested and have not come.
+    open: BTreeSet<i64>,
+    /// True once a message of the download was sent.
+    is_wanted: bool,
+    is_anew: bool,
+    /// The numbers of the last request and of the last part.
+    seen: [Option<Seq>; 2],
+}
+
+/// The form of the messages.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    /// 0.6: parts have a number, and the checksum of the map.
+    Numbered { crc: i64 },
+    /// 0.7: this many parts answer a request.
+    Counted { per_request: i64 },
+}
+
+/// The reason why a message of the download has no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::course) enum Flaw {
+    /// A request for a part that the map does not have.
+    NoSuchPart { got: i64, parts: i64 },
+    /// Another part than the client waits for.
+    OtherPart { got: i64, expected: i64 },
+    /// A part of another map.
+    OtherMap { got: i64, expected: i64 },
+    /// A part without data.
+    Empty { got: i64 },
+    /// The last part, not marked as such.
+    NotLast { got: i64 },
+    /// A part before the last one, marked as the last.
+    EarlyLast { got: i64, parts: i64 },
+    /// A part that is shorter than `map_change` says.
+    Short { got: i64, expected: i64 },
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchPart { got, parts } => write!(
+                f,
+                "asked for part {got}, and the map has only {parts}, counted from 0"
+            ),
+            Self::OtherPart { got, expected } => {
+                write!(f, "came with part {got} in place of part {expected}")
+            }
+            Self::OtherMap { got, expected } => {
+                write!(
+                    f,
+                    "came with the map crc {got:08x}, and map_change has {expected:08x}"
+                )
+            }
+            Self::Empty { got } => write!(f, "came without the data of part {got}"),
+            Self::NotLast { got } => write!(
+                f,
+                "came with the last part, {got}, that is not marked as the last"
+            ),
+            Self::EarlyLast { got, parts } => write!(
+                f,
+                "came with part {got} of {parts}, counted from 0, that is marked as the last"
+            ),
+            Self::Short { got, expected } => write!(f, "came with {got} bytes in place of {expected}"),
+        }
+    }
+}
+
+/// Returns the ints of a message after its id and this many more bytes, and the bytes after the ints.
+fn ints<const COUNT: usize>(data: &[u8]) -> Option<([i64; COUNT], &[u8])> {
+    let mut rest = data;
+    let mut ints = [0; COUNT];
+    for int in &mut ints {
+        let value = varint::decode(rest)?;
+        *int = value.value.into();
+        rest = rest.get(value.len..)?;
+    }
+    Some((ints, rest))
+}
+
+impl Download {
+    /// Returns the download of the map that a `map_change` with these bytes announces; `None` if it cannot be followed.
+    pub(super) fn of(is_seven: bool, map_change: &[u8]) -> Option<Self> {
+        let ([_id], rest) = ints(map_change)?;
+        let name = rest.iter().position(|byte| *byte == 0)?;
+        let rest = rest.get(name + 1..)?;
+        let (form, size, part) = if is_seven {
+            let ([_crc, size, per_request, part], _) = ints(rest)?;
+            (Form::Counted { per_request }, size, part)
+        } else {
+            let ([crc, size], _) = ints(rest)?;
+            (Form::Numbered { crc }, size, PART)
+        };
+        let is_empty = size < 1 || part < 1 || matches!(form, Form::Counted { per_request: ..1 });
+        (!is_empty).then(|| Self {
+            form,
+            size,
+            part,
+            parts: (size + part - 1) / part,
+            next: 0,
+            later: BTreeSet::new(),
+            asked: 0,
+            open: BTreeSet::new(),
+            is_wanted: false,
+            is_anew: false,
+            seen: [None; 2],
+        })
+    }
+
+    /// Records that a message of the download was sent, whatever became of it.
+    pub(super) const fn want(&mut self) {
+        self.is_wanted = true;
+    }
+
+    /// Returns true if the client has requested the first part again after others.
+    pub(super) const fn is_anew(&self) -> bool {
+        self.is_anew
+    }
+
+    /// Returns true if a message of the download with this number was there before.
+    pub(super) fn is_repeat(&mut self, name: &str, seq: Option<Seq>) -> bool {
+        let [request, part] = &mut self.seen;
+        let last = if name == REQUEST { request } else { part };
+        let is_repeat = seq.zip(*last).is_some_and(|(seq, last)| seq.is_behind(last));
+        if !is_repeat {
+            *last = seq.or(*last);
+        }
+        is_repeat
+    }
+
+    /// Returns the number of parts that the client has, and of all.
+    pub(super) fn progress(&self) -> (i64, i64) {
+        let later = i64::try_from(self.later.len()).unwrap_or(i64::MAX);
+        (self.next.saturating_add(later), self.parts)
+    }
+
+    /// Returns the message that is awaited, and its sender; `None` before the first message, and once the client has the map.
+    pub(super) fn awaits(&self) -> Option<(&'static str, Side)> {
+        if !self.is_wanted || self.next >= self.parts {
+            return None;
+        }
+        let is_due = match self.form {
+            Form::Numbered { .. } => !self.open.is_empty(),
+            Form::Counted { .. } => self.next < self.asked,
+        };
+        Some(match is_due {
+            true => (DOWNLOAD, Side::Server),
+            false => (REQUEST, Side::Client),
+        })
+    }
+
+    /// Records a request with these bytes.
+    pub(super) fn requested(&mut self, data: &[u8]) -> Result<(), Flaw> {
+        self.is_wanted = true;
+        match self.form {
+            Form::Counted { per_request } => {
+                self.asked = self.asked.saturating_add(per_request).min(self.parts);
+                Ok(())
+            }
+            Form::Numbered { .. } => match ints(data) {
+                Some(([_id, part], _)) => self.requested_part(part),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn requested_part(&mut self, part: i64) -> Result<(), Flaw> {
+        if part < 0 || part >= self.parts {
+            let parts = self.parts;
+            return Err(Flaw::NoSuchPart { got: part, parts });
+        }
+        self.is_anew |= part == 0 && self.asked > 1;
+        let is_again = part < self.asked;
+        if is_again && part < self.next {
+            // It has lost what it had.
+            self.next = part;
+            self.later.clear();
+        }
+        self.asked = part + 1;
+        // A part that was sent ahead of its request is on its way.
+        let is_there = part < self.next || self.later.contains(&part);
+        if (is_again || !is_there) && self.open.len() < MOST {
+            self.open.insert(part);
+        }
+        Ok(())
+    }
+
+    /// Records a part with these bytes.
+    pub(super) fn came(&mut self, data: &[u8]) -> Result<(), Flaw> {
+        self.is_wanted = true;
+        match self.form {
+            Form::Counted { .. } => {
+                let Some(([_id], data)) = ints(data) else {
+                    return Ok(());
+                };
+                let got = i64::try_from(data.len()).unwrap_or(i64::MAX);
+                let expected = (self.size - self.next * self.part).clamp(0, self.part);
+                if got < expected {
+                    return Err(Flaw::Short { got, expected });
+                }
+                self.next = (self.next + 1).min(self.parts);
+                Ok(())
+            }
+            Form::Numbered { crc } => match ints(data) {
+                Some(([_id, last, of, part, size], _)) => {
+                    let is_of_map = of == crc;
+                    match is_of_map {
+                        true => self.came_part(part, size, last != 0),
+                        false => Err(Flaw::OtherMap {
+                            got: of & i64::from(u32::MAX),
+                            expected: crc & i64::from(u32::MAX),
+                        }),
+                    }
+                }
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn came_part(&mut self, got: i64, size: i64, is_last: bool) -> Result<(), Flaw> {
+        let parts = self.parts;
+        if self.next >= parts {
+            return Ok(());
+        }
+        if got != self.next && !self.open.contains(&got) {
+            let expected = self.open.first().copied().unwrap_or(self.next);
+            return Err(Flaw::OtherPart { got, expected });
+        }
+        if size <= 0 {
+            return Err(Flaw::Empty { got });
+        }
+        match (is_last, got + 1 == parts) {
+            (false, true) => return Err(Flaw::NotLast { got }),
+            (true, false) => return Err(Flaw::EarlyLast { got, parts }),
+            _ => {}
+        }
+        self.open.remove(&got);
+        if got == self.next {
+            self.next += 1;
+        } else if got > self.next && self.later.len() < MOST {
+            self.later.insert(got);
+        }
+        while self.later.remove(&self.next) {
+            self.next += 1;
+        }
+        Ok(())
+    }
+}

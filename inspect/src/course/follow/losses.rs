@@ -1,0 +1,46 @@
+//! The datagrams of a join that link lines lost.
+
+use std::fmt;
+
+use teetap_proxy::session::Time;
+use teetap_wire::Dir;
+
+/// Datagrams of a join that link lines lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Losses {
+    pub(super) count: u32,
+    dir: Dir,
+    /// The number of the first one in its direction; 0 if no peer sent it.
+    ordinal: u64,
+    at: Time,
+}
+
+impl Losses {
+    /// No datagrams yet; `dir`, `ordinal` and `at` are those of the first one.
+    pub(super) const fn begin(dir: Dir, ordinal: u64, at: Time) -> Self {
+        Self {
+            count: 0,
+            dir,
+            ordinal,
+            at,
+        }
+    }
+}
+
+impl fmt::Display for Losses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            count,
+            dir,
+            ordinal,
+            at,
+        } = self;
+        let s = if *count == 1 { "" } else { "s" };
+        write!(f, "the link lost {count} datagram{s}, the first ")?;
+        match ordinal {
+            0 => write!(f, "of the proxy, {dir}, ")?,
+            _ => write!(f, "{dir} datagram {ordinal}, ")?,
+        }
+        write!(f, "at {:.3} s", at.as_secs_f64())
+    }
+}

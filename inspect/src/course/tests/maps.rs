@@ -1,0 +1,280 @@
+//! Downloads of the map that stop: the side that owes the next message, and the messages that do not count.
+
+use teetap_wire::varint;
+
+use super::*;
+
+/// Bytes of a map of three parts in 0.6.
+const SIZE: i32 = 2000;
+const CRC: i32 = 0x7654_3210;
+
+/// A message of a download.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// A request for a part.
+    Ask(i32),
+    /// A part: its number, the mark of the last one, its size.
+    Part(i32, bool, i32),
+    /// The same with another checksum.
+    Foreign(i32),
+    /// The last message once more, marked as a resend.
+    Again,
+}
+
+use Step::{Again, Ask, Foreign, Part};
+
+fn message(id: i32, ints: &[i32], rest: usize) -> Vec<u8> {
+    let mut data = Vec::new();
+    varint::encode(id << 1 | 1, &mut data);
+    ints.iter().for_each(|int| varint::encode(*int, &mut data));
+    data.resize(data.len() + rest, 0xaa);
+    data
+}
+
+/// Plays a join up to the map change, with a map of [`SIZE`] bytes; 0.7 has parts of 700 bytes, two for a request.
+fn begun(script: &'static Script) -> Play {
+    let play = Play::of(script).until(script.index("map_change"));
+    let mut data = message(2, &[], 0);
+    data.extend(b"dm1\0");
+    let ints: &[i32] = if script.proto == Proto::V7 {
+        &[CRC, SIZE, 2, 700]
+    } else {
+        &[CRC, SIZE]
+    };
+    ints.iter().for_each(|int| varint::encode(*int, &mut data));
+    let next = script.index("map_change") + 1;
+    play.bytes(Side::Server, &data, false).skip_to(next)
+}
+
+fn play(script: &'static Script, steps: &[Step]) -> Play {
+    let is_seven = script.proto == Proto::V7;
+    let mut play = begun(script);
+    let mut last = (Side::Client, Vec::new());
+    for step in steps {
+        let rest = |size: i32| usize::try_from(size).unwrap();
+        last = match *step {
+            Ask(_) if is_seven => (Side::Client, message(23, &[], 0)),
+            Ask(part) => (Side::Client, message(19, &[part], 0)),
+            Part(_, _, size) if is_seven => (Side::Server, message(3, &[], rest(size))),
+            Part(part, is_last, size) => {
+                let ints = [i32::from(is_last), CRC, part, size];
+                (Side::Server, message(3, &ints, rest(size)))
+            }
+            Foreign(part) => (Side::Server, message(3, &[0, CRC + 1, part, 896], 896)),
+            Again => last,
+        };
+        play = play.bytes(last.0, &last.1, matches!(step, Again));
+    }
+    play
+}
+
+/// Returns the last stall of a join in which nothing comes after these steps, without its begin.
+fn stall(script: &'static Script, steps: &[Step]) -> String {
+    let stalls = play(script, steps).wait(1500).stalls();
+    assert_eq!(stalls.len(), 1, "{} {steps:?}: {stalls:?}", script.name);
+    let (_, waits) = stalls[0].split_once("(acked) ").unwrap();
+    waits.to_owned()
+}
+
+const OF_SERVER: &str = "the client waits for map_data from the server; ";
+const OF_CLIENT: &str = "the server waits for request_map_data from the client; ";
+const READY: &str = "the server waits for ready from the client";
+
+#[test]
+fn a_download_of_numbered_parts_stops_at_the_side_that_owes_the_next_message() {
+    let one = Part(0, false, 896);
+    let two = Part(1, false, 896);
+    let three = Part(2, true, 208);
+    for (steps, owes, why) in [
+        // The server leaves parts out.
+        (&[Ask(0)][..], OF_SERVER, "the client has 0 of 3 parts of the map"),
+        (
+            &[Ask(0), one, Ask(1)],
+            OF_SERVER,
+            "the client has 1 of 3 parts of the map",
+        ),
+        (
+            &[Ask(0), one, Ask(1), two, Ask(2)],
+            OF_SERVER,
+            "the client has 2 of 3 parts of the map",
+        ),
+        // The client forgets a request.
+        (
+            &[Ask(0), one],
+            OF_CLIENT,
+            "the client has 1 of 3 parts of the map",
+        ),
+        (
+            &[Ask(0), one, Ask(1), two],
+            OF_CLIENT,
+            "the client has 2 of 3 parts of the map",
+        ),
+        // It asks for wrong parts.
+        (
+            &[Ask(9)],
+            OF_CLIENT,
+            "request_map_data asked for part 9, and the map has only 3, counted from 0",
+        ),
+        (
+            &[Ask(-1)],
+            OF_CLIENT,
+            "request_map_data asked for part -1, and the map has only 3, counted from 0",
+        ),
+        (
+            &[Ask(0), one, Ask(3)],
+            OF_CLIENT,
+            "request_map_data asked for part 3, and the map has only 3, counted from 0",
+        ),
+        (
+            &[Ask(0), one, Ask(2), three],
+            OF_CLIENT,
+            "the client has 2 of 3 parts of the map",
+        ),
+        (
+            &[Ask(0), one, Ask(0), one],
+            OF_CLIENT,
+            "the client has 1 of 3 parts of the map",
+        ),
+        (
+            &[Ask(0), one, Ask(1), two, Ask(0), one],
+            OF_CLIENT,
+            "the client has begun the download anew, with part 0",
+        ),
+        // The server sends wrong parts.
+        (
+            &[Ask(0), two],
+            OF_SERVER,
+            "map_data came with part 1 in place of part 0",
+        ),
+        (
+            &[Ask(0), one, Ask(1), one],
+            OF_SERVER,
+            "map_data came with part 0 in place of part 1",
+        ),
+        (
+            &[Ask(0), Part(0, false, 0)],
+            OF_SERVER,
+            "map_data came without the data of part 0",
+        ),
+        (
+            &[Ask(0), Foreign(0)],
+            OF_SERVER,
+            "map_data came with the map crc 76543211, and map_change has 76543210",
+        ),
+        (
+            &[Ask(0), Part(0, true, 896)],
+            OF_SERVER,
+            "map_data came with part 0 of 3, counted from 0, that is marked as the last",
+        ),
+        (
+            &[Ask(0), one, Ask(1), two, Ask(2), Part(2, false, 208)],
+            OF_SERVER,
+            "map_data came with the last part, 2, that is not marked as the last",
+        ),
+        // Copies change nothing.
+        (
+            &[Ask(0), Again, one, Again],
+            OF_CLIENT,
+            "the client has 1 of 3 parts of the map",
+        ),
+        (
+            &[Ask(0), one, Ask(1), Again],
+            OF_SERVER,
+            "the client has 1 of 3 parts of the map",
+        ),
+        // Several requests at once.
+        (
+            &[Ask(0), Ask(1), Ask(2), one, three],
+            OF_SERVER,
+            "the client has 2 of 3 parts of the map",
+        ),
+        // The window of DDNet: parts ahead of their requests.
+        (
+            &[Ask(0), one, two, Ask(1)],
+            OF_CLIENT,
+            "the client has 2 of 3 parts of the map",
+        ),
+        (
+            &[Ask(0), one, two, Ask(1), Ask(2)],
+            OF_SERVER,
+            "the client has 2 of 3 parts of the map",
+        ),
+        (&[Ask(0), one, two, three, Ask(1), Ask(2)], READY, ""),
+        (&[Ask(0), one, Ask(1), two, Ask(2), three], READY, ""),
+        // A wrong message that was made up for.
+        (&[Ask(9), Ask(0), two, one, Ask(1), two, Ask(2), three], READY, ""),
+    ] {
+        for name in ["0.6 without tokens", "0.6.5", "DDNet"] {
+            let got = stall(Script::named(name), steps);
+            assert_eq!(got, format!("{owes}{why}"), "{name} {steps:?}");
+        }
+    }
+}
+
+#[test]
+fn a_download_of_counted_parts_stops_at_the_side_that_owes_the_next_message() {
+    let (part, last) = (Part(0, false, 700), Part(0, false, 600));
+    for (steps, owes, why) in [
+        (&[Ask(0)][..], OF_SERVER, "the client has 0 of 3 parts of the map"),
+        (
+            &[Ask(0), part],
+            OF_SERVER,
+            "the client has 1 of 3 parts of the map",
+        ),
+        (
+            &[Ask(0), part, part],
+            OF_CLIENT,
+            "the client has 2 of 3 parts of the map",
+        ),
+        (
+            &[Ask(0), part, part, Ask(0)],
+            OF_SERVER,
+            "the client has 2 of 3 parts of the map",
+        ),
+        (
+            &[Ask(0), Ask(0), part, part],
+            OF_SERVER,
+            "the client has 2 of 3 parts of the map",
+        ),
+        (
+            &[Ask(0), part, Part(0, false, 699)],
+            OF_SERVER,
+            "map_data came with 699 bytes in place of 700",
+        ),
+        (
+            &[Ask(0), part, part, Ask(0), Part(0, false, 599)],
+            OF_SERVER,
+            "map_data came with 599 bytes in place of 600",
+        ),
+        (
+            &[Ask(0), Again, part, Again],
+            OF_SERVER,
+            "the client has 1 of 3 parts of the map",
+        ),
+        (&[Ask(0), part, part, Ask(0), last], READY, ""),
+    ] {
+        for name in ["0.7", "DDNet's 0.7"] {
+            let got = stall(Script::named(name), steps);
+            assert_eq!(got, format!("{owes}{why}"), "{name} {steps:?}");
+        }
+    }
+}
+
+#[test]
+fn the_end_of_a_join_says_how_much_of_the_map_came() {
+    let script = Script::named("0.6.5");
+    let stopped = |steps: &[Step]| {
+        let play = play(script, steps).wait(1500).closed_by(Side::Client, None);
+        play.joins()[0].stopped().unwrap()
+    };
+    assert_eq!(
+        stopped(&[Ask(0), Part(0, false, 896), Ask(1)]),
+        "after request_map_data (acked) the server sent no more map_data (the client has 1 of 3 parts of the map); \
+         closed by the client"
+    );
+    assert_eq!(
+        stopped(&[Ask(0), Part(0, false, 896), Ask(7)]),
+        "after map_data (acked) no request_map_data from the client counts: it asked for part 7, and the map has only 3, \
+         counted from 0; closed by the client"
+    );
+}
