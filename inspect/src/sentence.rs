@@ -15,17 +15,19 @@ use teetap_rules::context::SESSIONS;
 use teetap_wire::{
     Code, Note, Place, Severity,
     def::{Def, Secrecy, Secrets},
+    receiver::checks_ranges,
     snap::{Completed, Reused},
     varint,
 };
 
 use crate::{
-    DecodedEvent, EventLines, Message, Reading, Row, Style,
+    DecodedEvent, EventLines, Layer, Message, Reading, Row, Style,
     expect::{expectation, missing},
     form::form,
     judge::By,
     lines::{About, Line},
     row::{Start, hex},
+    stream::Fact,
 };
 
 /// The codes that had a sentence, for each session; datagrams outside of sessions share theirs.
@@ -166,7 +168,8 @@ impl<'a> Noted<'a> {
     /// Returns what was received, and what was expected where that is known.
     fn detail(&self, note: &Note, style: Style) -> Option<String> {
         let reading = self.reading;
-        if let Some(detail) = reading.detail(note) {
+        let detail = reading.detail(note);
+        if let Some(detail) = detail.filter(|detail| detail.fact != Fact::Form) {
             return Some(detail.to_string());
         }
         let diagnosis = self.message.and_then(|message| message.diagnosis(note.code));
@@ -178,7 +181,10 @@ impl<'a> Noted<'a> {
             None => format!("got {got}"),
         };
         if let Some(form) = self.datagram.and_then(|datagram| form(reading, datagram, note)) {
-            return Some(form);
+            return Some(match detail {
+                Some(detail) => format!("{form}; {detail}"),
+                None => form,
+            });
         }
         match note.code {
             Code::WrongToken => {
@@ -262,9 +268,23 @@ impl<'a> Noted<'a> {
             Code::UnknownMessage => format!("{}, expected an id of this version", bytes("none")),
             _ => {
                 let range = note.at..note.at + note.len;
-                return expectation(reading, message, &range, secrets).or_else(|| self.bytes(note, message));
+                let values =
+                    expectation(reading, message, &range, secrets).or_else(|| self.bytes(note, message))?;
+                let is_checked = note.code == Code::OutOfRange && self.is_range_checked(message);
+                match is_checked {
+                    true => format!("{values}; the receiver drops the message"),
+                    false => values,
+                }
             }
         })
+    }
+
+    /// Returns true if each release drops the message for a value outside its range.
+    fn is_range_checked(&self, message: &Message) -> bool {
+        let (Some(datagram), Some(name)) = (self.datagram, message.name) else {
+            return false;
+        };
+        message.layer == Layer::Game && checks_ranges(datagram.proto, name)
     }
 
     /// Returns the bytes of an int, and those that other senders write for the same value.

@@ -114,7 +114,7 @@ fn a_magic_that_is_almost_right_is_named_with_the_right_one() {
 fn a_code_has_one_sentence_in_each_session() {
     let mut shown = Shown::new();
     let expected = [
-        "! out-of-range: a value outside its range: receivers may drop it; client_id: got 128, expected 0 to 63",
+        "! out-of-range: a value outside its range: receivers may drop it; client_id: got 128, expected 0 to 63; the receiver drops the message",
     ];
     assert_eq!(shown.chunk(1, Dir::S2c, EMOTICON), expected);
     assert_eq!(shown.chunk(1, Dir::S2c, EMOTICON), [""; 0]);
@@ -197,7 +197,7 @@ fn a_datagram_without_messages_has_its_sentence_too() {
     assert_eq!(
         shown.datagram(1, Dir::C2s, &empty, |_| {}),
         [
-            "! empty-without-resend: announces no chunks and requests no resend: DDNet drops it; got 0 chunks, expected 1 or more, or the resend flag"
+            "! empty-without-resend: announces no chunks and requests no resend: DDNet since 19.4 drops it; got 0 chunks, expected 1 or more, or the resend flag"
         ]
     );
 }

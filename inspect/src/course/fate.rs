@@ -4,12 +4,15 @@ use std::{fmt, time::Duration};
 
 use teetap_proxy::session::{Action, Datagram};
 use teetap_rules::impair::Lost;
-use teetap_wire::{Code, receiver::MessageVerdict};
+use teetap_wire::{
+    Code,
+    receiver::{MessageVerdict, checks_ranges},
+};
 
 use super::follow::Flaw;
 use crate::{
     Reading,
-    reading::{Done, Message},
+    reading::{Done, Layer, Message},
     stream::Fact,
 };
 
@@ -113,7 +116,10 @@ pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> F
         return Fate::Lost(Why::Datagram(note.code));
     }
     let mut notes = message.notes.iter();
-    match notes.find(|note| drops(note.code)) {
+    let is_checked = message
+        .name
+        .is_some_and(|name| message.layer == Layer::Game && checks_ranges(datagram.proto, name));
+    match notes.find(|note| drops(note.code) || is_checked && note.code == Code::OutOfRange) {
         Some(note) => {
             let values = reading.detail(note).map(|detail| detail.fact.to_string());
             Fate::Lost(Why::Message(note.code, values))

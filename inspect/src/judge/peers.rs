@@ -13,6 +13,9 @@ use crate::{Layer, Message, Reading};
 /// The datagrams of a direction in which a peer names its release: in the first ones, after losses too.
 const INTRODUCTIONS: u64 = 64;
 
+/// Messages with the version of a client of DDNet. Clients send the older one to all servers.
+const VERSIONS: [&str; 2] = ["client_version", "cl_is_ddnet_legacy"];
+
 /// The side that a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
@@ -108,13 +111,14 @@ impl Peers {
         }
         self.proto = Some(datagram.proto);
         for message in reading.messages.iter().filter(|message| introduces(message)) {
-            let is_version = message.name == Some("client_version");
+            let is_version = message.name.is_some_and(|name| VERSIONS.contains(&name));
             if let Some(is_ddnet) = self.is_ddnet.get_mut(datagram.dir as usize) {
                 *is_ddnet |= is_version || datagram.dir.sender() == Side::Server;
             }
             if is_version {
                 let number = reading.int(message, "ddnet_version");
-                self.client_version = number.and_then(|number| i32::try_from(number).ok());
+                let number = number.and_then(|number| i32::try_from(number).ok());
+                self.client_version = number.or(self.client_version);
             }
         }
     }
@@ -164,9 +168,10 @@ impl Peers {
     }
 }
 
-/// Returns true for a message of the engine that only DDNet sends, and that has fields here.
+/// Returns true for a message of the engine that only DDNet sends, and that has fields here, or one with the version of a client.
 fn introduces(message: &Message) -> bool {
-    message.layer == Layer::System && message.uuid.is_some() && message.name.is_some()
+    let is_extended = message.layer == Layer::System && message.uuid.is_some() && message.name.is_some();
+    is_extended || message.name.is_some_and(|name| VERSIONS.contains(&name))
 }
 
 /// Returns true for the CONNECT with `TKEN` that a client of DDNet sends to any server, whatever that speaks.

@@ -38,7 +38,7 @@ impl Findings {
     ///
     /// Faults and consequences come before losses, errors before warnings, early ones before late ones. A fault that came in the
     /// session before one of its consequences counts as much as that, and stands before it: an error always, a warning if the fate of the
-    /// awaited message does not point elsewhere. A warning also counts as much as an error of its peer in the same or the next datagram.
+    /// awaited message does not point elsewhere. A harmless warning stands below the consequences in its session. A warning also counts as much as an error of its peer in the same or the next datagram.
     pub(super) fn rank(list: Vec<Finding>) -> Vec<Finding> {
         let consequences: Vec<_> = list.iter().filter(|one| one.role == Role::Consequence).collect();
         let keys: Vec<Key> = list
@@ -113,6 +113,8 @@ impl Finding {
 struct Key {
     is_network: bool,
     severity: Reverse<Severity>,
+    /// A harmless warning in a session with a consequence, which did not come from it.
+    is_beside: bool,
     run: u32,
     at: Time,
     role: Role,
@@ -128,10 +130,13 @@ impl Key {
             .filter(led_to)
             .filter(|end| finding.led_to(end));
         let severity = ends.map(|end| end.severity).max();
+        let same = |end: &&Finding| (end.run, end.session) == (finding.run, finding.session);
+        let is_harmless = finding.role == Role::Fault && !finding.leads && severity.is_none();
         let severity = severity.max(finding.next_error(all).map(|error| error.severity));
         Self {
             is_network: finding.role == Role::Network,
             severity: Reverse(finding.severity.max(severity.unwrap_or(Severity::Info))),
+            is_beside: is_harmless && consequences.iter().copied().any(|end| same(&end)),
             run: finding.run,
             // A consequence is complete at its end: the faults that kept it up came before.
             at: match finding.role {

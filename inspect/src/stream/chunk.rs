@@ -2,9 +2,9 @@
 
 use teetap_proxy::session::{Action, SessionId, Time};
 use teetap_wire::{
-    Chunk, Code, Dir, Note, Seq, Token,
+    Chunk, Code, Dir, Flags, Note, Seq, Side, Token,
     def::{Class, Def},
-    receiver::{Identified, Leg, Phase, Receiver, Signs, identify, message},
+    receiver::{Finding, Identified, Leg, Phase, Receiver, Signs, Verdict, identify, message},
     varint,
 };
 
@@ -233,6 +233,39 @@ impl Stream {
 
     /// Returns what the receiver does with a chunk after the number `base`.
     fn consequence(&self, seen: &Seen<'_>, piece: &Piece<'_>, base: Seq) -> Option<Consequence> {
+        let mut verdict = None;
+        let (receiver, side) = self.judge(seen, base, |finding| {
+            if finding.chunk.is_some_and(|place| place.at == piece.chunk.at) {
+                verdict = Some(finding.verdict);
+            }
+        })?;
+        verdict.map(|verdict| Consequence {
+            receiver,
+            side,
+            verdict,
+        })
+    }
+
+    /// Returns what the receiver does with a datagram, before its chunks: what ends it, or else the last thing. What a control message
+    /// does depends on more than its form.
+    pub(super) fn consequence_of_form(&self, seen: &Seen<'_>, base: Seq) -> Option<Consequence> {
+        let is_control = seen.packet.header.flags.contains(Flags::CONTROL);
+        let mut verdict = None;
+        let (receiver, side) = self.judge(seen, base, |finding| {
+            if finding.chunk.is_none() {
+                verdict = Some(finding.verdict);
+            }
+        })?;
+        let verdict = verdict.filter(|verdict| !is_control || *verdict == Verdict::Drops)?;
+        Some(Consequence {
+            receiver,
+            side,
+            verdict,
+        })
+    }
+
+    /// Reports what the receiver does with a datagram after the number `base`. Returns its release.
+    fn judge(&self, seen: &Seen<'_>, base: Seq, each: impl FnMut(Finding)) -> Option<(Identified, Side)> {
         let (proto, side) = (seen.datagram.proto, seen.datagram.dir.receiver());
         let receiver = self.receiver(seen);
         let token = seen.packet.header.token.filter(|token| *token != Token::NONE);
@@ -242,18 +275,8 @@ impl Stream {
             sequence: seen.packet.header.ack,
             ..Leg::new(proto, Phase::Online, token)
         };
-        let mut verdict = None;
-        let _after =
-            Receiver::new(receiver.release, side).judge(&leg, seen.datagram.received()?, |finding| {
-                if finding.chunk.is_some_and(|place| place.at == piece.chunk.at) {
-                    verdict = Some(finding.verdict);
-                }
-            });
-        verdict.map(|verdict| Consequence {
-            receiver,
-            side,
-            verdict,
-        })
+        let _after = Receiver::new(receiver.release, side).judge(&leg, seen.datagram.received()?, each);
+        Some((receiver, side))
     }
 
     /// Returns the release of the receiver of a datagram.
@@ -280,10 +303,9 @@ impl Stream {
             return;
         };
         let (def, body) = (known.def, known.body);
-        if dir == Dir::C2s && is_version(def) {
-            // A UUID, then the number.
-            let number = data.get(body + 16..).and_then(varint::decode);
-            self.client_version = number.map(|number| number.value);
+        if let Some(at) = version_at(def).filter(|_| dir == Dir::C2s) {
+            let number = data.get(body + at..).and_then(varint::decode);
+            self.client_version = number.map(|number| number.value).or(self.client_version);
         }
         self.note_map(def, dir, piece, found);
         let receiver = self.receiver(seen);
@@ -382,8 +404,14 @@ fn note_foreign_message(
     }
 }
 
-fn is_version(def: &Def) -> bool {
-    def.class == Class::System && *def.name == *"client_version"
+/// Returns the place of the version in a message of a client of DDNet; `None` for other messages.
+fn version_at(def: &Def) -> Option<usize> {
+    match (def.class, &*def.name) {
+        // After a UUID.
+        (Class::System, "client_version") => Some(16),
+        (Class::Game, "cl_is_ddnet_legacy") => Some(0),
+        _ => None,
+    }
 }
 
 /// Returns a note about a chunk.

@@ -196,6 +196,8 @@ pub enum Fact {
     OtherId(OtherId),
     /// The fields of another version.
     OtherFields(OtherFields),
+    /// The form of a datagram, whose values are read from its bytes.
+    Form,
     /// An older ack in a datagram that was overtaken.
     Overtaken {
         /// The ack.
@@ -378,6 +380,7 @@ impl fmt::Display for Consequence {
 impl fmt::Display for Detail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.consequence {
+            Some(consequence) if self.fact == Fact::Form => consequence.fmt(f),
             Some(consequence) => write!(f, "{}; {consequence}", self.fact),
             None => self.fact.fmt(f),
         }

@@ -3,7 +3,7 @@
 use teetap_proxy::session::SessionId;
 use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Proto, Seq, Side, Token};
 
-use super::{Fact, Found, Part, Seen, Stream, Streams, past::Past};
+use super::{Detail, Fact, Found, Part, Seen, Stream, Streams, past::Past};
 use crate::reading::Expected;
 
 /// The bytes of a header that a note is about.
@@ -39,6 +39,9 @@ impl Streams {
             stream.is_doubled = stream.is_doubled(seen);
         }
         stream.is_doubtful = found.notes.iter().any(|note| is_about_form(note.code));
+        if notes && !stream.is_void {
+            stream.note_form(seen, found);
+        }
         stream.note_surplus(seen, token, notes, found);
         stream.look_at_token(seen, notes, found);
         let is_back = stream
@@ -214,6 +217,24 @@ impl Stream {
         }
     }
 
+    /// Adds what the receiver does with a datagram of an odd form, if its release is known.
+    fn note_form(&self, seen: &Seen<'_>, found: &mut Found<'_>) {
+        let mut odd = found.notes.iter().filter(|note| differs_by_release(note.code));
+        let Some(note) = odd.next().copied() else { return };
+        let [c2s, s2c] = &self.ways;
+        let own = if seen.datagram.dir == Dir::C2s { c2s } else { s2c };
+        let base = own.numbers.base().unwrap_or(Seq::ZERO);
+        let consequence = self.consequence_of_form(seen, base);
+        if let Some(consequence) = consequence.filter(|consequence| !consequence.receiver.assumed) {
+            found.details.push(Detail {
+                code: note.code,
+                at: note.at,
+                fact: Fact::Form,
+                consequence: Some(consequence),
+            });
+        }
+    }
+
     fn is_doubled(&mut self, seen: &Seen<'_>) -> bool {
         let (own, _) = self.both(seen.datagram.dir);
         let bytes = seen.datagram.received();
@@ -368,6 +389,18 @@ const fn is_about_form(code: Code) -> bool {
             | Code::ChunkCountTooHigh
             | Code::ChunkSizeCut
             | Code::ChunkCountCut
+    )
+}
+
+/// Returns true for a note about the form of a datagram that some releases drop, and others do not.
+const fn differs_by_release(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UnknownFlags
+            | Code::ControlCompressed
+            | Code::ControlWithChunks
+            | Code::ControlEmpty
+            | Code::EmptyNoResend
     )
 }
 

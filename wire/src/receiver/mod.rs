@@ -13,6 +13,7 @@
 //! | `rows/` | the checks, by topic |
 //! | `table.rs` | the checks of each release and side, in order |
 //! | `message.rs` | which messages each release takes, and when |
+//! | `range.rs` | which messages each release drops for an int outside its range |
 //! | `join.rs` | the order of a join: who waits for whom, for what |
 //!
 //! Out of scope: the contents of messages, floods and timeouts.
@@ -21,6 +22,7 @@ mod case;
 mod join;
 mod leg;
 mod message;
+mod range;
 mod reading;
 mod release;
 mod rows;
@@ -33,6 +35,7 @@ pub use case::{ChunkPlace, Finding, Row};
 pub use join::{JoinKind, JoinStep, Rejection, SNAPSHOTS};
 pub use leg::{Admission, Leg, Phase, in_window, token_fits};
 pub use message::{MessageRow, MessageVerdict, Stage, message, messages};
+pub use range::checks_ranges;
 pub use release::{Identified, Release, Signs, identify};
 pub use verdict::{Answer, Refusal, Verdict};
 

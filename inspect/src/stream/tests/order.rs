@@ -581,3 +581,18 @@ fn an_ack_of_nothing_acks_no_number_before_the_first_one() {
         }
     }
 }
+
+/// Only the release that is known is named: header tokens are of 0.6.5 alone.
+#[test]
+fn a_datagram_of_an_odd_form_says_what_a_known_release_does_with_it() {
+    for proto in Proto::ALL {
+        let mut script = Script::new(proto);
+        let bytes = script.bytes(Flags::empty(), 0, &[]);
+        let notes = script.every_note(Dir::C2s, &bytes);
+        let empty = notes.iter().find(|(code, _)| *code == Code::EmptyNoResend);
+        let (_, detail) = empty.unwrap_or_else(|| panic!("{proto}: {notes:?}"));
+        let is_named = detail.ends_with("a server of Teeworlds 0.6.5 takes the ack");
+        assert_eq!(is_named, proto == Proto::V65, "{proto}: {notes:?}");
+        assert!(is_named || !detail.contains("server of"), "{proto}: {notes:?}");
+    }
+}

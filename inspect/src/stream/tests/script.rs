@@ -203,6 +203,11 @@ impl Script {
         strange(notes(&decoded))
     }
 
+    /// Sends a datagram, and returns all of its notes.
+    pub(super) fn every_note(&mut self, dir: Dir, bytes: &[u8]) -> Vec<(Code, String)> {
+        notes(&self.event(self.what(dir, bytes, |_| {})))
+    }
+
     fn what(&self, dir: Dir, bytes: &[u8], change: impl FnOnce(&mut Datagram)) -> What {
         let bytes: &'static [u8] = bytes.to_vec().leak();
         let mut datagram = Datagram::new(dir, self.proto, Origin::Peer, bytes, [bytes].into_iter());
