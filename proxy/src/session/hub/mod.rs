@@ -8,6 +8,7 @@ mod commands;
 mod crowd;
 mod ended;
 mod families;
+mod forms;
 mod list;
 mod listening;
 mod named;
