@@ -25,15 +25,12 @@ const EARLY: Duration = Duration::from_secs(1);
 impl Link {
     pub(super) fn online_timeout(&mut self, env: &mut Env) {
         let silence = self.client_silence(env.now);
-        // Without a token, or before the server has let it in, the client may never have been at this address.
-        let is_unproven = self.client.token_in.is_none() || self.is_half_open();
         if let Some(online) = self.online()
             && silence >= online.patience()
         {
             return match online.left.take() {
                 Some(reason) => self.begin_closing(Some(Side::Client), Some(&reason), env),
-                None if is_unproven => self.close(Some(Side::Server), b"Timeout", env),
-                None => self.end_by_proxy(b"Timeout", env),
+                None => self.forget(b"Timeout", env),
             };
         }
         let limit = env.config.patience.unwrap_or(self.not_acked_limit());
@@ -196,6 +193,12 @@ impl Link {
     /// Ends the session on behalf of the proxy: both peers get a CLOSE.
     pub(super) fn end_by_proxy(&mut self, reason: &[u8], env: &mut Env) {
         self.close(None, reason, env);
+    }
+
+    /// Ends the session of a client that sends nothing more. Neither peer gets a CLOSE, as directly: the server gives the client up
+    /// in its own time, or keeps the player for it (DDNet's timeout protection).
+    pub(super) fn forget(&mut self, reason: &[u8], env: &mut Env) {
+        self.begin_closing(None, Some(reason), env);
     }
 
     /// Ends the session that a restarted client left: only the server gets a CLOSE.

@@ -465,7 +465,7 @@ impl Link {
         match self.phase {
             Phase::Opening(_) => self.opening_timeout(env),
             Phase::Answered(_) if self.client_silence(env.now) >= CLIENT_NEVER_CAME => {
-                self.close(Some(Side::Server), b"the client never came", env);
+                self.forget(b"the client never came", env);
             }
             Phase::Online(_) => self.online_timeout(env),
             Phase::Closing(Closing { until, .. }) if until <= env.now => self.finish(env),

@@ -93,8 +93,7 @@ impl Link {
         if silence >= opening.patience() {
             return match opening.left.take() {
                 Some(reason) => self.begin_closing(Some(Side::Client), Some(&reason), env),
-                // The address may belong to another client by now: only the server gets a CLOSE.
-                None => self.close(Some(Side::Server), b"the client gave up", env),
+                None => self.forget(b"the client gave up", env),
             };
         }
         if !opening.has_begun {
