@@ -191,7 +191,26 @@ impl Link {
             (Proto::V7, Some(told)) if Some(reversed(told)) == known => Some((1, reversed(ours))),
             _ => None,
         };
-        let mut bytes = translated(&packet, datagram, token, told, self.server.trailing);
+        let bytes = translated(&packet, datagram, token, told, self.server.trailing);
+        self.send_to_client(bytes, proto, env);
+    }
+
+    /// Sends a server's refusal on to the client, without a token if it has none: a client of 0.6.5 does not read that
+    /// (0.6.5, network_conn.cpp, `Feed`).
+    pub(super) fn pass_refusal(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) {
+        let proto = self.opened.requested;
+        let mut bytes = readable(datagram).to_vec();
+        if matches!(proto, Proto::V65 | Proto::V7)
+            && let Ok(packet) = Packet::parse(proto, datagram, scratch)
+            && let Some(name) = self.named_by(packet.header.token)
+        {
+            bytes = translated(&packet, datagram, Some(name.client), None, self.server.trailing);
+        }
+        self.send_to_client(bytes, proto, env);
+    }
+
+    /// Sends an answer of the handshake to the client.
+    fn send_to_client(&mut self, mut bytes: Vec<u8>, proto: Proto, env: &mut Env) {
         if let Some(flags) = bytes.first_mut().filter(|_| proto != Proto::V7) {
             // No server of 0.6 sets the bit that marks control packets of 0.7, which crash DDNet 16.4's client.
             *flags &= !super::SEVEN;

@@ -316,7 +316,7 @@ impl Link {
             }
             Step::Refused(reason) => {
                 self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
-                self.send_close(Side::Client, &reason, env);
+                self.pass_refusal(datagram, scratch, env);
                 self.begin_closing(Some(Side::Server), Some(&reason), env);
                 false
             }
