@@ -25,6 +25,8 @@ use crate::session::{
 const ANSWERED: Duration = Duration::from_secs(5);
 /// A server of Teeworlds takes the tokens of its last two seeds, each of which lasts 16 s (0.7.5, network_token.cpp, `CheckToken`).
 const TOKEN_LIFE: Duration = Duration::from_secs(32);
+/// Bytes of a packet that servers of Teeworlds 0.7 read; they drop a longer one (0.7.5, network.cpp, `UnpackPacket`).
+const MAX_SEVEN: usize = 1398;
 /// Bytes of the header of 0.7, and of the longest answer of DDNet's to a TOKEN request behind that.
 const HEADER: usize = 7;
 const DDNET_REPLY: usize = 513;
@@ -94,7 +96,7 @@ impl Hub {
         bytes: &[u8],
         current: Option<SessionId>,
     ) -> bool {
-        let plain = self.plain_form(addr, bytes);
+        let plain = self.readable_form(addr, bytes, current);
         let connect = match detect(plain.as_deref().unwrap_or(bytes)) {
             First::TokenRequest {
                 token,
@@ -165,7 +167,8 @@ impl Hub {
             }
             return false;
         }
-        if !padded || self.env.config.proto.is_some_and(|only| only != Proto::V7) {
+        let is_long = bytes.len() > MAX_SEVEN && !is_ddnet;
+        if !padded || is_long || self.env.config.proto.is_some_and(|only| only != Proto::V7) {
             self.unknown_sender(addr, bytes);
             return true;
         }

@@ -36,17 +36,17 @@ impl Hub {
             let was_answered = link.answer().is_some();
             link.on_server(bytes, may_take_over, scratch, env);
             let proto = link.answer().filter(|_| !was_answered)?;
-            Some((link.client_addr(), link.requested(), proto, link.is_candidate()))
+            Some((link.client_addr(), link.requested(), proto, link.take_connect()))
         });
-        let Some((client, requested, proto, is_candidate)) = answered.flatten() else {
+        let Some((client, requested, proto, candidate_for)) = answered.flatten() else {
             return;
         };
         let group = (client.listener, requested);
         self.crowd.server_answered(group, proto, self.env.now);
         self.families.answered(client.listener, proto);
-        if !is_candidate || proto != Proto::V6 {
+        let Some(connect) = candidate_for.filter(|_| proto == Proto::V6) else {
             return;
-        }
+        };
         let slot = self.sessions.slot(client);
         let Some(current) = slot.current else { return };
         if slot.candidate == Some(id) {
@@ -58,9 +58,11 @@ impl Hub {
             self.sessions.slots.insert(client, slot);
             self.announce(id, Link::take_over);
         } else {
-            // The candidate has left. The session beside which it waited may have no tokens either; then it answers this
-            // CONNECT too.
-            self.with_link(current, |link, _, env| link.is_as_good_as(requested, env));
+            // The candidate has left. The session beside which it waited may have no tokens either; then the server gets this
+            // CONNECT from the socket of that session, too.
+            self.with_link(current, |link, _, env| {
+                link.is_as_good_as(requested, &connect, env)
+            });
         }
     }
 

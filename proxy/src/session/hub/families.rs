@@ -42,10 +42,15 @@ impl Families {
         listener == ListenerId::FIRST && self.speaks.are_both()
     }
 
+    /// Returns true if the server is known to speak only this family.
+    pub(super) fn is_only(&self, listener: ListenerId, family: Family) -> bool {
+        listener == ListenerId::FIRST && self.speaks.only() == Some(family)
+    }
+
     /// Returns true if the tokens of the server may be valid for ever, as those of DDNet's: it is not known to be one of
     /// Teeworlds.
     pub(super) fn keep_tokens(&self, listener: ListenerId) -> bool {
-        listener != ListenerId::FIRST || self.speaks.only() != Some(Family::Seven)
+        !self.is_only(listener, Family::Seven)
     }
 
     /// Returns the only family that the server speaks, if the client speaks the other one. Servers that redirects lead to are

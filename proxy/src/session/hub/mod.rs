@@ -241,7 +241,7 @@ impl Hub {
             self.admit(addr, slot, bytes, None);
             return;
         };
-        let plain = self.plain_form(addr, bytes);
+        let plain = self.readable_form(addr, bytes, Some(current));
         let request = plain.as_deref().unwrap_or(bytes);
         if self.is_request_to(current, request) && self.admit(addr, slot, bytes, Some(current)) {
             return;

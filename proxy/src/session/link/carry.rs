@@ -147,7 +147,12 @@ impl Link {
                 Some(shown) if shown == self.opened.token => self.server.token_out,
                 shown => shown,
             };
-            let shown = shown.filter(|_| proto == Proto::V7);
+            let shown = match proto {
+                Proto::V7 => shown,
+                // A server of 0.6.5 takes it for the token of the client (0.6.5, network_server.cpp, `Recv`).
+                Proto::V65 => packet.header.token.map(|token| self.counterpart(token)),
+                Proto::V6 | Proto::Ddnet => None,
+            };
             bytes = translated(&packet, datagram, shown, named, self.client.trailing);
         }
         self.send_datagram(Side::Server, &bytes, false, env);
@@ -277,15 +282,19 @@ impl Link {
                 continue;
             }
             let requested = self.opened.requested;
-            let is_connect = Packet::parse(requested, &datagram, scratch)
-                .is_ok_and(|packet| matches!(packet.control(), Some(Control::Connect { .. })));
-            if is_connect {
+            if datagram == self.first || is_connect(requested, &datagram, scratch) {
                 self.pass_connect(&datagram, env);
             } else if let super::Taken::No(code) = self.on_client(&datagram, scratch, env) {
                 self.report_refused(Side::Client, &datagram, code, env);
             }
         }
     }
+}
+
+/// Returns true for a CONNECT.
+pub(super) fn is_connect(proto: Proto, datagram: &[u8], scratch: &mut Scratch) -> bool {
+    Packet::parse(proto, datagram, scratch)
+        .is_ok_and(|packet| matches!(packet.control(), Some(Control::Connect { .. })))
 }
 
 /// Returns a handshake datagram with another token in its header or at its end, and another one at a place of its

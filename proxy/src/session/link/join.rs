@@ -7,11 +7,11 @@
 use std::time::Duration;
 
 use teetap_rules::impair::LineSet;
-use teetap_wire::{Control, Dir, Flags, Header, Notes, Packet, Proto, Seq, Side, Token, control};
+use teetap_wire::{Control, Dir, Flags, Header, Notes, Packet, Proto, Scratch, Seq, Side, Token, control};
 
 use super::{
     Env, Link, Opened, Standing, Tried,
-    carry::Name,
+    carry::{Name, is_connect},
     phase::{LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
     rejoin::Asked,
     ruled::{Came, Later},
@@ -33,6 +33,10 @@ impl Link {
         client.token_out = opened.client_token;
         client.token_in = (opened.requested == Proto::V7).then_some(opened.token);
         let mut link = Self::with(opened, client, None, env);
+        let requested = link.opened.requested;
+        if link.opened.is_candidate || !is_connect(requested, datagram, &mut Scratch::new()) {
+            link.first = readable(datagram).into();
+        }
         link.connect_came(datagram, env);
         link
     }
@@ -61,6 +65,7 @@ impl Link {
             c2s: Splice::new(),
             s2c: Splice::new(),
             names: named.into_iter().collect(),
+            first: Box::default(),
             shares_socket: opened.shared.is_some(),
             asked: Asked::default(),
             lanes: Default::default(),

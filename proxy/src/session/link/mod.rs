@@ -116,6 +116,8 @@ pub(crate) struct Link {
     s2c: Splice,
     /// The tokens that the client has named, the first one of its CONNECT.
     names: Vec<Name>,
+    /// The CONNECT that opened it, if it waits beside another session, or if only its server reads the datagram as one.
+    first: Box<[u8]>,
     /// True while another session of the client has the same upstream socket.
     shares_socket: bool,
     /// TOKEN requests in the session that were sent on: the counterparts of the tokens that they name.
@@ -254,12 +256,18 @@ impl Link {
         tried
     }
 
-    /// Notes that another kind of CONNECT leads to no tokens either. If this session has none, it answers that CONNECT.
-    pub(crate) fn is_as_good_as(&mut self, requested: Proto, env: &mut Env) {
+    /// Notes that another kind of CONNECT leads to no tokens either. If this session has none, it sends that CONNECT on: the
+    /// server knows whether to answer it.
+    pub(crate) fn is_as_good_as(&mut self, requested: Proto, connect: &[u8], env: &mut Env) {
         self.tried.add(requested);
         if self.is_answered() && self.answer == Some(Proto::V6) {
-            self.answer_client(env);
+            self.connect(connect, env);
         }
+    }
+
+    /// Takes out the CONNECT that opened the session, if it waits beside another one.
+    pub(crate) fn take_connect(&mut self) -> Option<Box<[u8]>> {
+        self.opened.is_candidate.then(|| std::mem::take(&mut self.first))
     }
 
     /// Returns the client leg of a session that the proxy has ended, if its client can show a token that it was given. Where a
