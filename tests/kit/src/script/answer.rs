@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::Habit;
 use crate::codec::{Chunk, Datagram, NO_TOKEN, TKEN, Token, Variant, control, parse};
 use crate::peer::SEQUENCES;
 use crate::peer::game::int;
@@ -40,6 +41,7 @@ pub(super) struct Reading {
     pub(super) former: Vec<Token>,
     /// The last vital message in order.
     pub(super) ack: u16,
+    pub(super) habit: Option<Habit>,
     /// The tick of the last snapshot.
     pub(super) tick: i32,
     /// True if the client sent its request to enter the game, now or before it was started again.
@@ -59,6 +61,7 @@ impl Reading {
             known: Vec::new(),
             former: Vec::new(),
             ack: 0,
+            habit: None,
             tick: -1,
             has_entered: false,
             has_snapshot: false,
@@ -78,8 +81,18 @@ impl Reading {
             has_entered: self.has_entered,
             has_snapshot: self.has_entered,
             chat: self.chat,
+            habit: self.habit,
             ..Self::new(self.variant, own)
         };
+    }
+
+    /// Returns the ack that the client sends.
+    pub(super) fn shown_ack(&self) -> u16 {
+        match self.habit {
+            Some(Habit::AcksNothing) => 0,
+            Some(Habit::AcksAhead) => (self.ack + 20) % SEQUENCES,
+            _ => self.ack,
+        }
     }
 
     fn name(&self, token: Token) -> &'static str {
@@ -196,8 +209,8 @@ fn write_extra(reading: &Reading, id: u8, extra: &[u8], text: &mut String) -> Op
         let reason = extra.split(|byte| *byte == 0).next().unwrap_or_default();
         return write!(text, " {:?}", String::from_utf8_lossy(reason)).ok();
     }
-    let token = extra.first_chunk().filter(|token| **token != TKEN);
-    match token {
+    match extra.first_chunk() {
+        Some(&TKEN) => text.push_str(" with TKEN"),
         Some(token) => write!(text, " with {}", reading.name(*token)).ok()?,
         None if extra.is_empty() => {}
         None => write!(text, " with {}", String::from_utf8_lossy(extra)).ok()?,
@@ -249,9 +262,16 @@ const CHAT: i32 = 3;
 
 /// Counts the vital chunks that come in order, and the lines of chat of a numbering.
 fn count(reading: &mut Reading, chunks: &[Chunk], is_chat: impl Fn(&Chunk) -> bool) {
-    for chunk in chunks.iter().filter(|chunk| chunk.seq.is_some()) {
-        if chunk.seq == Some((reading.ack + 1) % SEQUENCES) {
-            reading.ack = (reading.ack + 1) % SEQUENCES;
+    for chunk in chunks {
+        let next = (reading.ack + 1) % SEQUENCES;
+        match (chunk.seq, reading.habit) {
+            (Some(seq), Some(Habit::AcksHighest)) => reading.ack = reading.ack.max(seq),
+            (_, Some(Habit::AcksAll)) => reading.ack = next,
+            (Some(seq), _) if seq == next => reading.ack = next,
+            _ => {}
+        }
+        if chunk.seq.is_none() {
+            continue;
         }
         if !chunk.resend {
             let before = if chunk.seq == Some(1) { 0 } else { reading.chat };

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::answer::{self, Reading};
 use super::ports::{Arrived, Ports};
-use super::{AWAIT, Answer, Edit, Got, Message, Step, Trace};
+use super::{AWAIT, Answer, Edit, Got, Habit, Message, Step, Trace};
 use crate::codec::{Chunk, Datagram, Fault, Token, Variant, control, parse};
 use crate::faulty;
 use crate::link::Random;
@@ -28,6 +28,8 @@ pub(super) struct Client {
     answers: Vec<Answer>,
     /// The number of answers at the last datagram that was sent.
     seen: usize,
+    /// Datagrams that are lost when they come.
+    losses: u32,
 }
 
 impl Client {
@@ -46,6 +48,7 @@ impl Client {
             begin: Instant::now(),
             answers: Vec::new(),
             seen: 0,
+            losses: 0,
         })
     }
 
@@ -65,9 +68,38 @@ impl Client {
                 edit(&mut bytes);
                 self.send(message, bytes)
             }
+            Step::Edited(message, Edit::Packed(pack)) => {
+                let bytes = pack(&self.datagram(message).map_err(invalid)?);
+                self.send(message, bytes)
+            }
+            Step::Lost(message) => {
+                let bytes = self.datagram(message).map_err(invalid)?.build();
+                self.sent.insert(message, bytes);
+                Ok(())
+            }
+            Step::Lose(count) => {
+                self.losses = count;
+                Ok(())
+            }
+            Step::Begin(habit) => {
+                self.reading.habit = Some(habit);
+                Ok(())
+            }
             Step::Again(message) => {
                 let bytes = self.sent.get(&message).cloned().unwrap_or_default();
                 self.send(message, bytes)
+            }
+            Step::Resend(message) => {
+                let bytes = self.sent.get(&message).map(Vec::as_slice).unwrap_or_default();
+                let mut datagram = parse(self.reading.format, bytes).map_err(invalid)?;
+                datagram.head.ack = self.reading.shown_ack();
+                datagram.chunks.iter_mut().for_each(|chunk| chunk.resend = true);
+                self.transmit(&datagram.build())
+            }
+            Step::Bytes(start, len) => {
+                let mut bytes = start.to_vec();
+                bytes.resize(len.max(start.len()), 0);
+                self.transmit(&bytes)
             }
             Step::Await(got) => {
                 let deadline = Instant::now() + AWAIT;
@@ -124,18 +156,22 @@ impl Client {
     }
 
     fn send(&mut self, message: Message, bytes: Vec<u8>) -> io::Result<()> {
+        if message == Message::EnterGame {
+            self.reading.has_entered = true;
+            self.reading.has_snapshot = false;
+        }
+        self.transmit(&bytes)?;
+        self.sent.insert(message, bytes);
+        Ok(())
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) -> io::Result<()> {
         // An answer to it cannot have come yet.
         while let Some(arrived) = self.ports.receive(Instant::now()) {
             self.take(&arrived);
         }
         self.seen = self.answers.len();
-        if message == Message::EnterGame {
-            self.reading.has_entered = true;
-            self.reading.has_snapshot = false;
-        }
-        self.ports.send(self.port, &bytes)?;
-        self.sent.insert(message, bytes);
-        Ok(())
+        self.ports.send(self.port, bytes)
     }
 
     fn listen(&mut self, until: Instant) {
@@ -145,6 +181,17 @@ impl Client {
     }
 
     fn take(&mut self, arrived: &Arrived) {
+        let is_compressed = arrived
+            .bytes
+            .first()
+            .is_some_and(|first| first & if self.variant.is_seven() { 0x10 } else { 0x80 } != 0);
+        if is_compressed && self.reading.habit == Some(Habit::NoInflate) {
+            return;
+        }
+        if self.losses > 0 {
+            self.losses -= 1;
+            return;
+        }
         let at = arrived.at.saturating_duration_since(self.begin);
         if let Some((text, got)) = answer::read(&mut self.reading, &arrived.bytes) {
             self.answers.push(Answer {
@@ -158,9 +205,18 @@ impl Client {
 
     /// The datagram of a message as it is right.
     fn datagram(&mut self, message: Message) -> Result<Datagram, Fault> {
-        let Reading { format, server, .. } = self.reading;
+        let Reading { format, habit, .. } = self.reading;
+        let server = match habit {
+            Some(Habit::OwnToken) => self.own,
+            Some(Habit::ReversedToken) => {
+                let [a, b, c, d] = self.reading.server;
+                [d, c, b, a]
+            }
+            _ => self.reading.server,
+        };
+        let ack = self.reading.shown_ack();
         let token = (format != Variant::V6).then_some(server);
-        let of_control = |id| control::control(format, self.reading.ack, token, id, &[]);
+        let of_control = |id| control::control(format, ack, token, id, &[]);
         let step = match message {
             Message::Token => return parse(Variant::V7, &control::token_request(self.own)),
             Message::Connect => {
@@ -185,14 +241,20 @@ impl Client {
             Message::StartInfo => faulty::Step::StartInfo,
             Message::EnterGame => faulty::Step::EnterGame,
             Message::Input => faulty::Step::Input,
+            Message::Say => faulty::Step::Say,
         };
         let data = faulty::message(self.variant, step, self.reading.tick);
-        let seq = (message != Message::Input).then(|| {
+        let is_vital = message != Message::Input;
+        if is_vital || habit == Some(Habit::NumbersAll) {
             self.sequence = (self.sequence + 1) % crate::peer::SEQUENCES;
-            self.sequence
+        }
+        let seq = is_vital.then(|| match habit {
+            Some(Habit::SameNumber) => 1,
+            Some(Habit::FromZero) => self.sequence.saturating_sub(1),
+            _ => self.sequence,
         });
         let chunks = vec![Chunk::new(seq, data)];
-        Ok(Datagram::of_chunks(format, self.reading.ack, token, chunks))
+        Ok(Datagram::of_chunks(format, ack, token, chunks))
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod answer;
 mod client;
+mod habit;
 mod ports;
 mod trace;
 
@@ -13,6 +14,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 pub use answer::Got;
+pub use habit::Habit;
 pub use trace::{Answer, Trace};
 
 use crate::codec::{Datagram, Variant};
@@ -37,6 +39,8 @@ pub enum Message {
     EnterGame,
     /// The input of the player, which acks the last snapshot. Not vital.
     Input,
+    /// A line of chat.
+    Say,
     /// Control message without content.
     Keepalive,
     /// The end.
@@ -50,6 +54,8 @@ pub enum Edit {
     Parts(fn(&mut Datagram)),
     /// Of its bytes.
     Bytes(fn(&mut Vec<u8>)),
+    /// Of the way in which its parts become bytes.
+    Packed(fn(&Datagram) -> Vec<u8>),
 }
 
 /// A step of a script.
@@ -61,6 +67,16 @@ pub enum Step {
     Edited(Message, Edit),
     /// Sends once more the bytes that were sent last for this message.
     Again(Message),
+    /// Sends a message once more, with its number and a current ack.
+    Resend(Message),
+    /// Sends these bytes, padded with zeros to this length.
+    Bytes(&'static [u8], usize),
+    /// Prepares a message, which gets its number, but loses its datagram.
+    Lost(Message),
+    /// Loses this many of the datagrams that come next.
+    Lose(u32),
+    /// Makes this mistake from here on.
+    Begin(Habit),
     /// Waits until this has come since the last datagram was sent, for 600 ms at most.
     Await(Got),
     /// Goes on after this many milliseconds.
