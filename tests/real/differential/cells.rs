@@ -5,6 +5,8 @@ use std::time::Duration;
 use teetap_kit::codec::{Datagram, NO_TOKEN, Variant};
 use teetap_kit::script::{Edit, Message, Script, Step};
 
+use super::firsts;
+use super::habits;
 use super::mistakes;
 use super::rejoins;
 use super::special;
@@ -48,6 +50,8 @@ pub(crate) fn all() -> Vec<Cell> {
         cells.extend(special::cells(target));
         cells.extend(rejoins::cells(target));
         cells.extend(mistakes::cells(target));
+        cells.extend(firsts::cells(target));
+        cells.extend(habits::cells(target));
         cells
     };
     Target::ALL.into_iter().flat_map(of).collect()

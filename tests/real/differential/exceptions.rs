@@ -15,6 +15,16 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("0.6.4 on 0.6.5: Connect shorter by a byte", OF_A_BUFFER),
     ("0.6.4 on 0.6.5: Accept shorter by a byte", OF_A_BUFFER),
     ("ddnet on 0.6.5: Accept shorter by a byte", OF_A_BUFFER),
+    ("0.6.4: first control of 3 bytes", OF_A_BUFFER),
+    ("0.6.4: first resent control of 3 bytes", OF_A_BUFFER),
+    ("ddnet on 0.6.4: first control of 3 bytes", OF_A_BUFFER),
+    ("0.6.5 on 0.6.4: first control of 3 bytes", OF_A_BUFFER),
+    ("0.6.4 on 0.6.5: first control of 3 bytes", OF_A_BUFFER),
+    ("0.6.4 on 0.6.5: first resent control of 3 bytes", OF_A_BUFFER),
+    ("ddnet on 0.6.5: first control of 3 bytes", OF_A_BUFFER),
+    ("0.6.5: first control of 3 bytes", OF_A_BUFFER),
+    ("0.6.5: first cut token of 7 bytes", OF_A_BUFFER),
+    ("0.6.5: Info as an empty control packet", OF_A_BUFFER),
     ("0.6.4 on 0.6.5: Input before the game", OF_A_CHALLENGE),
     ("ddnet on 0.6.5: Input before the game", OF_A_CHALLENGE),
 ];
@@ -22,7 +32,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 /// The tokens of these servers are made of the address without its port.
 const OF_A_PORT: &str = "a session of the proxy belongs to one port of its client, and so do its tokens";
 
-/// The datagram is a control packet of three bytes (0.6.5, network_server.cpp, `Recv`).
+/// The datagram is a control packet without a message (0.6.5, network_server.cpp, `Recv`).
 const OF_A_BUFFER: &str =
     "the server takes an empty control packet for the control message that came before it, whoever sent that";
 

@@ -157,7 +157,7 @@ const ROWS: &[Row] = &[
     }),
 ];
 
-fn data(datagram: &mut Datagram, change: impl Fn(&mut Vec<u8>)) {
+pub(crate) fn data(datagram: &mut Datagram, change: impl Fn(&mut Vec<u8>)) {
     datagram
         .chunks
         .iter_mut()
@@ -185,8 +185,14 @@ fn with_id(datagram: &mut Datagram, change: fn(i32) -> i32) {
 
 /// Replaces an int of an input, counted from its ack.
 fn input(datagram: &mut Datagram, place: usize, value: i32) {
+    input_with(datagram, place, |_| value);
+}
+
+/// Replaces an int of an input, counted from its ack, by one that follows from all, the id in front.
+pub(crate) fn input_with(datagram: &mut Datagram, place: usize, value: impl Fn(&[i32]) -> i32) {
     data(datagram, |data| {
         let mut ints = ints(data);
+        let value = value(&ints);
         if let Some(int) = ints.get_mut(place + 1) {
             *int = value;
         }

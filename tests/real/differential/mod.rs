@@ -11,6 +11,8 @@
 mod cells;
 mod exceptions;
 mod explained;
+mod firsts;
+mod habits;
 mod mistakes;
 mod rejoins;
 mod special;
@@ -104,7 +106,10 @@ fn scripted_as_real(cells: Vec<Cell>, wrong: &Mutex<Vec<String>>) -> Result<()> 
             proxied: answered?,
         })
     })?;
-    for outcome in outcomes {
+    // Scripted servers send nothing compressed, and have no buffer.
+    let is_same =
+        |outcome: &Outcome| exception(&outcome.cell.name).is_none() && !outcome.cell.name.contains("inflate");
+    for outcome in outcomes.into_iter().filter(is_same) {
         let (real, scripted) = (&outcome.direct, &outcome.proxied);
         let handshake = real.handshake().difference(&scripted.handshake(), TOLERANCE);
         let progress = (real.progress() != scripted.progress()).then(|| "progress".to_owned());
