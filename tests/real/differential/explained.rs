@@ -123,7 +123,10 @@ const NAMED: &[(&str, &[&str])] = &[
         "client shows the token in reverse",
         &["token-reversed", "wrong-token", "opens-nothing"],
     ),
-    ("lost and never sent again", &["resend-missing", "seq-gap"]),
+    (
+        "lost and never sent again",
+        &["resend-missing", "seq-gap", "never-entered"],
+    ),
     ("the client acks nothing", &["ack-stuck", "ack-behind"]),
     ("for ever", &["resend-needless", "resend-acked", "resend-storm"]),
     ("EnterGame missing", &["never-entered"]),
