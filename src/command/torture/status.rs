@@ -53,28 +53,14 @@ impl Status {
         if let Ok(mut counts) = self.counts.lock() {
             counts.total = total;
         }
-        let way = match at_once {
-            1 => "one at a time".to_owned(),
-            at_once => format!("{at_once} at once"),
-        };
-        let parts = u32::try_from(at_once).unwrap_or(u32::MAX).max(1);
-        let whole = each * u32::try_from(total).unwrap_or(u32::MAX) / parts;
-        let about = match whole.as_secs() {
-            seconds @ 0..60 => format!("{} s", seconds + 1),
-            seconds => format!("{} min", seconds.div_ceil(60)),
-        };
-        let cells = counted(total as u64, "cell");
-        self.say(&format!("{cells}, {way}: at least {about}"));
+        self.say(&outlook(total, at_once, each));
     }
 
     /// Shows the cell at hand.
     pub(super) fn cell(&self, cell: &Cell) {
         if let Ok(counts) = self.counts.lock() {
-            let Counts { total, done, failed } = *counts;
             let (dir, name, fault) = (&cell.step.dir, cell.step.short(), cell.fault.name());
-            self.show(&format!(
-                "{done} of {total} cells, {failed} failed: {dir} {name} {fault}"
-            ));
+            self.show(&format!("{}: {dir} {name} {fault}", counts.text()));
         }
     }
 
@@ -83,14 +69,12 @@ impl Status {
         let Ok(mut counts) = self.counts.lock() else {
             return;
         };
-        counts.done += 1;
-        counts.failed += usize::from(has_failed);
-        let Counts { total, done, failed } = *counts;
+        let line = counts.add(has_failed);
         drop(counts);
         if has_failed {
             self.say(&tried.sentence());
-        } else if self.progress.is_none() && done % EVERY == 0 && done < total {
-            self.say(&format!("{done} of {total} cells, {failed} failed"));
+        } else if let Some(line) = line.filter(|_| self.progress.is_none()) {
+            self.say(&line);
         }
     }
 
@@ -99,5 +83,68 @@ impl Status {
         if let Some(progress) = &self.progress {
             progress.end();
         }
+    }
+}
+
+impl Counts {
+    /// Counts a cell. Returns a line after every [`EVERY`] cells, but not after the last one.
+    fn add(&mut self, has_failed: bool) -> Option<String> {
+        self.done += 1;
+        self.failed += usize::from(has_failed);
+        (self.done.is_multiple_of(EVERY) && self.done < self.total).then(|| self.text())
+    }
+
+    fn text(&self) -> String {
+        let Self { total, done, failed } = self;
+        format!("{done} of {total} cells, {failed} failed")
+    }
+}
+
+/// Returns the line before the first cell: the number of cells, and the time that they take.
+fn outlook(total: usize, at_once: usize, each: Duration) -> String {
+    let way = match at_once {
+        1 => "one at a time".to_owned(),
+        at_once => format!("{at_once} at once"),
+    };
+    let parts = u32::try_from(at_once).unwrap_or(u32::MAX).max(1);
+    let whole = each * u32::try_from(total).unwrap_or(u32::MAX) / parts;
+    let about = match whole.as_secs() {
+        seconds @ 0..60 => format!("{} s", seconds + 1),
+        seconds => format!("{} min", seconds.div_ceil(60)),
+    };
+    format!("{}, {way}: at least {about}", counted(total as u64, "cell"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_all_cells_is_told_before_the_first_one() {
+        let second = Duration::from_secs(1);
+        for (total, at_once, each, expected) in [
+            (1, 1, second, "1 cell, one at a time: at least 2 s"),
+            (118, 2, second, "118 cells, 2 at once: at least 60 s"),
+            (121, 2, second, "121 cells, 2 at once: at least 1 min"),
+            (141, 1, 3 * second, "141 cells, one at a time: at least 8 min"),
+        ] {
+            assert_eq!(outlook(total, at_once, each), expected);
+        }
+    }
+
+    #[test]
+    fn every_20_cells_there_is_a_line_but_not_after_the_last_one() {
+        let mut counts = Counts {
+            total: 60,
+            ..Counts::default()
+        };
+        let lines: Vec<(usize, String)> = (1..=60)
+            .filter_map(|cell| Some((cell, counts.add(cell % 15 == 0)?)))
+            .collect();
+        let expected = [
+            (20, "20 of 60 cells, 1 failed".to_owned()),
+            (40, "40 of 60 cells, 2 failed".to_owned()),
+        ];
+        assert_eq!(lines, expected);
     }
 }
