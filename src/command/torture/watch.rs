@@ -353,6 +353,45 @@ mod tests {
     }
 
     #[test]
+    fn a_flood_of_findings_is_bounded() {
+        let findings: Vec<Value> = (0..FINDINGS + 9)
+            .map(|number| {
+                json!({"event": "finding", "code": format!("code-{number}"), "severity": "error", "role": "fault", "by": "client",
+                    "text": "what"})
+            })
+            .collect();
+        let got = watched(&findings);
+        assert_eq!(got.findings.len(), FINDINGS, "findings that are kept");
+        assert_eq!(got.findings[0].code, "code-0");
+    }
+
+    #[test]
+    fn a_join_without_a_reason_names_the_awaited_message() {
+        let why = |join: Value| watched(&[json!({"event": "summary", "joins": [join]})]).why();
+        assert_eq!(
+            why(json!({"outcome": "interrupted", "why": null, "awaited": "sys.con_ready", "from": "server"}))
+                .as_deref(),
+            Some("the run ended before sys.con_ready from the server")
+        );
+        assert_eq!(
+            why(json!({"outcome": "entered", "why": null, "awaited": null, "from": null})),
+            None
+        );
+    }
+
+    #[test]
+    fn a_client_that_was_refused_sent_something() {
+        let has_client = |refused: u64| {
+            watched(&[json!({"event": "summary", "refused": refused, "joins": []})]).has_client()
+        };
+        assert_eq!([has_client(0), has_client(1)], [false, true]);
+        assert!(
+            watched(&[json!({"event": "session", "state": "opening"})]).has_client(),
+            "a session was opened"
+        );
+    }
+
+    #[test]
     fn a_refusal_that_passes_is_known_by_its_reason() {
         let closed = |by: &str, reason: &str| json!({"event": "session", "state": "closing", "by": by, "reason": reason});
         let refused = |line| watched(&[line]).limit();
