@@ -226,6 +226,7 @@ mod tests {
             (16040, "DDNet 16.4"),
             (18031, "DDNet 18.3.1"),
             (20010, "DDNet 20.1"),
+            (19123, "DDNet 19.12.3"),
         ] {
             peers.client_version = Some(number);
             assert_eq!(named(&peers, Side::Client, None), name);
@@ -241,5 +242,23 @@ mod tests {
             named(&peers, Side::Server, Some("\u{1b}[2J")),
             "Teeworlds 0.7.5, assumed"
         );
+    }
+
+    #[test]
+    fn only_numbers_are_a_release() {
+        for (version, expected) in [
+            ("0.7.5", Some("Teeworlds 0.7.5")),
+            (" 0.6.5 ", Some("Teeworlds 0.6.5")),
+            ("0.6, 16.4", Some("DDNet 16.4")),
+            ("1.0", None),
+            ("", None),
+            ("0.6,", None),
+            ("0.7.5-beta", None),
+            ("0.6, 16.4 x", None),
+            ("0.12345.123", Some("Teeworlds 0.12345.123")),
+            ("0.12345.1234", None),
+        ] {
+            assert_eq!(reported(version).as_deref(), expected, "{version:?}");
+        }
     }
 }
