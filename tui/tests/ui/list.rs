@@ -18,7 +18,7 @@ use teetap_tui::{
 };
 
 /// A screen on which no message is folded.
-fn unfolded() -> App {
+pub(crate) fn unfolded() -> App {
     let mut app = recorded();
     for group in ["input", "input_timing", "snap", "keepalive"] {
         assert!(!app.messages.toggle_fold(group));
@@ -302,7 +302,7 @@ fn a_row_that_a_rule_touched_shows_the_message_and_then_the_rule() {
     let gist = gist.trim();
     assert!(gist.len() > 10, "{gist}");
     let rule = "set sv_chat.message = \"something that is rather long\" when sv_chat";
-    for columns in [60, 80, 120, 200] {
+    for columns in [60, 80, 90, 100, 110, 120, 200] {
         let row = chat_with(Done::Placed(Action::Edit), &[rule], columns);
         let (_, summary) = row.split_once("sv_chat").unwrap();
         let begins: String = gist.chars().take(10).collect();

@@ -3,13 +3,14 @@
 use teetap_proxy::session::{Level, SessionId, Time};
 use teetap_tui::{
     App,
-    app::{Overlay, cursor::Moves as _},
+    app::{Overlay, cursor::Moves as _, history::Row},
     request::Request,
 };
 use teetap_wire::def::{Registry, Secrets};
 
 use crate::{
-    feed::{blank, draw, press, type_text},
+    feed::{blank, draw, press, recorded, type_text},
+    list::unfolded,
     live::{command, live, requests, with_rules},
 };
 
@@ -161,6 +162,35 @@ fn a_row_becomes_a_rule_and_a_text_and_is_sent_again() {
     assert!(found[0].starts_with("Save { path: \"rows.pcapng\""), "{found:?}");
 }
 
+/// With its bytes, in its direction, and vital only if it was.
+#[test]
+fn a_message_is_sent_again_as_it_was() {
+    let mut app = unfolded();
+    app.is_live = true;
+    draw(&mut app, (80, 24));
+    press(&mut app, "g");
+    let mut seen = [0, 0];
+    for _ in 0..60 {
+        press(&mut app, "j r");
+        let Some((reading, message)) = app.messages.row().and_then(Row::message) else {
+            continue;
+        };
+        let expected = (message.vital, reading.data(message).to_vec());
+        for request in app.take_requests() {
+            let Request::Send { session, message } = request else {
+                continue;
+            };
+            assert_eq!(session, SessionId(1));
+            assert_eq!((message.vital, message.data), expected);
+            seen[usize::from(message.vital)] += 1;
+        }
+    }
+    assert!(
+        seen.iter().all(|count| *count > 3),
+        "{seen:?} messages not vital and vital"
+    );
+}
+
 #[test]
 fn a_link_has_the_datagram_unless_a_secret_is_in_it() {
     let link = |app: &mut App| {
@@ -236,6 +266,22 @@ fn every_rule_that_is_offered_is_right() {
         }
     }
     assert!(count > 100, "{count}");
+}
+
+#[test]
+fn a_form_that_is_refused_at_once_keeps_its_text() {
+    let mut app = recorded();
+    press(&mut app, "i");
+    type_text(&mut app, "s2c sv_broadcast");
+    press(&mut app, "enter");
+    type_text(&mut app, "typed");
+    press(&mut app, "enter");
+    let screen = draw(&mut app, (80, 24));
+    assert!(
+        screen.contains("typed") && matches!(app.overlay, Some(Overlay::Form(_))),
+        "{screen}"
+    );
+    assert!(screen.contains("there is no proxy"), "{screen}");
 }
 
 #[test]
