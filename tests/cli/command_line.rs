@@ -68,7 +68,12 @@ fn help_names_options_sub_commands_and_exit_codes() {
         assert!(long.contains(word), "{word}");
     }
     let (short, _) = run(&["-h"], 0);
-    assert!(short.len() < long.len());
+    assert!(
+        short.len() < long.len(),
+        "-h has {} bytes, --help {}",
+        short.len(),
+        long.len()
+    );
     assert_eq!(
         run(&["-V"], 0).0,
         format!("teetap {}\n", env!("CARGO_PKG_VERSION"))

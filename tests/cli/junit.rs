@@ -140,7 +140,8 @@ fn each_rule_that_tests_the_run_is_a_test() {
         rest.split("</testcase>").next().unwrap().to_owned()
     };
     for passed in ["stop", "met"] {
-        assert!(!case(passed).contains("<failure") && !case(passed).contains("<skipped"));
+        let case = case(passed);
+        assert!(!case.contains("<failure") && !case.contains("<skipped"), "{case}");
     }
     let late = case("late");
     let why =

@@ -133,7 +133,8 @@ fn a_piece_is_explained_and_saved() {
         .into_iter()
         .find_map(|note| note["detail"].as_str().map(str::to_owned));
     let expected = "likely cause: pickup is sent with 4 ints, but both sides agreed on 3";
-    assert!(explained.is_some_and(|detail| detail.contains(expected)));
+    let explained = explained.unwrap_or_else(|| panic!("no note has a detail: {lines}"));
+    assert!(explained.contains(expected), "{explained}");
     let (page, _) = run(&["museum", "pickup-size"], 0);
     assert!(
         page.starts_with("pickup-size\n") && page.contains("What was seen\n"),
@@ -144,7 +145,8 @@ fn a_piece_is_explained_and_saved() {
     let path = folder.path().join("saved.pcap");
     let path = path.to_str().unwrap();
     run(&["museum", "pickup-size", "--save", path], 0);
-    assert!(fs::read(path).unwrap() == pickups.recording());
+    let is_same = fs::read(path).unwrap() == pickups.recording();
+    assert!(is_same, "the saved piece has other bytes");
     refused(&["museum", "pickup-size", "--save", path], 2, "name a new file");
     for (word, meant) in [
         ("pickup-sise", "pickup-size"),

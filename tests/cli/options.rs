@@ -17,7 +17,7 @@ fn the_environment_mirrors_the_options() {
     ];
     let (stdout, stderr) = binary::run(teetap().args(["run", NO_SERVER, "--", "true"]).envs(variables), 0);
     assert_eq!(json(stdout.lines().next().unwrap())["seed"], 77);
-    assert!(!stderr.contains("in the client"));
+    assert!(!stderr.contains("in the client"), "{stderr}");
     for (name, value) in [("TEETAP_PROTO", "0.9"), ("TEETAP_LISTEN", "0.0.0.0:0")] {
         binary::run(teetap().arg(NO_SERVER).env(name, value), 2);
     }
@@ -218,7 +218,8 @@ fn variables_of_other_commands_are_ignored() {
 #[test]
 fn a_wrong_variable_is_named() {
     let refused = |args: &[&str]| binary::run(teetap().args(args).env("TEETAP_LISTEN", "nowhere"), 2).1;
-    assert!(refused(&[NO_SERVER]).contains("in the environment, TEETAP_LISTEN: "));
+    let stderr = refused(&[NO_SERVER]);
+    assert!(stderr.contains("in the environment, TEETAP_LISTEN: "), "{stderr}");
     for typed in ["--listen=here", "-lhere"] {
         let stderr = refused(&[NO_SERVER, typed]);
         assert!(

@@ -174,7 +174,8 @@ fn no_process_survives_where_the_run_ends_at_once_or_with_an_error() {
         .stdout(fs::File::options().write(true).open("/dev/full").unwrap())
         .stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    assert!(wait_end(&mut child, PATIENCE).unwrap().is_some());
+    let end = wait_end(&mut child, PATIENCE).unwrap();
+    assert!(end.is_some(), "the run does not end on a full disk");
     none_is_left(&mark, "a full disk");
 }
 

@@ -19,7 +19,8 @@ const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/rich-
 /// through the fifo bit by bit, until `is_enough` of what was shown or the capture ends.
 fn watch(script: &str, is_enough: impl Fn(&str) -> bool) -> String {
     let (_folder, fifo) = binary::place("fifo");
-    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let status = Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(status.success(), "mkfifo: {status}");
     // Of util-linux: runs it in a terminal of its own.
     let mut child = Command::new("script")
         .args(["--quiet", "--return", "--flush", "--command", script, "/dev/null"])

@@ -25,7 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(40);
 const MEMORY: &str = "ulimit -v 2000000; exec \"$@\"";
 
 fn pipe(path: &Path) {
-    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    let status = Command::new("mkfifo").arg(path).status().unwrap();
+    assert!(status.success(), "mkfifo: {status}");
 }
 
 /// Returns the exit code and stderr of a command with limited memory, which must end in time.

@@ -240,7 +240,7 @@ fn marks_and_endings_are_kept_in_recordings() {
             .is_some_and(|actions| actions.contains(&mark))
     };
     let messages = |name: &'static str| lines.iter().filter(move |line| line["name"] == name);
-    assert!(messages("sv_chat").count() > 0);
+    assert!(messages("sv_chat").count() > 0, "{stdout}");
     assert!(messages("sv_chat").all(|line| is_marked(&line)), "{stdout}");
     assert!(
         messages("sv_motd").all(|line| line["actions"] == json!([])),

@@ -449,7 +449,7 @@ fn a_closed_pipe_is_success() {
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     // What comes before a session has no number.
     let has_session = stdout.by_ref().lines().any(|line| line.unwrap().contains("#1"));
-    assert!(has_session);
+    assert!(has_session, "no line is about session 1");
     drop(stdout);
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();

@@ -102,7 +102,7 @@ fn a_search_without_an_end_is_refused() {
     ] {
         let stderr = shrink(&[], &path, script, 1);
         assert!(stderr.contains(why), "{stderr}");
-        assert!(!result.exists());
+        assert!(!result.exists(), "a result was written: {stderr}");
     }
     let journal = path.to_string_lossy();
     refused(
@@ -143,7 +143,10 @@ fn a_signal_ends_the_command_and_keeps_the_best_so_far() {
     let child = command.stderr(Stdio::piped()).spawn().unwrap();
     let start = Instant::now();
     while fs::read_to_string(&marks).map_or(0, |text| text.lines().count()) < 5 {
-        assert!(start.elapsed() < Duration::from_secs(60));
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "fewer than 5 runs in a minute"
+        );
         thread::sleep(Duration::from_millis(5));
     }
     binary::run(Command::new("kill").args(["-INT", &child.id().to_string()]), 0);
@@ -160,5 +163,5 @@ fn a_signal_ends_the_command_and_keeps_the_best_so_far() {
         Command::new("sh").args(["-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"]),
         0,
     );
-    assert!(!processes.contains("sleep 987"));
+    assert!(!processes.contains("sleep 987"), "{processes}");
 }

@@ -20,5 +20,6 @@ fn stdin_is_read_like_a_file() {
     assert_eq!(output.0, wanted);
     let found = run(&["grep", "sv_chat", &name], 0).0;
     assert_eq!(piped(&["grep", "sv_chat", "-"], &bytes, 0).0, found);
-    assert!(piped(&["open", "-"], b"", 5).1.contains("stdin: "));
+    let (_, stderr) = piped(&["open", "-"], b"", 5);
+    assert!(stderr.contains("stdin: "), "{stderr}");
 }

@@ -120,7 +120,7 @@ pub(super) fn names() -> BTreeSet<String> {
 
 fn help(name: Option<&str>) -> String {
     let output = teetap().args(name).arg("--help").output().unwrap();
-    assert!(output.status.success());
+    assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 

@@ -110,7 +110,7 @@ fn the_schema_accepts_nothing_else() {
         );
     }
     let notice: Value = serde_json::from_str(&line_of(What::Notice(Notice::EarlyClose))).unwrap();
-    assert!(checker.is_valid(&notice));
+    assert!(checker.is_valid(&notice), "{notice}");
     for (key, value) in [
         ("kind", "later"),
         ("kind", "renumbered"),

@@ -55,11 +55,11 @@ fn commands_print_colours_on_a_terminal_and_where_they_are_requested() {
         assert_eq!(in_pipe.contains("\x1b["), has_colours, "{args:?}: {in_pipe:?}");
     }
     let json = piped(plain_terminal().args(["open", "--json", "--color", "always", &files.capture]));
-    assert!(!json.contains('\x1b'));
+    assert!(!json.contains('\x1b'), "{json:?}");
     // An empty variable counts as unset.
     let mut empty = plain_terminal();
     let text = shown(empty.args(["open", &files.capture]).env("NO_COLOR", ""), 100);
-    assert!(text.contains("\x1b["));
+    assert!(text.contains("\x1b["), "{text:?}");
 }
 
 #[test]
@@ -110,5 +110,5 @@ fn with_ascii_everything_is_ascii() {
             .args(["open", &files.capture])
             .env("TERM", "dumb"),
     );
-    assert!(text.contains("c→s"));
+    assert!(text.contains("c→s"), "{text:?}");
 }

@@ -18,7 +18,7 @@ fn the_time_of_a_line_is_that_of_filters_unless_another_one_is_requested() {
     // The second session begins later than the recording.
     for (filter, expected) in [("t > 2s", true), ("t <= 2s", false)] {
         let (text, _) = run(&["grep", filter, &path], 0);
-        assert!(text.lines().count() > 100);
+        assert!(text.lines().count() > 100, "{filter}: {text}");
         for line in text.lines().filter(|line| line.contains(" #2 ")) {
             let time: f64 = line.split_whitespace().next().unwrap().parse().unwrap();
             assert!((time >= 2.0) == expected || time == 2.0, "{line}");
@@ -34,11 +34,16 @@ fn the_time_of_a_line_is_that_of_filters_unless_another_one_is_requested() {
             .zip(&run_times)
             .all(|(session, run)| session <= run)
     );
-    assert!(session != run_times && run_times.is_sorted());
+    assert_ne!(session, run_times, "the second session begins later");
+    assert!(run_times.is_sorted(), "{run_times:?}");
     let deltas = of("delta");
-    assert!(deltas.iter().all(|time| time.starts_with('+')));
+    assert!(deltas.iter().all(|time| time.starts_with('+')), "{deltas:?}");
     let sum: f64 = seconds(&deltas).iter().sum();
-    assert!((sum - (run_times[run_times.len() - 1] - run_times[0])).abs() < 0.1);
+    let whole = run_times[run_times.len() - 1] - run_times[0];
+    assert!(
+        (sum - whole).abs() < 0.1,
+        "the sum is {sum}, the whole time {whole}"
+    );
     let wall = of("wall");
     assert!(
         wall.iter()
@@ -94,7 +99,10 @@ fn changes_of_snapshots_are_those_since_the_one_before() {
         "{since}"
     );
     let (base, _) = run(&["open", "-vv", &path], 0);
-    assert!(!base.contains(" since 1") && !base.contains(" the same as "));
+    assert!(
+        !base.contains(" since 1") && !base.contains(" the same as "),
+        "{base}"
+    );
     // The tick of the snapshot before is that of the line before in the session.
     let mut last: std::collections::BTreeMap<&str, &str> = std::collections::BTreeMap::new();
     let mut compared = 0;

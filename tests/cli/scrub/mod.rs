@@ -164,14 +164,17 @@ fn other_tools_read_the_result_and_accept_every_checksum() {
             let given = path.with_file_name("given.pcapng");
             let args = ["-F", "pcapng", "--capture-comment", "at alice-pc"];
             run(Command::new("editcap").args(args).args([&path, &given]), 0);
-            assert!(holds(&[fs::read(&given).unwrap()], b"alice-pc"));
+            let is_there = holds(&[fs::read(&given).unwrap()], b"alice-pc");
+            assert!(is_there, "the given file has no name of a computer");
             given
         } else {
             path
         };
         scrub(&given, &out, &["--keep-text"], 0);
         let all = [fs::read(&out).unwrap()];
-        assert!(!holds(&all, b"alice-pc") && !holds(&all, b"ditcap") && !holds(&all, b"Linux"));
+        for text in ["alice-pc", "ditcap", "Linux"] {
+            assert!(!holds(&all, text.as_bytes()), "{text} is in the scrubbed {name}");
+        }
         let count = capture::recorded(name).unwrap().len();
         let fields = [
             "udp.checksum.status",
@@ -227,10 +230,18 @@ fn scrubbed_recordings_of_teetap_are_recordings_of_teetap() {
         );
         let given = [fs::read(&path).unwrap()];
         let written = [fs::read(&out).unwrap()];
-        assert!(holds(&given, b"84.11.2.3") && holds(&given, b"alic"));
-        assert!(!holds(&written, b"84.11.2.3") && !holds(&written, b"alic"));
-        assert!(!holds(&written, &CLIENT) && !holds(&written, b"540b0203"));
-        assert!(holds(&written, b"192.0.2.1:") && holds(&written, b"the server.invalid succeeded"));
+        for text in ["84.11.2.3", "alic"] {
+            let found = [holds(&given, text.as_bytes()), holds(&written, text.as_bytes())];
+            assert_eq!(found, [true, false], "{text} in the given and the scrubbed file");
+        }
+        let is_left = [holds(&written, &CLIENT), holds(&written, b"540b0203")];
+        assert_eq!(is_left, [false; 2], "the client's address as bytes and in hex");
+        for text in ["192.0.2.1:", "the server.invalid succeeded"] {
+            assert!(
+                holds(&written, text.as_bytes()),
+                "{text} is not in the scrubbed file"
+            );
+        }
         let (before, after) = (open(&path, &["-vv"]), open(&out, &["-vv"]));
         assert_eq!(before.len(), after.len());
         let strip = |objects: &[Value]| {
@@ -263,7 +274,8 @@ fn a_scrubbed_recording_of_teetap_is_still_a_capture_of_both_legs() {
         capture::read_recording(&path).unwrap(),
         capture::read_recording(&out).unwrap(),
     );
-    assert!(given.len() == found.len() && given.len() > 100);
+    assert_eq!(given.len(), found.len(), "datagrams given and written");
+    assert!(given.len() > 100, "{} datagrams", given.len());
     let mut changed = 0;
     for (given, found) in given.iter().zip(&found) {
         assert_eq!(
@@ -330,10 +342,16 @@ fn keep_unknown_keeps_unknown_messages() {
     let kept = path.with_file_name("kept.pcap");
     // Behind a UUID that is not known; elsewhere it stands in a field.
     let url = b"\xa0\x87https://www.npmjs.com";
-    assert!(scrub(&given, &path, &[], 0).contains("1 message that is not fully known"));
-    assert!(!scrub(&given, &kept, &["--keep-unknown"], 0).contains("known"));
-    assert!(holds(&everything(&given), url) && holds(&everything(&kept), url));
-    assert!(!holds(&everything(&path), url));
+    let stderr = scrub(&given, &path, &[], 0);
+    assert!(stderr.contains("1 message that is not fully known"), "{stderr}");
+    let stderr = scrub(&given, &kept, &["--keep-unknown"], 0);
+    assert!(!stderr.contains("known"), "{stderr}");
+    let found = [&given, &kept, &path].map(|path| holds(&everything(path), url));
+    assert_eq!(
+        found,
+        [true, true, false],
+        "the address in the given file, with --keep-unknown, without"
+    );
 }
 
 #[test]
@@ -348,7 +366,8 @@ fn a_damaged_recording_is_scrubbed_up_to_the_damage() {
         "{stderr}"
     );
     assert!(stderr.contains(" packets written to "), "{stderr}");
-    assert!(capture::read(&out).unwrap().len() > 100);
+    let count = capture::read(&out).unwrap().len();
+    assert!(count > 100, "{count} datagrams are left");
     for ending in ["pcapng", "jsonl"] {
         let (given, out) = (
             path.with_extension(ending),
@@ -357,8 +376,10 @@ fn a_damaged_recording_is_scrubbed_up_to_the_damage() {
         elsewhere(&given);
         let bytes = fs::read(&given).unwrap();
         fs::write(&given, &bytes[..bytes.len() - 9]).unwrap();
-        assert!(scrub(&given, &out, &[], 5).contains("breaks off"));
-        assert!(open(&out, &[]).len() > 20);
+        let stderr = scrub(&given, &out, &[], 5);
+        assert!(stderr.contains("breaks off"), "{ending}: {stderr}");
+        let count = open(&out, &[]).len();
+        assert!(count > 20, "{ending}: {count} lines are left");
     }
 }
 
@@ -371,7 +392,7 @@ fn a_refused_scrub_prints_one_line_and_leaves_no_file() {
         let (stdout, stderr) = run(teetap().arg("scrub").args(args).args(more), code);
         assert_eq!((stdout.as_str(), stderr.lines().count()), ("", 1), "{stderr}");
         assert!(stderr.contains(fragment), "{stderr}");
-        assert!(!out.exists());
+        assert!(!out.exists(), "a file was written: {stderr}");
     };
     let to = Path::new("-o");
     refused(&[&given], &[], 2, "--output <OUT>");
@@ -407,7 +428,8 @@ fn a_refused_scrub_prints_one_line_and_leaves_no_file() {
     fs::copy(&given, &path).unwrap();
     refused(&[&path, to, &path], &[], 2, " exists; name another file");
     refused(&[&given, to, &path], &[], 2, " exists; name another file");
-    assert!(fs::read(&path).unwrap() == fs::read(&given).unwrap());
+    let is_same = fs::read(&path).unwrap() == fs::read(&given).unwrap();
+    assert!(is_same, "the existing file was changed");
     for (bytes, fragment) in [
         (&b""[..], "empty"),
         (b"hello", "not a recording"),
