@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
-use teetap_wire::def::suggest;
+use teetap_wire::{Dir, def::suggest};
 
 /// A command.
 #[derive(Debug, PartialEq)]
@@ -78,20 +78,13 @@ pub(super) struct Inject {
     pub(super) session: Option<u32>,
     /// `s2c sv_chat{message: "text"}`, or `s2c vital 0x06`.
     pub(super) message: Option<String>,
-    pub(super) dir: Option<Direction>,
+    pub(super) dir: Option<Dir>,
     pub(super) name: Option<String>,
     pub(super) fields: Option<Map<String, Value>>,
     /// `None` for the usual way of the message; with bytes it is vital.
     pub(super) vital: Option<bool>,
     /// Id and fields.
     pub(super) hex: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Direction {
-    C2s,
-    S2c,
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -121,7 +114,7 @@ pub(super) enum Sides {
 pub(super) struct Waiting {
     pub(super) held: NonZeroU32,
     pub(super) session: Option<u32>,
-    pub(super) dir: Option<Direction>,
+    pub(super) dir: Option<Dir>,
 }
 
 /// New contents of a message that is held, in one of three forms: a text, fields, or bytes.
@@ -130,7 +123,7 @@ pub(super) struct Waiting {
 pub(super) struct Edit {
     pub(super) held: NonZeroU32,
     pub(super) session: Option<u32>,
-    pub(super) dir: Option<Direction>,
+    pub(super) dir: Option<Dir>,
     /// `cl_say{message: "text"}`; other fields stay as they are.
     pub(super) message: Option<String>,
     pub(super) fields: Option<Map<String, Value>>,

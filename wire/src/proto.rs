@@ -235,6 +235,7 @@ impl fmt::Display for Side {
 
 /// A direction of travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Dir {
     /// From the client to the server.
     C2s,

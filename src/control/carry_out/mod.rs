@@ -13,13 +13,13 @@ use teetap_rules::{
     syntax::{Expr, Kind},
 };
 use teetap_wire::{
-    Dir, Proto, Side,
+    Proto, Side,
     def::{Field, Registry},
 };
 
 use super::{
     Parts, Shared,
-    request::{self, Close, Command, Direction, Inject, Sides, Subscribe},
+    request::{self, Close, Command, Inject, Sides, Subscribe},
 };
 use crate::{
     orders::{self, Form, bytes, lines},
@@ -130,11 +130,10 @@ fn find(shared: &Shared, wanted: request::Waiting, session: &mut Option<u32>) ->
 }
 
 fn only(list: &[Waiting], wanted: request::Waiting) -> Result<&Waiting, String> {
-    let dir = wanted.dir.map(Dir::from);
     let is_meant = |waiting: &&Waiting| {
         waiting.held.0 == wanted.held
             && wanted.session.is_none_or(|session| waiting.session.0 == session)
-            && dir.is_none_or(|dir| waiting.dir == dir)
+            && wanted.dir.is_none_or(|dir| waiting.dir == dir)
     };
     let found: Vec<&Waiting> = list.iter().filter(is_meant).collect();
     match found.as_slice() {
@@ -242,7 +241,7 @@ fn form(wanted: &Inject, registry: &'static Registry) -> Result<(Form, Vec<Strin
             hex: Some(hex),
             ..
         } => {
-            let made = bytes((*dir).into(), wanted.vital.unwrap_or(true), hex)?;
+            let made = bytes(*dir, wanted.vital.unwrap_or(true), hex)?;
             Ok((Form::Bytes(made), Vec::new()))
         }
         Inject {
@@ -258,7 +257,7 @@ fn form(wanted: &Inject, registry: &'static Registry) -> Result<(Form, Vec<Strin
             } else {
                 ""
             };
-            Form::read(&format!("{} {message}{nonvital}", Dir::from(*dir)), registry)
+            Form::read(&format!("{dir} {message}{nonvital}"), registry)
         }
         _ => {
             let why = "expected message alone, or dir and name, or dir and hex";
@@ -346,15 +345,6 @@ impl Subscribe {
             1 => Ok(Verbosity::Datagrams),
             2 => Ok(Verbosity::Bytes),
             other => Err(format!("invalid verbose {other}: expected 0, 1 or 2")),
-        }
-    }
-}
-
-impl From<Direction> for Dir {
-    fn from(dir: Direction) -> Self {
-        match dir {
-            Direction::C2s => Self::C2s,
-            Direction::S2c => Self::S2c,
         }
     }
 }
