@@ -14,6 +14,7 @@
 //! [`mod@explain`] stands alone: it names every byte of one datagram. [`diff`] compares two sessions.
 
 mod after;
+pub mod control;
 pub mod course;
 pub mod crossing;
 pub mod decoder;

@@ -47,13 +47,17 @@ fn is(name: &str, value: &impl fmt::Display) -> bool {
 }
 
 #[cfg(feature = "io")]
-pub use serial::{UNKNOWN, deserialize, seconds, serialize};
+pub use serial::{UNKNOWN, deserialize, seconds, serialize, variants};
 
 #[cfg(feature = "io")]
 mod serial {
     use std::{fmt, marker::PhantomData};
 
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+    use serde::{
+        Deserialize, Deserializer, Serialize, Serializer,
+        de::{self, Visitor, value::Error as NoValue},
+        forward_to_deserialize_any,
+    };
 
     use super::{Word, Words};
 
@@ -98,6 +102,40 @@ mod serial {
             }
         }
         deserializer.deserialize_str(Name(PhantomData))
+    }
+
+    /// Returns the names of the variants that serde reads of an enum.
+    #[must_use]
+    pub fn variants<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
+        let mut names: &[&str] = &[];
+        let _no_value = T::deserialize(Variants(&mut names));
+        names
+    }
+
+    /// A deserializer that records the names of the variants and returns an error.
+    struct Variants<'n>(&'n mut &'static [&'static str]);
+
+    impl<'de> Deserializer<'de> for Variants<'_> {
+        type Error = NoValue;
+
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, NoValue> {
+            Err(de::Error::custom("not an enum"))
+        }
+
+        fn deserialize_enum<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            names: &'static [&'static str],
+            _: V,
+        ) -> Result<V::Value, NoValue> {
+            *self.0 = names;
+            Err(de::Error::custom("only the names"))
+        }
+
+        forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct
+            newtype_struct seq tuple tuple_struct map struct identifier ignored_any
+        }
     }
 
     /// Durations as seconds: for `#[serde(with)]`.

@@ -1,0 +1,195 @@
+//! The commands for a run.
+//!
+//! Each is declared once. serde gives its JSON object on the control socket, clap its arguments of `teetap ctl`, and the
+//! screen sends it as it is. The first lines of the docs here are the help of `teetap ctl`.
+
+use clap::{ArgAction, Args, Subcommand};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use teetap_proxy::{io::input_log::Hex, session::SessionId};
+use teetap_rules::Made;
+use teetap_wire::Dir;
+
+use super::place::{Edit, HeldPlace, Sides};
+
+/// A command for a run.
+///
+/// In JSON lines `cmd` has the name in snake case, and a [`RuleCommand`] has `rule_` before its name. A command that names
+/// no session is about the only one that is online.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Subcommand)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Command {
+    /// List the sessions
+    Sessions {},
+    /// Print the counts of the run
+    Stats {},
+    /// Send one more message
+    Inject(Inject),
+    /// Close a session
+    Close {
+        /// The session
+        #[arg(skip)]
+        session: Option<SessionId>,
+        /// Close all sessions
+        #[arg(long, conflicts_with = "session")]
+        #[serde(default)]
+        all: bool,
+        /// Close only the leg towards this side
+        #[arg(long, value_name = "SIDE", default_value = "both")]
+        #[serde(default)]
+        side: Sides,
+        /// The reason that the peers show
+        #[arg(value_name = "REASON", default_value = "")]
+        #[serde(default)]
+        reason: String,
+    },
+    /// Have the server send a complete snapshot
+    Resync {
+        /// The session
+        #[arg(skip)]
+        session: Option<SessionId>,
+    },
+    /// List the messages that are held
+    Held {
+        /// The session; `None` for all
+        #[arg(skip)]
+        session: Option<SessionId>,
+    },
+    /// Let a held message go on
+    Release(HeldPlace),
+    /// Change a held message
+    Edit(Edit),
+    /// Drop a held message, which never goes on
+    Drop(HeldPlace),
+    /// List or change the rules and link lines
+    Rules {
+        /// The change; `None` lists them
+        #[command(subcommand)]
+        #[serde(skip)]
+        change: Option<RuleCommand>,
+    },
+    /// Print events as they happen
+    Subscribe {
+        /// Print only messages that match
+        #[arg(value_name = "FILTER")]
+        filter: Option<String>,
+        /// Print a line per datagram; twice: its bytes too
+        #[arg(short, long, action = ArgAction::Count)]
+        #[serde(default)]
+        verbose: u8,
+    },
+    /// End the subscription of a connection
+    #[command(skip)]
+    Unsubscribe {},
+}
+
+/// A command about rules.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Subcommand)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum RuleCommand {
+    /// List the rules and link lines
+    // On the socket it is `rules`.
+    #[serde(skip)]
+    List,
+    /// Add rules or link lines after all others
+    Add {
+        /// The text, such as 'drop when sv_chat'
+        #[arg(value_name = "TEXT")]
+        text: String,
+    },
+    /// Replace a rule that was not read from a file
+    Replace {
+        /// The name of the rule as in the list
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// The new text
+        #[arg(value_name = "TEXT")]
+        text: String,
+    },
+    /// Let two rules that were not read from a file change places
+    Swap {
+        /// The name of the rule as in the list
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// The name of the other one
+        #[arg(value_name = "WITH")]
+        with: String,
+    },
+    /// Remove a rule that was not read from a file
+    Remove {
+        /// The name of the rule as in the list
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Switch a rule on
+    On {
+        /// The name of the rule as in the list
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Switch a rule off
+    Off {
+        /// The name of the rule as in the list
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+impl From<RuleCommand> for Command {
+    fn from(change: RuleCommand) -> Self {
+        Self::Rules { change: Some(change) }
+    }
+}
+
+/// One more message, in one of three forms: a text, a name and fields, or bytes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Inject {
+    /// The session
+    #[arg(skip)]
+    pub session: Option<SessionId>,
+    /// The message, such as 's2c sv_chat{client_id: -1, message: "hi"}'
+    ///
+    /// A missing field has its default. Or the bytes of id and fields: 's2c vital 0x06...', 's2c nonvital 0x...'.
+    #[arg(value_name = "MESSAGE", required = true)]
+    pub message: Option<String>,
+    /// The direction of a message in another form
+    #[arg(skip)]
+    pub dir: Option<Dir>,
+    /// The name of the message
+    #[arg(skip)]
+    pub name: Option<String>,
+    /// The fields by name; a missing field has its default
+    #[arg(skip)]
+    pub fields: Option<Map<String, Value>>,
+    /// `None` for the usual way of the message; with bytes it is vital
+    #[arg(skip)]
+    pub vital: Option<bool>,
+    /// Id and fields in hex
+    #[arg(skip)]
+    pub hex: Option<String>,
+}
+
+impl Inject {
+    /// Returns a message written as `s2c sv_chat{message: "text"}`.
+    #[must_use]
+    pub fn text(session: Option<SessionId>, text: &str) -> Self {
+        Self {
+            session,
+            message: Some(text.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// Returns a message of these bytes.
+    #[must_use]
+    pub fn bytes(session: SessionId, made: &Made) -> Self {
+        Self {
+            session: Some(session),
+            dir: Some(made.dir),
+            vital: Some(made.vital),
+            hex: Some(Hex::from(made.data.as_slice()).to_string()),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Commands as lines of the control socket.
+//!
+//! Law: every line gets an answer with its number, if that can be read, and the cause if it is refused. An unknown
+//! command or field is an error, so that a mistyped one has no other effect.
+
+use serde::{de::DeserializeOwned, ser};
+use serde_json::{Map, Value};
+use teetap_proxy::words::variants;
+use teetap_wire::def::suggest;
+
+use super::command::{Command, RuleCommand};
+
+/// The beginning of the name of a [`RuleCommand`].
+const RULE: &str = "rule_";
+
+/// The reason why a line is refused, and its number if that could be read.
+pub type Refusal = (Option<u64>, String);
+
+/// Reads a line: the number of the command, and the command.
+///
+/// # Errors
+/// The reason why the line is refused.
+pub fn parse(line: &[u8]) -> Result<(u64, Command), Refusal> {
+    let text = std::str::from_utf8(line)
+        .map_err(|error| (None, format!("not UTF-8 at byte {}", error.valid_up_to())))?;
+    let mut object: Map<String, Value> =
+        serde_json::from_str(text).map_err(|error| (None, format!("not a JSON object: {error}")))?;
+    let id = match object.remove("id") {
+        Some(id) => id.as_u64().ok_or_else(|| {
+            let why = format!("invalid id {id}: expected an integer from 0 to 18446744073709551615");
+            (None, why)
+        })?,
+        None => return Err((None, "the field `id` is missing: number the command".to_owned())),
+    };
+    command(object)
+        .map(|command| (id, command))
+        .map_err(|why| (Some(id), why))
+}
+
+/// Returns the object of a command with this number, for a line.
+///
+/// # Errors
+/// The error of serde. No command causes one.
+pub fn request(id: u64, command: &Command) -> serde_json::Result<Map<String, Value>> {
+    let (prefix, value) = match command {
+        Command::Rules {
+            change: Some(change), ..
+        } if *change != RuleCommand::List => (RULE, serde_json::to_value(change)?),
+        command => ("", serde_json::to_value(command)?),
+    };
+    let command = match value {
+        Value::Object(command) => command.into_iter().next(),
+        _ => None,
+    };
+    let Some((name, Value::Object(fields))) = command else {
+        return Err(ser::Error::custom("a command is not an object"));
+    };
+    let mut object = fields;
+    object.retain(|_, value| !value.is_null());
+    object.insert("id".to_owned(), id.into());
+    object.insert("cmd".to_owned(), format!("{prefix}{name}").into());
+    Ok(object)
+}
+
+fn command(mut object: Map<String, Value>) -> Result<Command, String> {
+    let name = match object.remove("cmd") {
+        Some(Value::String(name)) => name,
+        Some(other) => return Err(format!("invalid cmd {other}: expected the name of a command")),
+        None => return Err("the field `cmd` is missing: name a command".to_owned()),
+    };
+    let rule = name
+        .strip_prefix(RULE)
+        .filter(|rule| variants::<RuleCommand>().contains(rule));
+    if let Some(rule) = rule {
+        return fields::<RuleCommand>(&name, rule, object).map(Command::from);
+    }
+    if variants::<Command>().contains(&name.as_str()) {
+        return fields(&name, &name, object);
+    }
+    let names = names();
+    let meant = suggest(&name, names.iter().map(String::as_str)).map_or_else(
+        || format!("the commands are {}", names.join(", ")),
+        |meant| format!("did you mean {meant}?"),
+    );
+    Err(format!("unknown command {}; {meant}", Value::String(name)))
+}
+
+/// Reads the fields of a command, which is a variant of `T`.
+fn fields<T: DeserializeOwned>(name: &str, variant: &str, fields: Map<String, Value>) -> Result<T, String> {
+    let tagged = Map::from_iter([(variant.to_owned(), Value::Object(fields))]);
+    serde_json::from_value(Value::Object(tagged)).map_err(|error| format!("invalid {name}: {error}"))
+}
+
+/// Returns the names of all commands.
+fn names() -> Vec<String> {
+    let commands = variants::<Command>().iter().map(|name| (*name).to_owned());
+    let rules = variants::<RuleCommand>()
+        .iter()
+        .map(|name| format!("{RULE}{name}"));
+    commands.chain(rules).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use teetap_proxy::session::{HeldId, SessionId};
+    use teetap_rules::Made;
+    use teetap_wire::Dir;
+
+    use super::{
+        super::{Edit, HeldPlace, Inject, Sides},
+        *,
+    };
+
+    #[test]
+    fn a_wrong_line_has_its_cause_and_its_number_if_it_has_one() {
+        for (line, id, why) in [
+            ("", None, "not a JSON object: EOF while parsing a value"),
+            ("[1]", None, "not a JSON object: invalid type: sequence"),
+            ("{\"id\":1,\"cmd\":", None, "not a JSON object: EOF while parsing"),
+            ("{\"cmd\":\"stats\"}", None, "the field `id` is missing"),
+            ("{\"id\":-1,\"cmd\":\"stats\"}", None, "invalid id -1: expected"),
+            ("{\"id\":\"x\"}", None, "invalid id \"x\": expected"),
+            ("{\"id\":7}", Some(7), "the field `cmd` is missing"),
+            ("{\"id\":7,\"cmd\":null}", Some(7), "invalid cmd null: expected"),
+            (
+                "{\"id\":7,\"cmd\":\"stat\"}",
+                Some(7),
+                "unknown command \"stat\"; did you mean stats?",
+            ),
+            (
+                "{\"id\":7,\"cmd\":\"zz\\u0007z\"}",
+                Some(7),
+                "unknown command \"zz\\u0007z\"; the commands are sessions, stats, inject, ",
+            ),
+            (
+                "{\"id\":7,\"cmd\":\"stats\",\"x\":1}",
+                Some(7),
+                "invalid stats: unknown field `x`",
+            ),
+            (
+                "{\"id\":7,\"cmd\":\"close\",\"side\":\"left\"}",
+                Some(7),
+                "invalid close: unknown variant `left`",
+            ),
+            (
+                "{\"id\":7,\"cmd\":\"rule_add\"}",
+                Some(7),
+                "invalid rule_add: missing field `text`",
+            ),
+            (
+                "{\"id\":7,\"cmd\":\"resync\",\"session\":-3}",
+                Some(7),
+                "invalid resync: invalid value: integer `-3`",
+            ),
+        ] {
+            let (found, text) = parse(line.as_bytes()).unwrap_err();
+            assert!(found == id && text.starts_with(why), "{line}: {found:?} {text}");
+        }
+        assert_eq!(parse(b"{\xff}").unwrap_err().1, "not UTF-8 at byte 1");
+        let deep = "[".repeat(100_000);
+        assert!(
+            parse(deep.as_bytes())
+                .unwrap_err()
+                .1
+                .starts_with("not a JSON object")
+        );
+    }
+
+    #[test]
+    fn every_command_is_read() {
+        assert_eq!(names().len(), 18);
+        for name in names() {
+            let line = format!("{{\"id\":1,\"cmd\":\"{name}\"}}");
+            if let Err((id, why)) = parse(line.as_bytes()) {
+                assert!(id == Some(1) && why.contains("missing field"), "{why}");
+            }
+        }
+        let line = b"{\"id\":18446744073709551615,\"cmd\":\"subscribe\",\"filter\":\"sv_chat\"}";
+        let wanted = Command::Subscribe {
+            filter: Some("sv_chat".to_owned()),
+            verbose: 0,
+        };
+        assert_eq!(parse(line), Ok((u64::MAX, wanted)));
+    }
+
+    #[test]
+    fn a_command_that_is_written_is_read_again() {
+        let held = HeldPlace {
+            held: HeldId(3.try_into().unwrap()),
+            session: Some(SessionId(1)),
+            dir: Some(Dir::C2s),
+        };
+        let made = Made {
+            dir: Dir::S2c,
+            vital: false,
+            data: vec![0x0a, 0xff],
+        };
+        for (command, line) in [
+            (Command::Unsubscribe {}, r#"{"cmd":"unsubscribe","id":7}"#),
+            (
+                Command::Inject(Inject::text(None, "s2c sv_motd")),
+                r#"{"cmd":"inject","id":7,"message":"s2c sv_motd"}"#,
+            ),
+            (
+                Command::Inject(Inject::bytes(SessionId(2), &made)),
+                r#"{"cmd":"inject","dir":"s2c","hex":"0aff","id":7,"session":2,"vital":false}"#,
+            ),
+            (
+                Command::Close {
+                    session: None,
+                    all: true,
+                    side: Sides::Client,
+                    reason: "bye".to_owned(),
+                },
+                r#"{"all":true,"cmd":"close","id":7,"reason":"bye","side":"client"}"#,
+            ),
+            (
+                Command::Release(held),
+                r#"{"cmd":"release","dir":"c2s","held":3,"id":7,"session":1}"#,
+            ),
+            (
+                Command::Edit(Edit::text(held, "cl_kill")),
+                r#"{"cmd":"edit","dir":"c2s","held":3,"id":7,"message":"cl_kill","session":1}"#,
+            ),
+            (Command::Rules { change: None }, r#"{"cmd":"rules","id":7}"#),
+            (
+                Command::from(RuleCommand::Off {
+                    name: "quiet".to_owned(),
+                }),
+                r#"{"cmd":"rule_off","id":7,"name":"quiet"}"#,
+            ),
+        ] {
+            let object = Value::Object(request(7, &command).unwrap()).to_string();
+            assert_eq!(object, line);
+            assert_eq!(parse(object.as_bytes()), Ok((7, command)));
+        }
+        let list = Command::from(RuleCommand::List);
+        assert_eq!(
+            request(7, &list).unwrap(),
+            request(7, &Command::Rules { change: None }).unwrap()
+        );
+        assert!(parse(br#"{"id":1,"cmd":"rule_list"}"#).is_err());
+    }
+}
