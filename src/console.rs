@@ -9,22 +9,23 @@ use std::{
 };
 
 use teetap_capture::{Run, Target};
-use teetap_inspect::{DecodedEvent, jsonl::RuleBody};
+use teetap_inspect::{
+    DecodedEvent,
+    control::{Command, RuleCommand},
+    jsonl::ResultBody,
+};
 use teetap_proxy::{
     io::{Seen, files::create_new},
-    session::{Level, SessionId},
+    session::Level,
 };
 use teetap_tui::{
     App,
-    request::{Reply, Request, Rule},
+    request::{Reply, Request},
 };
 use teetap_wire::printable_path;
 use tempfile::NamedTempFile;
 
-use crate::{
-    orders::{Form, Orders, edited},
-    wake::Wake,
-};
+use crate::{orders::Orders, wake::Wake};
 
 /// The way from the screen to the proxy, or to the files of a recording.
 #[derive(Debug)]
@@ -89,67 +90,16 @@ impl Console {
         match request {
             Request::Save { path, events } => return self.save(path, events.clone()),
             Request::Copy(text) => return self.copy(text),
-            _ => {}
+            Request::Run(_) | Request::RunAll(_) => {}
         }
         let Some(orders) = &self.orders else {
             return Err("this screen shows a recording: there is no proxy".to_owned());
         };
-        match request {
-            Request::Inject { session, text } => {
-                let (form, warnings) = Form::read(text, orders.registry)?;
-                let listed = orders.choose(session.map(number))?;
-                orders.inject(listed.id, form.made(listed.proto)?)?;
-                Ok(done("sent", &warnings))
-            }
-            Request::Send { session, message } => {
-                orders.inject(*session, message.clone())?;
-                Ok(done("sent", &[]))
-            }
-            Request::Held => orders.held(None).map(|held| Reply::Held(held.into_vec())),
-            Request::Release(waiting) => orders.release(waiting).map(|()| done("released", &[])),
-            Request::Drop(waiting) => orders.drop_held(waiting).map(|()| done("dropped", &[])),
-            Request::Edit(waiting, text) => {
-                let (data, warnings) = edited(text, waiting, orders.registry)?;
-                orders.edit(waiting, data)?;
-                Ok(done("changed; it is still held", &warnings))
-            }
-            Request::Rules => {
-                let rules = orders.list_rules()?;
-                Ok(Reply::Rules(rules.into_iter().map(rule).collect()))
-            }
-            Request::AddRule(text) => {
-                let warnings = orders.change(|rules| rules.add("screen", text))?;
-                Ok(done("added", &warnings))
-            }
-            Request::ReplaceRule { name, text } => {
-                let warnings = orders.change(|rules| rules.replace(name, text))?;
-                Ok(done("", &warnings))
-            }
-            Request::RemoveRule(name) => {
-                let warnings = orders.change(|rules| rules.remove(name))?;
-                Ok(done("removed", &warnings))
-            }
-            Request::SwapRules(one, other) => {
-                let warnings = orders.change(|rules| rules.swap(one, other))?;
-                Ok(done("", &warnings))
-            }
-            Request::SwitchRules { names, on } => {
-                names.iter().try_for_each(|name| orders.switch(name, *on))?;
-                Ok(done(if *on { "on" } else { "off" }, &[]))
-            }
-            Request::Close { session, reason } => {
-                let listed = orders.choose(session.map(number))?;
-                orders.close(Some(listed.id), None, reason.clone().into_bytes())?;
-                Ok(done("closed", &[]))
-            }
-            Request::Resync { session } => {
-                let listed = orders.choose(session.map(number))?;
-                orders.resync(listed.id)?;
-                Ok(done("requested a complete snapshot from the server", &[]))
-            }
-            // Above.
-            Request::Save { .. } | Request::Copy(_) => Ok(done("", &[])),
+        let mut reply = done("", &[]);
+        for command in request.commands() {
+            reply = answer(command, orders.carry_out(command).result?);
         }
+        Ok(reply)
     }
 
     /// Writes events to a new file, on a thread of its own; the end is reported.
@@ -211,8 +161,35 @@ impl Console {
     }
 }
 
-const fn number(session: SessionId) -> u32 {
-    session.0
+/// Returns the answer to a command that was done.
+fn answer(command: &Command, result: ResultBody) -> Reply {
+    match result {
+        ResultBody {
+            rules: Some(list), ..
+        } => Reply::Rules(list),
+        ResultBody { held: Some(list), .. } => Reply::Held(list),
+        ResultBody { warnings, .. } => done(said(command), &warnings),
+    }
+}
+
+/// Returns the sentence about a command that was done; empty if the screen shows the effect.
+fn said(command: &Command) -> &'static str {
+    match command {
+        Command::Inject(_) => "sent",
+        Command::Release(_) => "released",
+        Command::Drop(_) => "dropped",
+        Command::Edit(_) => "changed; it is still held",
+        Command::Close { .. } => "closed",
+        Command::Resync { .. } => "requested a complete snapshot from the server",
+        Command::Rules { change: Some(change) } => match change {
+            RuleCommand::Add { .. } => "added",
+            RuleCommand::Remove { .. } => "removed",
+            RuleCommand::On { .. } => "on",
+            RuleCommand::Off { .. } => "off",
+            _ => "",
+        },
+        _ => "",
+    }
 }
 
 fn done(text: &str, warnings: &[String]) -> Reply {
@@ -221,15 +198,4 @@ fn done(text: &str, warnings: &[String]) -> Reply {
         .map(|warning| format!("; warning: {warning}"))
         .collect();
     Reply::Done(format!("{text}{warnings}").trim_start_matches("; ").to_owned())
-}
-
-fn rule(body: RuleBody) -> Rule {
-    Rule {
-        name: body.name,
-        text: body.text,
-        from: body.from,
-        on: body.on,
-        hits: body.hits,
-        last: body.last_hit,
-    }
 }

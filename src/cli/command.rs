@@ -4,11 +4,12 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Subcommand, ValueEnum};
 use clap_complete::Shell;
+use teetap_inspect::control;
 use teetap_proxy::io::Target;
 
 use super::{
-    Ctl, Definitions, DiffOptions, ExplainOptions, FilterOption, Json, JudgeOptions, ProxyOptions, Quiet,
-    Range, RunOptions, ScreenOptions, Search, Show, ShrinkOptions, TortureOptions,
+    Definitions, DiffOptions, ExplainOptions, FilterOption, Json, JudgeOptions, ProxyOptions, Quiet, Range,
+    RunOptions, ScreenOptions, Search, Show, ShrinkOptions, TortureOptions,
 };
 
 /// Sub-commands.
@@ -224,7 +225,7 @@ pub(crate) enum Command {
         #[arg(value_name = "PATH")]
         path: PathBuf,
         #[command(subcommand)]
-        command: Ctl,
+        command: control::Command,
     },
     /// Print the options that configuration files set, or where files are
     ///

@@ -1,7 +1,6 @@
 //! The command line: its definition, and how it is read with the environment and configuration files.
 
 mod command;
-mod ctl;
 mod examples;
 mod files;
 mod lines;
@@ -15,7 +14,6 @@ mod tools;
 mod values;
 
 pub(crate) use command::{Command, ConfigPart};
-pub(crate) use ctl::{Ctl, CtlRules, CtlSide, HeldPlace};
 pub(crate) use examples::EXAMPLES;
 pub(crate) use files::check_files;
 pub(crate) use lines::{Clock, LineOptions};

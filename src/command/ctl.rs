@@ -9,11 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
+use anyhow::Context as _;
+use serde_json::Value;
+use teetap_inspect::control::{self, Command};
 use teetap_wire::{printable, printable_json, printable_path};
 
 use crate::{
-    cli::{Ctl, CtlRules, CtlSide, HeldPlace, Json},
+    cli::Json,
     control::connect,
     exit::{Exit, Failure},
     output::{print, say, write_out},
@@ -25,19 +27,24 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of the longest line that is read: more than any event or answer has.
 const LONGEST: usize = 16 << 20;
 
+/// The fields that every answer has, and the warnings, which are printed before the results.
+const ENVELOPE: [&str; 8] = ["v", "t", "event", "session", "id", "done", "why", "warnings"];
+
+/// The results that are printed as lists.
+const LISTS: [&str; 4] = ["sessions", "rules", "held", "stats"];
+
 /// The number of the command: there is one per connection.
 const ID: u64 = 1;
 
 /// Sends a command and prints its answer; after `subscribe` all events up to the end of the run.
-pub(crate) fn ctl(json: Json, session: Option<u32>, path: &Path, command: &Ctl) -> anyhow::Result<Exit> {
+pub(crate) fn ctl(json: Json, session: Option<u32>, path: &Path, command: &Command) -> anyhow::Result<Exit> {
     let mut peer = Peer::connect(path)?;
-    let mut request = request(command);
+    let mut request = control::request(ID, command).context("cannot write the command")?;
     if let Some(session) = session {
-        request["session"] = json!(session);
+        request.insert("session".to_owned(), session.into());
     }
-    request["id"] = json!(ID);
-    peer.send(&request)?;
-    let follows = matches!(command, Ctl::Subscribe { .. });
+    peer.send(&Value::Object(request))?;
+    let follows = matches!(command, Command::Subscribe { .. });
     loop {
         let line = peer.line()?;
         let object: Value = serde_json::from_str(&line)
@@ -187,56 +194,6 @@ impl Peer {
     }
 }
 
-/// Returns the request of a command, without its number.
-fn request(command: &Ctl) -> Value {
-    match command {
-        Ctl::Sessions => json!({"cmd": "sessions"}),
-        Ctl::Stats => json!({"cmd": "stats"}),
-        Ctl::Inject { message } => json!({"cmd": "inject", "message": message}),
-        Ctl::Close { all, side, reason } => {
-            let side = match side {
-                CtlSide::Client => "client",
-                CtlSide::Server => "server",
-                CtlSide::Both => "both",
-            };
-            json!({"cmd": "close", "all": all, "side": side, "reason": reason})
-        }
-        Ctl::Resync => json!({"cmd": "resync"}),
-        Ctl::Held => json!({"cmd": "held"}),
-        Ctl::Release { id } => at(id, json!({"cmd": "release"})),
-        Ctl::Edit { id, message } => at(id, json!({"cmd": "edit", "message": message})),
-        Ctl::Drop { id } => at(id, json!({"cmd": "drop"})),
-        Ctl::Rules { command } => match command {
-            None | Some(CtlRules::List) => json!({"cmd": "rules"}),
-            Some(CtlRules::Add { text }) => json!({"cmd": "rule_add", "text": text}),
-            Some(CtlRules::Replace { name, text }) => {
-                json!({"cmd": "rule_replace", "name": name, "text": text})
-            }
-            Some(CtlRules::Swap { name, with }) => {
-                json!({"cmd": "rule_swap", "name": name, "with": with})
-            }
-            Some(CtlRules::Remove { name }) => json!({"cmd": "rule_remove", "name": name}),
-            Some(CtlRules::On { name }) => json!({"cmd": "rule_on", "name": name}),
-            Some(CtlRules::Off { name }) => json!({"cmd": "rule_off", "name": name}),
-        },
-        Ctl::Subscribe { filter, verbose } => {
-            json!({"cmd": "subscribe", "filter": filter, "verbose": (*verbose).min(2)})
-        }
-    }
-}
-
-/// Adds the place of a held message to a request.
-fn at(place: &HeldPlace, mut request: Value) -> Value {
-    request["held"] = json!(place.held);
-    if let Some(session) = place.session {
-        request["session"] = json!(session);
-    }
-    if let Some(dir) = place.dir {
-        request["dir"] = json!(dir.to_string());
-    }
-    request
-}
-
 /// Returns the answer to a command that was done, as lines.
 fn answer(object: &Value) -> String {
     let mut lines = Vec::new();
@@ -282,24 +239,28 @@ fn answer(object: &Value) -> String {
         lines.push(printable(line.as_bytes()));
     }
     let stats = object["stats"].as_object().into_iter().flatten();
-    for (name, value) in stats {
-        let value = match value {
-            Value::Object(parts) => {
-                let parts = parts.iter().map(|(name, value)| format!("{name} {value}"));
-                parts.collect::<Vec<_>>().join(", ")
-            }
-            value => value.to_string(),
-        };
-        lines.push(format!("{:<16}{value}", name.replace('_', " ")));
-    }
-    let has_list = ["sessions", "rules", "held", "stats"]
-        .iter()
-        .any(|part| object[*part] != Value::Null);
-    if !has_list {
+    lines.extend(stats.map(|(name, value)| figure(name, value)));
+    let results = object.as_object().into_iter().flatten();
+    let results = results.filter(|(name, value)| !ENVELOPE.contains(&name.as_str()) && !value.is_null());
+    let (listed, others): (Vec<_>, Vec<_>) = results.partition(|(name, _)| LISTS.contains(&name.as_str()));
+    lines.extend(others.iter().map(|(name, value)| figure(name, value)));
+    if listed.is_empty() && others.is_empty() {
         lines.push("done".to_owned());
     }
     let safe = |line: &String| printable(line.as_bytes()) + "\n";
     lines.iter().map(safe).collect()
+}
+
+/// Returns a line for a result that is not a list.
+fn figure(name: &str, value: &Value) -> String {
+    let value = match value {
+        Value::Object(parts) => {
+            let parts = parts.iter().map(|(name, value)| format!("{name} {value}"));
+            parts.collect::<Vec<_>>().join(", ")
+        }
+        value => value.to_string(),
+    };
+    format!("{:<16}{value}", name.replace('_', " "))
 }
 
 /// Returns an event in one line.

@@ -28,7 +28,7 @@ use crate::{
     junit::Report,
     live::Live,
     log::{self, Log},
-    orders::Orders,
+    orders::{Orders, Origin},
     output::{Filters, Output, decoder},
     recording::Prepared,
     rules::{Rules, SharedRules},
@@ -230,12 +230,7 @@ impl Setup {
     }
 
     /// Returns the way to the proxy for orders of this origin.
-    pub(super) fn orders(
-        &mut self,
-        proxy: &Running,
-        reports: &mpsc::Sender<Wake>,
-        from: &'static str,
-    ) -> Orders {
+    pub(super) fn orders(&mut self, proxy: &Running, reports: &mpsc::Sender<Wake>, from: Origin) -> Orders {
         let registry = self.config.registry;
         let rules = self
             .rules
@@ -271,7 +266,7 @@ impl Setup {
         let Some(run) = self.run.clone() else {
             return Ok(());
         };
-        let console = Console::new(self.orders(proxy, reports, "screen"), run);
+        let console = Console::new(self.orders(proxy, reports, Origin::Screen), run);
         let title = Title {
             target: target.to_owned(),
             connect: reachable(proxy.addr).to_string(),
@@ -300,7 +295,7 @@ impl Setup {
             return Ok(None);
         };
         let parts = Parts {
-            orders: self.orders(proxy, reports, "control socket"),
+            orders: self.orders(proxy, reports, Origin::Socket),
             bus: self.bus.clone(),
             subscribers: self.subscribers.clone(),
             clock: self.clock,

@@ -17,6 +17,7 @@ use rustix::{
 };
 use teetap_inspect::{
     DecodedEvent, Style, Subscription, Viewer,
+    control::{self, Command},
     jsonl::{self, ResultBody},
 };
 use teetap_proxy::{
@@ -26,9 +27,9 @@ use teetap_proxy::{
 
 use super::{
     Counted, LINGER, MAX_LINE, MAX_OUTPUT, PATIENCE, Shared,
-    carry_out::{Reply, carry_out},
-    request::{self, Command},
+    carry_out::{carry_out, filter, verbosity},
 };
+use crate::orders::Reply;
 
 /// The time between two looks at the events; a message that is held is seen at once.
 const TICK: Duration = Duration::from_millis(20);
@@ -286,7 +287,7 @@ impl Connection {
             return self.refuse_length();
         }
         self.pace();
-        match request::parse(line) {
+        match control::parse(line) {
             Ok((id, command)) => self.on_command(id, command),
             Err((id, why)) => self.answer(id, None, Err(why)),
         }
@@ -308,14 +309,14 @@ impl Connection {
 
     fn on_command(&mut self, id: u64, command: Command) {
         let (session, result) = match command {
-            Command::Subscribe(wanted) => (None, self.subscribe(&wanted)),
-            Command::Unsubscribe => {
+            Command::Subscribe { filter, verbose } => (None, self.subscribe(filter.as_deref(), verbose)),
+            Command::Unsubscribe {} => {
                 let had = self.feed.take().map(|_| ResultBody::default());
                 (None, had.ok_or_else(|| "there is no subscription".to_owned()))
             }
             command => {
-                let Reply { session, result } = carry_out(command, &self.shared);
-                (session, result)
+                let Reply { session, result } = carry_out(&command, &self.shared);
+                (session.map(|session| session.0), result)
             }
         };
         self.answer(Some(id), session, result);
@@ -323,13 +324,14 @@ impl Connection {
 
     fn answer(&mut self, id: Option<u64>, session: Option<u32>, result: Result<ResultBody, String>) {
         let now = self.shared.parts.clock.now();
-        jsonl::answer(now, session, id, result, &mut self.output);
+        let definitions = self.shared.parts.definitions();
+        jsonl::answer(now, session, id, result, definitions, &mut self.output);
     }
 
     /// Begins a subscription in place of the one before.
-    fn subscribe(&mut self, wanted: &request::Subscribe) -> Result<ResultBody, String> {
-        let (filter, warnings) = wanted.filter(self.shared.parts.orders.registry)?;
-        let verbosity = wanted.verbosity()?;
+    fn subscribe(&mut self, text: Option<&str>, verbose: u8) -> Result<ResultBody, String> {
+        let (filter, warnings) = filter(text, self.shared.parts.orders.registry)?;
+        let verbosity = verbosity(verbose)?;
         self.feed = None;
         let traffic = Traffic::new(&self.shared)?;
         let parts = &self.shared.parts;

@@ -3,7 +3,6 @@
 //! | module | part |
 //! |---|---|
 //! | `socket` | the file: its creation, its mode and its end |
-//! | `request` | from a line to a command |
 //! | `carry_out` | from a command to its answer |
 //! | `connection` | the thread of a connection: lines in, answers and events out |
 //!
@@ -12,7 +11,6 @@
 
 mod carry_out;
 mod connection;
-mod request;
 mod socket;
 
 use std::{
@@ -28,7 +26,7 @@ use std::{
 
 use teetap_inspect::{DecodedEvent, Subscribers, jsonl};
 use teetap_proxy::io::{Bus, Clock};
-use teetap_wire::def::Secrets;
+use teetap_wire::def::{Registry, Secrets};
 
 use crate::{exit::Failure, orders::Orders};
 use connection::Connection;
@@ -65,6 +63,13 @@ pub(crate) struct Parts {
     pub(crate) is_quiet: bool,
     /// The `start` line.
     pub(crate) start: Vec<u8>,
+}
+
+impl Parts {
+    /// Returns the definitions through which answers are written.
+    const fn definitions(&self) -> (&'static Registry, Secrets) {
+        (self.orders.registry, self.secrets)
+    }
 }
 
 /// The state that all connections share.
@@ -171,7 +176,8 @@ fn accept(listener: &UnixListener, shared: &Arc<Shared>) {
 /// Refuses a connection with one line. The line fits an empty socket, so this does not wait.
 fn refuse(mut stream: UnixStream, shared: &Shared, why: String) {
     let mut line = Vec::new();
-    jsonl::answer(shared.parts.clock.now(), None, None, Err(why), &mut line);
+    let now = shared.parts.clock.now();
+    jsonl::answer(now, None, None, Err(why), shared.parts.definitions(), &mut line);
     let _left = stream
         .set_nonblocking(true)
         .and_then(|()| stream.write_all(&line));

@@ -3,6 +3,7 @@
 //! Law: typed, and each has one result. An order that names no session is about the only one that is online. The caller
 //! waits for the data thread, never the other way.
 
+mod carry_out;
 mod message;
 
 use std::sync::mpsc;
@@ -10,17 +11,18 @@ use std::sync::mpsc;
 use teetap_inspect::jsonl::RuleBody;
 use teetap_proxy::{
     io::{Commands, Look, Request},
-    session::{Command, Held, Level, Listed, SessionId, State, Time, Waiting, WhichRule},
+    session::{Command, Level, Listed, SessionId, State, Time, Waiting, WhichRule},
 };
-use teetap_rules::{Made, Span};
-use teetap_wire::{Side, def::Registry};
+use teetap_rules::Span;
+use teetap_wire::def::Registry;
 
 use crate::{
     rules::{Change, Rules, SharedRules, one_line},
     wake::Wake,
 };
 
-pub(crate) use message::{Form, bytes, edited, lines};
+pub(crate) use carry_out::Reply;
+pub(crate) use message::lines;
 
 /// The maximum number of sessions that an error lists.
 const LISTED: usize = 8;
@@ -33,8 +35,34 @@ pub(crate) struct Orders {
     pub(crate) registry: &'static Registry,
     /// The receiver of reports for the user.
     pub(crate) reports: mpsc::Sender<Wake>,
-    /// The origin of the orders, as reports name it.
-    pub(crate) from: &'static str,
+    pub(crate) from: Origin,
+}
+
+/// The sender of orders.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Origin {
+    /// A connection to the control socket.
+    Socket,
+    /// The terminal UI.
+    Screen,
+}
+
+impl Origin {
+    /// Returns the name in reports.
+    const fn of_reports(self) -> &'static str {
+        match self {
+            Self::Socket => "control socket",
+            Self::Screen => "screen",
+        }
+    }
+
+    /// Returns the name in the list of rules.
+    const fn of_rules(self) -> &'static str {
+        match self {
+            Self::Socket => "control",
+            Self::Screen => "screen",
+        }
+    }
 }
 
 impl Orders {
@@ -46,14 +74,11 @@ impl Orders {
 
     /// Reports an order that was carried out.
     fn report_done(&self, text: &str) {
-        self.report(Level::Info, format!("{}: {text}", self.from));
+        self.report(Level::Info, format!("{}: {text}", self.from.of_reports()));
     }
 
     /// Changes the rules, and returns the warnings once the change has its effect.
-    pub(crate) fn change(
-        &self,
-        act: impl FnOnce(&Rules) -> Result<Change, String>,
-    ) -> Result<Vec<String>, String> {
+    fn change(&self, act: impl FnOnce(&Rules) -> Result<Change, String>) -> Result<Vec<String>, String> {
         let commands = &self.commands;
         // Under the lock, so that programs are set in the order of the changes.
         let (what, mut warnings) = {
@@ -71,7 +96,7 @@ impl Orders {
     }
 
     /// Lists the rules, with the state of those that are set.
-    pub(crate) fn list_rules(&self) -> Result<Vec<RuleBody>, String> {
+    fn list_rules(&self) -> Result<Vec<RuleBody>, String> {
         // Under the lock, so that the report is of the same rules.
         let (list, report) = {
             let rules = self.rules.lock();
@@ -92,7 +117,7 @@ impl Orders {
     }
 
     /// Switches what a statement sets on or off: a rule, a link line, or the link lines of a profile.
-    pub(crate) fn switch(&self, name: &str, on: bool) -> Result<(), String> {
+    fn switch(&self, name: &str, on: bool) -> Result<(), String> {
         // Under the lock, so that the numbers are of the same rules.
         {
             let mut rules = self.rules.lock();
@@ -118,12 +143,12 @@ impl Orders {
     }
 
     /// Returns the sessions and the counts.
-    pub(crate) fn look(&self) -> Result<Look, String> {
+    fn look(&self) -> Result<Look, String> {
         self.commands.look().map_err(|busy| busy.to_string())
     }
 
     /// Returns the session of this number, or the only one that is online.
-    pub(crate) fn choose(&self, wanted: Option<u32>) -> Result<Listed, String> {
+    fn choose(&self, wanted: Option<SessionId>) -> Result<Listed, String> {
         pick(&self.look()?.sessions, wanted).copied()
     }
 
@@ -138,65 +163,6 @@ impl Orders {
         answer.result.map_err(std::borrow::Cow::into_owned)?;
         Ok(answer.held.unwrap_or_default())
     }
-
-    /// Lists what is held in one session, or in all.
-    pub(crate) fn held(&self, session: Option<SessionId>) -> Result<Box<[Waiting]>, String> {
-        self.list(Command::List { session })
-    }
-
-    /// Lets a held message go.
-    pub(crate) fn release(&self, waiting: &Waiting) -> Result<(), String> {
-        let held = Held::One(waiting.dir, waiting.held);
-        let session = waiting.session;
-        self.ask(Command::Release { session, held })
-    }
-
-    /// Drops a held message.
-    pub(crate) fn drop_held(&self, waiting: &Waiting) -> Result<(), String> {
-        let Waiting {
-            session, dir, held, ..
-        } = *waiting;
-        self.ask(Command::Drop { session, dir, held })
-    }
-
-    /// Replaces the bytes of a held message.
-    pub(crate) fn edit(&self, waiting: &Waiting, data: Vec<u8>) -> Result<(), String> {
-        let Waiting {
-            session, dir, held, ..
-        } = *waiting;
-        let data = data.into();
-        self.ask(Command::Edit {
-            session,
-            dir,
-            held,
-            data,
-        })
-    }
-
-    /// Sends one more message.
-    pub(crate) fn inject(&self, session: SessionId, message: Made) -> Result<(), String> {
-        self.ask(Command::Inject { session, message })
-    }
-
-    /// Has the server send a complete snapshot.
-    pub(crate) fn resync(&self, session: SessionId) -> Result<(), String> {
-        self.ask(Command::Resync { session })
-    }
-
-    /// Closes one or both legs of a session, or of all.
-    pub(crate) fn close(
-        &self,
-        session: Option<SessionId>,
-        side: Option<Side>,
-        reason: Vec<u8>,
-    ) -> Result<(), String> {
-        let reason = reason.into();
-        self.ask(Command::Close {
-            session,
-            side,
-            reason,
-        })
-    }
 }
 
 /// Returns true if a rule or link line belongs to a statement.
@@ -204,19 +170,21 @@ const fn is_in(place: Span, statement: Span) -> bool {
     statement.start <= place.start && place.end <= statement.end
 }
 
-fn pick(sessions: &[Listed], wanted: Option<u32>) -> Result<&Listed, String> {
+fn pick(sessions: &[Listed], wanted: Option<SessionId>) -> Result<&Listed, String> {
     let online: Vec<&Listed> = sessions
         .iter()
         .filter(|listed| listed.state == State::Online)
         .collect();
     match (wanted, online.as_slice()) {
-        (Some(number), _) => sessions
-            .iter()
-            .find(|listed| listed.id.0 == number)
-            .ok_or_else(|| match online.as_slice() {
-                [] => format!("there is no session {number}, and none is online"),
-                online => format!("there is no session {number}; online: {}", names(online)),
-            }),
+        (Some(id @ SessionId(number)), _) => {
+            sessions
+                .iter()
+                .find(|listed| listed.id == id)
+                .ok_or_else(|| match online.as_slice() {
+                    [] => format!("there is no session {number}, and none is online"),
+                    online => format!("there is no session {number}; online: {}", names(online)),
+                })
+        }
         (None, [only]) => Ok(only),
         (None, []) => Err("no session is online".to_owned()),
         (None, several) => Err(format!(
@@ -259,14 +227,14 @@ mod tests {
         let opening = listed(1, State::Opening);
         let online = [opening, listed(2, State::Online)];
         assert_eq!(pick(&online, None).unwrap().id.0, 2);
-        assert_eq!(pick(&online, Some(1)).unwrap().id.0, 1);
+        assert_eq!(pick(&online, Some(SessionId(1))).unwrap().id.0, 1);
         assert_eq!(pick(&[opening], None).unwrap_err(), "no session is online");
         assert_eq!(
-            pick(&[opening], Some(7)).unwrap_err(),
+            pick(&[opening], Some(SessionId(7))).unwrap_err(),
             "there is no session 7, and none is online"
         );
         assert_eq!(
-            pick(&online, Some(7)).unwrap_err(),
+            pick(&online, Some(SessionId(7))).unwrap_err(),
             "there is no session 7; online: 2 (ddnet, 127.0.0.1:5000)"
         );
         let several: Vec<Listed> = (1..=10).map(|number| listed(number, State::Online)).collect();

@@ -22,7 +22,11 @@ use teetap_proxy::{
     session::{Action, Connless, Datagram, Level, Origin, Time, Traffic, What},
     words::Word,
 };
-use teetap_wire::{Flags, Note, printable, printable_json};
+use teetap_wire::{
+    Flags, Note,
+    def::{Registry, Secrets},
+    printable, printable_json,
+};
 
 pub use read::Lines;
 pub use schema::{
@@ -90,15 +94,17 @@ pub fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
     write(at, None, &Body::Log(LogBody::new(level, text)), out);
 }
 
-/// Appends the `answer` line to a command on the control socket. `session` is the session that it was about.
+/// Appends the `answer` line to a command on the control socket. `session` is the session that it was about. Held messages
+/// are read through the definitions.
 pub fn answer(
     at: Time,
     session: Option<u32>,
     id: Option<u64>,
     result: Result<ResultBody, String>,
+    (registry, secrets): (&Registry, Secrets),
     out: &mut Vec<u8>,
 ) {
-    let body = AnswerBody::of_control(id, result);
+    let body = AnswerBody::of_control(id, result, registry, secrets);
     write(at, session, &Body::Answer(body), out);
 }
 

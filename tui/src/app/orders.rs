@@ -1,5 +1,7 @@
 //! Requests to the proxy, and what their answers change.
 
+use teetap_inspect::control::{Command, RuleCommand};
+
 use super::{App, Overlay, Pane, View, form::Target};
 use crate::request::{Reply, Request};
 
@@ -10,7 +12,7 @@ impl App {
             return;
         }
         if std::mem::take(&mut self.queue.is_stale) {
-            self.requests.push(Request::Held);
+            self.requests.push(Command::Held { session: None }.into());
         }
         // The countdown.
         self.changed |= !self.queue.list.is_empty();
@@ -21,7 +23,7 @@ impl App {
         };
         if is_due {
             self.asked_rules = Some(second);
-            self.requests.push(Request::Rules);
+            self.requests.push(Command::Rules { change: None }.into());
         }
     }
 
@@ -29,9 +31,10 @@ impl App {
     ///
     /// # Errors
     /// There is no proxy: the screen shows a recording.
-    pub fn ask(&mut self, request: Request) -> Result<(), String> {
+    pub fn ask(&mut self, request: impl Into<Request>) -> Result<(), String> {
+        let request = request.into();
         if !self.is_live {
-            let is_file = matches!(request, Request::Save { .. } | Request::Copy(_));
+            let is_file = request.commands().is_empty();
             if self.timeline.is_none() || !is_file {
                 return Err("this screen shows a recording: there is no proxy".to_owned());
             }
@@ -62,12 +65,17 @@ impl App {
     pub fn answer(&mut self, request: &Request, result: Result<Reply, String>) {
         self.changed = true;
         let is_repeated = self.repeat.as_ref().is_some_and(|repeat| repeat.is_of(request));
-        let is_of_form = matches!(
-            request,
-            Request::Edit(..) | Request::Send { .. } | Request::Inject { .. }
-        );
+        let is_of_form = matches!(request, Request::Run(Command::Edit(_) | Command::Inject(_)));
         let form = self.sent.take_if(|_| is_of_form);
-        if let (Err(_), Request::SwitchRules { on: false, .. }) = (&result, request) {
+        let switches_off = request.commands().iter().any(|command| {
+            matches!(
+                command,
+                Command::Rules {
+                    change: Some(RuleCommand::Off { .. })
+                }
+            )
+        });
+        if result.is_err() && switches_off {
             self.rules.silenced.clear();
         }
         match result {
@@ -95,14 +103,12 @@ impl App {
                 }
             }
         }
-        match request {
-            Request::AddRule(_)
-            | Request::ReplaceRule { .. }
-            | Request::RemoveRule(_)
-            | Request::SwapRules(..)
-            | Request::SwitchRules { .. } => self.asked_rules = None,
-            Request::Release(_) | Request::Drop(_) | Request::Edit(..) => self.queue.is_stale = true,
-            _ => {}
+        for command in request.commands() {
+            match command {
+                Command::Rules { change: Some(_) } => self.asked_rules = None,
+                Command::Release(_) | Command::Drop(_) | Command::Edit(_) => self.queue.is_stale = true,
+                _ => {}
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use teetap_inspect::control::{Command, Inject};
 use teetap_proxy::session::{SessionId, Time};
 use teetap_rules::syntax::{self, Kind, Quantity};
 
@@ -69,16 +70,16 @@ impl Repeat {
         }
         self.next = Some(self.next.map_or(now, |next| next.max(now)) + self.every);
         self.sent += 1;
-        Some(Request::Inject {
-            session: self.session,
-            text: self.text.clone(),
-        })
+        Some(Command::Inject(Inject::text(self.session, &self.text)).into())
     }
 
     /// Returns true for a request of this message.
     #[must_use]
     pub fn is_of(&self, request: &Request) -> bool {
-        matches!(request, Request::Inject { text, .. } if *text == self.text)
+        let Request::Run(Command::Inject(inject)) = request else {
+            return false;
+        };
+        inject.message.as_ref() == Some(&self.text)
     }
 }
 

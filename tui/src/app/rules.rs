@@ -1,9 +1,9 @@
 //! The rules as the screen shows them, with sliders for link lines.
 
+use teetap_inspect::jsonl::RuleBody;
 use teetap_rules::program::profiles;
 
 use super::cursor::Cursor;
-use crate::request::Rule;
 
 /// The name of the rule that the intercept key adds.
 pub const INTERCEPT: &str = "intercept";
@@ -32,7 +32,7 @@ pub enum RuleRow {
 #[derive(Debug, Default)]
 pub struct Rules {
     /// In their order.
-    pub list: Vec<Rule>,
+    pub list: Vec<RuleBody>,
     /// The selected row.
     pub cursor: Cursor,
     /// The names of the rules that were switched off together.
@@ -143,9 +143,22 @@ impl Slider {
     }
 }
 
+/// Returns a rule with this text that is being added.
+pub(crate) fn added(text: &str) -> RuleBody {
+    RuleBody {
+        name: text.to_owned(),
+        text: text.to_owned(),
+        from: String::new(),
+        line: 1,
+        on: true,
+        hits: None,
+        last_hit: None,
+    }
+}
+
 /// Returns true for a link line.
 #[must_use]
-pub fn is_link(rule: &Rule) -> bool {
+pub fn is_link(rule: &RuleBody) -> bool {
     rule.text.starts_with("link ")
 }
 
@@ -171,7 +184,7 @@ pub fn next_profile(name: Option<&str>, forward: bool) -> Option<&'static str> {
 
 impl Rules {
     /// Takes the rules as they are now.
-    pub fn set(&mut self, list: Vec<Rule>) {
+    pub fn set(&mut self, list: Vec<RuleBody>) {
         self.list = list;
         self.cursor.set_len(self.rows().len());
     }
@@ -216,7 +229,7 @@ impl Rules {
 
     /// Returns the selected statement.
     #[must_use]
-    pub fn selected(&self) -> Option<&Rule> {
+    pub fn selected(&self) -> Option<&RuleBody> {
         self.list.get(self.place()?)
     }
 
@@ -250,7 +263,7 @@ impl Rules {
         self.list.iter().any(|rule| self.is_silenced(rule))
     }
 
-    fn is_silenced(&self, rule: &Rule) -> bool {
+    fn is_silenced(&self, rule: &RuleBody) -> bool {
         !rule.on && self.silenced.contains(&rule.name)
     }
 

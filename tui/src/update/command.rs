@@ -1,5 +1,6 @@
 //! Lines of the command line.
 
+use teetap_inspect::control::{Command, RuleCommand, Sides};
 use teetap_rules::{Program, is_rule_word};
 use teetap_wire::def::suggest;
 
@@ -10,7 +11,6 @@ use crate::{
     app::{App, View, filter::first_error, menu::Saved, timeline::place},
     command::COMMANDS,
     keymap::Key,
-    request::Request,
 };
 
 /// Carries out a line.
@@ -40,11 +40,13 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
             app.injected.push(rest);
             send::inject(app, rest)?;
         }
-        "close" => app.ask(Request::Close {
+        "close" => app.ask(Command::Close {
             session: shown(app),
+            all: false,
+            side: Sides::Both,
             reason: rest.to_owned(),
         })?,
-        "resync" => app.ask(Request::Resync { session: shown(app) })?,
+        "resync" => app.ask(Command::Resync { session: shown(app) })?,
         "save" => send::save_to(app, Saved::Shown, rest)?,
         "goto" => {
             let timeline = app.timeline.as_mut().ok_or(super::rows::NO_RECORDING)?;
@@ -94,7 +96,9 @@ fn add_rule(app: &mut App, text: &str) -> Result<(), String> {
     if let Err(errors) = Program::compile(text, app.registry) {
         return Err(first_error(&errors).map_or_else(String::new, |(_, why)| why));
     }
-    app.ask(Request::AddRule(text.to_owned()))
+    app.ask(RuleCommand::Add {
+        text: text.to_owned(),
+    })
 }
 
 fn view(name: &str) -> Result<View, String> {

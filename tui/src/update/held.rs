@@ -1,14 +1,16 @@
 //! The intercept key and the queue.
 
-use crate::{
-    app::{App, Overlay, filter::Filtering, form::Form, rules::INTERCEPT},
-    request::Request,
-};
+use teetap_inspect::control::{Command, HeldPlace, RuleCommand};
+use teetap_proxy::session::Waiting;
+
+use crate::app::{App, Overlay, filter::Filtering, form::Form, rules::INTERCEPT};
 
 /// Pauses the messages that pass the filter, or stops that.
 pub(super) fn intercept(app: &mut App) -> Result<(), String> {
     if app.rules.intercepts() {
-        return app.ask(Request::RemoveRule(INTERCEPT.to_owned()));
+        return app.ask(RuleCommand::Remove {
+            name: INTERCEPT.to_owned(),
+        });
     }
     let filter = app.messages.filter().filter(|filter| filter.is_on());
     let filter: Option<&Filtering> = filter;
@@ -17,35 +19,36 @@ pub(super) fn intercept(app: &mut App) -> Result<(), String> {
         format!("set a filter first with {key}: the messages that pass it are paused")
     })?;
     let rule = format!("{INTERCEPT}: pause when ({})", text.text);
-    app.ask(Request::AddRule(rule))
+    app.ask(RuleCommand::Add { text: rule })
 }
 
-fn selected(app: &App) -> Result<Box<teetap_proxy::session::Waiting>, String> {
+fn selected(app: &App) -> Result<&Waiting, String> {
     let held = app.queue.selected().ok_or_else(|| {
         let key = app.keymap.hint(crate::Action::Intercept);
         format!("no message is held; {key} pauses those that pass the filter")
     })?;
-    Ok(Box::new(held.waiting.clone()))
+    Ok(&held.waiting)
 }
 
 /// Lets the selected message go.
 pub(super) fn release(app: &mut App) -> Result<(), String> {
-    let waiting = selected(app)?;
-    app.ask(Request::Release(waiting))
+    let place = HeldPlace::of(selected(app)?);
+    app.ask(Command::Release(place))
 }
 
 /// Lets all messages go, in their order.
 pub(super) fn release_all(app: &mut App) -> Result<(), String> {
     selected(app)?;
-    let all: Vec<_> = app.queue.list.iter().map(|held| held.waiting.clone()).collect();
+    let held = app.queue.list.iter();
+    let all: Vec<_> = held.map(|held| HeldPlace::of(&held.waiting)).collect();
     all.into_iter()
-        .try_for_each(|waiting| app.ask(Request::Release(Box::new(waiting))))
+        .try_for_each(|place| app.ask(Command::Release(place)))
 }
 
 /// Drops the selected message.
 pub(super) fn drop_held(app: &mut App) -> Result<(), String> {
-    let waiting = selected(app)?;
-    app.ask(Request::Drop(waiting))
+    let place = HeldPlace::of(selected(app)?);
+    app.ask(Command::Drop(place))
 }
 
 /// Opens the form of the selected message.

@@ -2,6 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
+use teetap_inspect::control::{Command, Edit, HeldPlace, Inject, RuleCommand};
 use teetap_rules::{Draft, Filter, Program, completions};
 
 use super::{choose::choose, command::carry_out, find, send, update};
@@ -19,7 +20,6 @@ use crate::{
     },
     command,
     keymap::Key,
-    request::Request,
 };
 
 /// Handles a key.
@@ -128,9 +128,12 @@ fn submit(app: &mut App, form: Form) {
             let message = form
                 .late(app.registry)
                 .ok_or_else(|| "the message cannot be built".to_owned());
-            message.and_then(|message| app.ask(Request::Send { session, message }))
+            message.and_then(|message| app.ask(Command::Inject(Inject::bytes(session, &message))))
         }
-        Target::Edit(waiting) => app.ask(Request::Edit(waiting.clone(), text)),
+        Target::Edit(waiting) => {
+            let place = HeldPlace::of(waiting);
+            app.ask(Command::Edit(Edit::text(place, &text)))
+        }
         Target::Inject(_, session) => {
             app.injected.push(&text);
             send::send(app, *session, &text, form.every)
@@ -315,7 +318,7 @@ fn rule(app: &mut App, prompt: &Prompt, replaced: Option<String>, text: String) 
     }
     match replaced {
         _ if text.is_empty() => Ok(()),
-        Some(name) => app.ask(Request::ReplaceRule { name, text }),
-        None => app.ask(Request::AddRule(text)),
+        Some(name) => app.ask(RuleCommand::Replace { name, text }),
+        None => app.ask(RuleCommand::Add { text }),
     }
 }

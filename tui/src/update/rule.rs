@@ -1,12 +1,14 @@
 //! Changes of the rules.
 
+use teetap_inspect::control::RuleCommand;
+
 use crate::{
     app::{
         App,
         prompt::Purpose,
-        rules::{RuleRow, Slider, next_profile},
+        rules::{RuleRow, Slider, added, next_profile},
     },
-    request::{Request, Rule},
+    request::Request,
 };
 
 use super::open;
@@ -52,7 +54,7 @@ pub(super) fn edit(app: &mut App) -> Result<(), String> {
 /// Removes the selected rule.
 pub(super) fn delete(app: &mut App) -> Result<(), String> {
     let name = selected(app)?;
-    app.ask(Request::RemoveRule(name))
+    app.ask(RuleCommand::Remove { name })
 }
 
 /// Switches the selected rule on or off.
@@ -60,10 +62,15 @@ pub(super) fn toggle(app: &mut App) -> Result<(), String> {
     let name = selected(app)?;
     let on = app.rules.selected().is_some_and(|rule| !rule.on);
     app.rules.silenced.retain(|silenced| *silenced != name);
-    app.ask(Request::SwitchRules {
-        names: vec![name],
-        on,
-    })
+    app.ask(switch(name, on))
+}
+
+/// Returns the command that switches a rule on or off.
+fn switch(name: String, on: bool) -> RuleCommand {
+    match on {
+        true => RuleCommand::On { name },
+        false => RuleCommand::Off { name },
+    }
 }
 
 /// Moves the selected rule up or down by one place.
@@ -80,7 +87,10 @@ pub(super) fn shift(app: &mut App, down: bool) -> Result<(), String> {
     let with = app.rules.list.get(other).map(|rule| rule.name.clone());
     app.rules.list.swap(place, other);
     app.rules.select(RuleRow::Statement(other));
-    app.ask(Request::SwapRules(name, with.unwrap_or_default()))
+    app.ask(RuleCommand::Swap {
+        name,
+        with: with.unwrap_or_default(),
+    })
 }
 
 /// Switches all rules off, or those on again that were on before.
@@ -101,10 +111,8 @@ pub(super) fn all(app: &mut App) -> Result<(), String> {
         }
         (true, true) => return Err("no rule is on".to_owned()),
     };
-    app.ask(Request::SwitchRules {
-        names: names.clone(),
-        on,
-    })?;
+    let commands = names.iter().cloned().map(|name| switch(name, on).into());
+    app.ask(Request::RunAll(commands.collect()))?;
     app.rules.switch(&names, on);
     Ok(())
 }
@@ -123,18 +131,18 @@ fn profile(app: &mut App, forward: bool) -> Result<(), String> {
     let rule = used.and_then(|(place, _)| app.rules.list.get(place));
     let name = rule.map(|rule| rule.name.clone());
     app.ask(match (name.clone(), text.clone()) {
-        (Some(name), Some(text)) => Request::ReplaceRule { name, text },
-        (Some(name), None) => Request::RemoveRule(name),
-        (None, Some(text)) => Request::AddRule(text),
+        (Some(name), Some(text)) => RuleCommand::Replace { name, text },
+        (Some(name), None) => RuleCommand::Remove { name },
+        (None, Some(text)) => RuleCommand::Add { text },
         (None, None) => return Err("there is no profile".to_owned()),
     })?;
     // Further keys may come before the answer.
     let list = &mut app.rules.list;
     let place = name.and_then(|name| list.iter().position(|rule| rule.name == name));
     match (place.and_then(|place| list.get_mut(place)), text) {
-        (Some(rule), Some(text)) => *rule = Rule::new(&text),
+        (Some(rule), Some(text)) => *rule = added(&text),
         (Some(_), None) => drop(place.map(|place| list.remove(place))),
-        (None, text) => list.extend(text.map(|text| Rule::new(&text))),
+        (None, text) => list.extend(text.map(|text| added(&text))),
     }
     app.rules.select(RuleRow::Profile);
     Ok(())
@@ -190,9 +198,11 @@ pub(super) fn set(app: &mut App, rule: Option<&str>, slider: Slider, typed: &str
 
 /// Adds a link line for a slider that has none.
 fn add_line(app: &mut App, slider: Slider, text: &str) -> Result<(), String> {
-    app.ask(Request::AddRule(text.to_owned()))?;
+    app.ask(RuleCommand::Add {
+        text: text.to_owned(),
+    })?;
     // Further keys may come before the answer.
-    app.rules.list.push(Rule::new(text));
+    app.rules.list.push(added(text));
     let place = app.rules.list.len() - 1;
     app.rules.select(RuleRow::Slider(Some(place), slider));
     Ok(())
@@ -214,7 +224,7 @@ fn change_line(app: &mut App, place: Option<usize>, slider: Slider, text: String
             app.rules.list.remove(place);
         }
         app.rules.select(RuleRow::Slider(None, slider));
-        return app.ask(Request::RemoveRule(name));
+        return app.ask(RuleCommand::Remove { name });
     }
-    app.ask(Request::ReplaceRule { name, text })
+    app.ask(RuleCommand::Replace { name, text })
 }

@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use teetap_inspect::{Layer, Message, Reading, expect::expected, row};
+use teetap_inspect::{
+    Layer, Message, Reading,
+    control::{Command, Inject},
+    expect::expected,
+    row,
+};
 use teetap_proxy::session::{SessionId, State, What};
 use teetap_rules::{Made, class_of, is_word};
 use teetap_wire::{
@@ -77,8 +82,7 @@ pub(super) fn send(
         app.say(format!("sent every {every:?}; {key} stops it"));
         return Ok(());
     }
-    let text = text.to_owned();
-    app.ask(Request::Inject { session, text })
+    app.ask(Command::Inject(Inject::text(session, text)))
 }
 
 /// Ends the sending of a message again and again.
@@ -152,7 +156,7 @@ pub(super) fn again(app: &mut App) -> Result<(), String> {
         vital: message.vital,
         data: reading.data(message).to_vec(),
     };
-    app.ask(Request::Send { session, message })
+    app.ask(Command::Inject(Inject::bytes(session, &message)))
 }
 
 /// Returns a condition that the selected message matches. With a field selected, its value is part of it.

@@ -1,6 +1,7 @@
 //! The guided tour: its keys, and the screens of its steps.
 
 use crossterm::event::KeyCode;
+use teetap_inspect::control::RuleCommand;
 
 use crate::{
     app::{
@@ -8,7 +9,6 @@ use crate::{
         tour::{FAULT, RULE, STEPS, Tour},
     },
     keymap::Key,
-    request::Request,
 };
 
 /// Begins the tour.
@@ -75,8 +75,12 @@ fn set_rule(app: &mut App, on: bool) {
     };
     tour.has_rule = on;
     let request = match on {
-        true => Request::AddRule(FAULT.to_owned()),
-        false => Request::RemoveRule(RULE.to_owned()),
+        true => RuleCommand::Add {
+            text: FAULT.to_owned(),
+        },
+        false => RuleCommand::Remove {
+            name: RULE.to_owned(),
+        },
     };
     if let Err(why) = app.ask(request) {
         app.refuse(why);

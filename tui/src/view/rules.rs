@@ -7,6 +7,8 @@ use ratatui::{
     text::{Line, Span},
 };
 
+use teetap_inspect::jsonl::RuleBody;
+
 use super::{below, put};
 use crate::{
     Action,
@@ -14,7 +16,6 @@ use crate::{
         App, Pane,
         rules::{RuleRow, Slider, is_link},
     },
-    request::Rule,
 };
 
 /// Draws the rows.
@@ -66,7 +67,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     }
 }
 
-fn statement<'a>(rule: &'a Rule, width: u16, app: &App) -> Line<'a> {
+fn statement<'a>(rule: &'a RuleBody, width: u16, app: &App) -> Line<'a> {
     let theme = app.theme;
     let (word, style) = match rule.on {
         true => ("on ", theme.good()),
@@ -74,7 +75,7 @@ fn statement<'a>(rule: &'a Rule, width: u16, app: &App) -> Line<'a> {
     };
     let hits = rule.hits.map_or(String::new(), |hits| hits.to_string());
     let last = rule
-        .last
+        .last_hit
         .map_or(String::new(), |at| format!("{:.1}s", at.as_secs_f64()));
     let name = if rule.name == rule.text {
         String::new()
@@ -108,7 +109,7 @@ fn profile<'a>(width: u16, app: &App) -> Line<'a> {
     ])
 }
 
-fn slider<'a>(rule: Option<&Rule>, slider: Slider, width: u16, app: &App) -> Line<'a> {
+fn slider<'a>(rule: Option<&RuleBody>, slider: Slider, width: u16, app: &App) -> Line<'a> {
     // The columns of the bar.
     let all = if width < 70 { 12 } else { 20 };
     let theme = app.theme;

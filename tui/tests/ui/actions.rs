@@ -1,12 +1,13 @@
 //! Every action on a screen with traffic, rules and held messages: none is without an effect.
 
 use ratatui::{Terminal, backend::TestBackend, buffer::Buffer};
+use teetap_inspect::control::Command;
 use teetap_proxy::session::{Level, Time};
 use teetap_tui::{
     Action, App,
     action::TABLE,
     app::{Pane, View},
-    request::{Reply, Request},
+    request::Reply,
     update::{click, update},
     view,
 };
@@ -29,12 +30,12 @@ fn populated(view: View, pane: Pane, size: (u16, u16)) -> App {
         rule("third", "log when cl_kill", true),
         rule("link s2c delay 40ms", "link s2c delay 40ms", true),
     ];
-    app.answer(&Request::Rules, Ok(Reply::Rules(rules)));
+    app.answer(&Command::Rules { change: None }.into(), Ok(Reply::Rules(rules)));
     let held = vec![
         waiting(1, "cl_say{mode: all, message: \"one\"}"),
         waiting(2, "cl_say{mode: team, message: \"two\"}"),
     ];
-    app.answer(&Request::Held, Ok(Reply::Held(held)));
+    app.answer(&Command::Held { session: None }.into(), Ok(Reply::Held(held)));
     draw(&mut app, size);
     press(&mut app, "G PgUp");
     // A message with several lines of bytes and fields.

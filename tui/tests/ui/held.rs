@@ -1,5 +1,6 @@
 //! The intercept queue and its form, and the requests that they make.
 
+use teetap_inspect::control::Command;
 use teetap_proxy::session::{SessionId, Time};
 use teetap_tui::{
     App,
@@ -24,7 +25,8 @@ fn held_messages_are_requested_once_after_a_gap_or_several_answers() {
     let held = |app: &mut App| {
         app.tick(Time(11_600_000));
         let all = app.take_requests().into_iter();
-        all.filter(|request| matches!(request, Request::Held)).count()
+        all.filter(|request| matches!(request, Request::Run(Command::Held { .. })))
+            .count()
     };
     assert_eq!(held(&mut app), 0);
     app.gap(1);
@@ -51,18 +53,18 @@ fn messages_are_paused_by_the_filter() {
     press(&mut app, "p");
     assert_eq!(
         requests(&mut app),
-        [r#"AddRule("intercept: pause when (cl_say or cl_kill)")"#]
+        [r#"Add { text: "intercept: pause when (cl_say or cl_kill)" }"#]
     );
     let list = vec![rule("intercept", "pause when (cl_say or cl_kill)", true)];
-    app.answer(&Request::Rules, Ok(Reply::Rules(list)));
+    app.answer(&Command::Rules { change: None }.into(), Ok(Reply::Rules(list)));
     assert!(draw(&mut app, (80, 24)).contains("PAUSING"));
     let off = vec![rule("intercept", "pause when (cl_say or cl_kill)", false)];
     let on = vec![rule("intercept", "pause when (cl_say or cl_kill)", true)];
-    app.answer(&Request::Rules, Ok(Reply::Rules(off)));
+    app.answer(&Command::Rules { change: None }.into(), Ok(Reply::Rules(off)));
     assert!(!draw(&mut app, (80, 24)).contains("PAUSING"));
-    app.answer(&Request::Rules, Ok(Reply::Rules(on)));
+    app.answer(&Command::Rules { change: None }.into(), Ok(Reply::Rules(on)));
     press(&mut app, "p");
-    assert_eq!(requests(&mut app), [r#"RemoveRule("intercept")"#]);
+    assert_eq!(requests(&mut app), [r#"Remove { name: "intercept" }"#]);
 }
 
 #[test]
@@ -88,7 +90,10 @@ fn held_messages_are_released_in_any_order_and_dropped() {
         is(&found[2], "Release", 1) && is(&found[3], "Release", 2),
         "{found:?}"
     );
-    app.answer(&Request::Held, Ok(Reply::Held(Vec::new())));
+    app.answer(
+        &Command::Held { session: None }.into(),
+        Ok(Reply::Held(Vec::new())),
+    );
     assert_eq!(app.focus, Pane::List);
     press(&mut app, "a");
     assert!(app.status.as_ref().unwrap().1.contains("no message is held"));
@@ -142,7 +147,10 @@ fn the_form_of_a_held_message_shows_the_time_that_is_left() {
 fn what_is_typed_outlives_the_time_of_a_held_message() {
     let mut app = edited();
     // The other one is still held.
-    app.answer(&Request::Held, Ok(Reply::Held(vec![waiting(2, CL_SAY_TWO)])));
+    app.answer(
+        &Command::Held { session: None }.into(),
+        Ok(Reply::Held(vec![waiting(2, CL_SAY_TWO)])),
+    );
     let screen = draw(&mut app, (80, 24));
     assert!(
         screen.contains("edit held 1 cl_say: no longer held, Enter sends it as a new message"),
@@ -153,16 +161,20 @@ fn what_is_typed_outlives_the_time_of_a_held_message() {
     press(&mut app, "enter");
     let sent = app.take_requests();
     let found = sent.iter().find_map(|request| match request {
-        Request::Send { session, message } => Some((*session, message.clone())),
+        Request::Run(Command::Inject(message)) => Some(message.clone()),
         _ => None,
     });
-    let (session, message) = found.unwrap();
+    let message = found.unwrap();
     assert_eq!(
-        (session, message.dir, message.vital),
-        (SessionId(1), Dir::C2s, true)
+        (message.session, message.dir, message.vital),
+        (Some(SessionId(1)), Some(Dir::C2s), Some(true))
     );
-    let text = String::from_utf8_lossy(&message.data).into_owned();
-    assert!(text.contains("goodbye!") && !text.contains("one"), "{text:?}");
+    let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let data = message.hex.unwrap();
+    assert!(
+        data.contains(&hex("goodbye!")) && !data.contains(&hex("one")),
+        "{data}"
+    );
     assert!(app.overlay.is_none());
 }
 
@@ -171,7 +183,10 @@ fn a_form_that_is_refused_is_opened_again() {
     for (is_late, again) in [(false, true), (true, true)] {
         let mut app = edited();
         if is_late {
-            app.answer(&Request::Held, Ok(Reply::Held(Vec::new())));
+            app.answer(
+                &Command::Held { session: None }.into(),
+                Ok(Reply::Held(Vec::new())),
+            );
         }
         press(&mut app, "enter");
         assert!(app.overlay.is_none());

@@ -1,10 +1,11 @@
 //! Screens of a run: with a proxy that takes requests, with rules, and with held messages.
 
+use teetap_inspect::{control::Command, jsonl::RuleBody};
 use teetap_proxy::session::{HeldId, SessionId, Time, Waiting};
 use teetap_rules::Draft;
 use teetap_tui::{
     App,
-    request::{Reply, Request, Rule},
+    request::{Reply, Request},
 };
 use teetap_wire::{Dir, Proto, def::Registry};
 
@@ -17,14 +18,15 @@ pub(crate) fn live() -> App {
     app
 }
 
-pub(crate) fn rule(name: &str, text: &str, on: bool) -> Rule {
-    Rule {
+pub(crate) fn rule(name: &str, text: &str, on: bool) -> RuleBody {
+    RuleBody {
         name: name.to_owned(),
         text: text.to_owned(),
         from: "--rule".to_owned(),
+        line: 1,
         on,
         hits: (!text.starts_with("link")).then_some(3),
-        last: Some(Time(12_345_678)),
+        last_hit: Some(Time(12_345_678)),
     }
 }
 
@@ -35,7 +37,7 @@ pub(crate) fn with_rules() -> App {
         rule("log when sv_chat", "log when sv_chat", false),
         rule("link s2c delay 40ms loss 5%", "link s2c delay 40ms loss 5%", true),
     ];
-    app.answer(&Request::Rules, Ok(Reply::Rules(list)));
+    app.answer(&Command::Rules { change: None }.into(), Ok(Reply::Rules(list)));
     press(&mut app, "3");
     draw(&mut app, (80, 24));
     app
@@ -64,15 +66,22 @@ pub(crate) fn with_held() -> App {
         waiting(1, "cl_say{mode: all, message: \"one\"}"),
         waiting(2, "cl_say{mode: team, message: \"two\"}"),
     ];
-    app.answer(&Request::Held, Ok(Reply::Held(list)));
+    app.answer(&Command::Held { session: None }.into(), Ok(Reply::Held(list)));
     app
 }
 
-/// Returns the requests in their debug form, without those that only refresh the screen.
+/// Returns the requests in their debug form, without those that only refresh the screen: of rules the change alone.
 pub(crate) fn requests(app: &mut App) -> Vec<String> {
-    let all = app.take_requests().into_iter();
-    let asked = all.filter(|request| !matches!(request, Request::Rules | Request::Held));
-    asked.map(|request| format!("{request:?}")).collect()
+    let text = |command: &Command| match command {
+        Command::Held { .. } | Command::Rules { change: None } => None,
+        Command::Rules { change: Some(change) } => Some(format!("{change:?}")),
+        command => Some(format!("{command:?}")),
+    };
+    let texts = |request: &Request| match request.commands() {
+        [] => vec![format!("{request:?}")],
+        commands => commands.iter().filter_map(text).collect(),
+    };
+    app.take_requests().iter().flat_map(texts).collect()
 }
 
 /// Types a line on the command line, and returns the requests.

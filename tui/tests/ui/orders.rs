@@ -1,5 +1,6 @@
 //! Messages that a person sends, rules and texts made from rows, and commands.
 
+use teetap_inspect::control::Command;
 use teetap_proxy::session::{Level, SessionId, Time};
 use teetap_tui::{
     App,
@@ -21,11 +22,11 @@ fn a_command_with_a_condition_is_a_rule() {
         "close both when cl_kill",
         r#"inject s2c sv_broadcast{message: "hi"} when cl_kill"#,
     ] {
-        assert_eq!(command(&mut app, line), [format!("AddRule({line:?})")]);
+        assert_eq!(command(&mut app, line), [format!("Add {{ text: {line:?} }}")]);
     }
     assert_eq!(
         command(&mut app, "close see you"),
-        [r#"Close { session: None, reason: "see you" }"#]
+        [r#"Close { session: None, all: false, side: Both, reason: "see you" }"#]
     );
     let found = command(&mut app, r#"inject s2c sv_broadcast{message: "tell me when"}"#);
     assert!(found[0].starts_with("Inject"), "{found:?}");
@@ -46,7 +47,10 @@ fn a_command_acts_on_the_session_that_is_shown() {
     draw(&mut app, (80, 24));
     press(&mut app, "G");
     let found = command(&mut app, "close x");
-    assert_eq!(found, [r#"Close { session: Some(SessionId(2)), reason: "x" }"#]);
+    assert_eq!(
+        found,
+        [r#"Close { session: Some(SessionId(2)), all: false, side: Both, reason: "x" }"#]
+    );
 }
 
 #[test]
@@ -72,7 +76,7 @@ fn a_message_is_sent_again_and_again_until_it_is_stopped_or_refused() {
     app.tick(Time(1_000_000));
     let injected = |app: &mut App| {
         let requests = app.take_requests().into_iter();
-        let injects = requests.filter(|request| matches!(request, Request::Inject { .. }));
+        let injects = requests.filter(|request| matches!(request, Request::Run(Command::Inject(_))));
         injects.collect::<Vec<_>>()
     };
     press(&mut app, "i");
@@ -138,14 +142,17 @@ fn a_row_becomes_a_rule_and_a_text_and_is_sent_again() {
     press(&mut app, "enter x");
     insta::assert_snapshot!("rule-menu", draw(&mut app, (80, 24)));
     press(&mut app, "0 enter");
-    assert_eq!(requests(&mut app), [r#"AddRule("drop when c2s and cl_say")"#]);
+    assert_eq!(
+        requests(&mut app),
+        [r#"Add { text: "drop when c2s and cl_say" }"#]
+    );
 
     press(&mut app, "enter");
     draw(&mut app, (80, 24));
     press(&mut app, "G x 0 enter");
     assert_eq!(
         requests(&mut app),
-        [r#"AddRule("drop when c2s and cl_say and .message == \"hello team\"")"#]
+        [r#"Add { text: "drop when c2s and cl_say and .message == \"hello team\"" }"#]
     );
     press(&mut app, "y");
     insta::assert_snapshot!("copy-menu", draw(&mut app, (80, 24)));
@@ -156,7 +163,10 @@ fn a_row_becomes_a_rule_and_a_text_and_is_sent_again() {
 
     press(&mut app, "r");
     let found = requests(&mut app);
-    assert!(found[0].starts_with("Send { session: SessionId(1)"), "{found:?}");
+    assert!(
+        found[0].starts_with("Inject(Inject { session: Some(SessionId(1)), message: None"),
+        "{found:?}"
+    );
     press(&mut app, "w 1 enter");
     let found = requests(&mut app);
     assert!(found[0].starts_with("Save { path: \"rows.pcapng\""), "{found:?}");

@@ -1,9 +1,7 @@
 //! Rules and link lines: their view, and the requests that it makes.
 
-use teetap_tui::{
-    App,
-    request::{Reply, Request},
-};
+use teetap_inspect::control::Command;
+use teetap_tui::{App, request::Reply};
 
 use crate::{
     feed::{SIZES, draw, press, type_text},
@@ -25,20 +23,20 @@ fn the_rules_at_each_size() {
 fn rules_are_switched_moved_edited_and_deleted() {
     let mut app = with_rules();
     press(&mut app, "space");
+    assert_eq!(requests(&mut app), [r#"Off { name: "quiet" }"#]);
+    press(&mut app, "J");
     assert_eq!(
         requests(&mut app),
-        [r#"SwitchRules { names: ["quiet"], on: false }"#]
+        [r#"Swap { name: "quiet", with: "log when sv_chat" }"#]
     );
-    press(&mut app, "J");
-    assert_eq!(requests(&mut app), [r#"SwapRules("quiet", "log when sv_chat")"#]);
     assert_eq!(app.rules.selected().unwrap().name, "quiet");
     press(&mut app, "enter");
     type_text(&mut app, " once");
     press(&mut app, "enter");
-    let text = r#"ReplaceRule { name: "quiet", text: "quiet: drop when sv_motd once" }"#;
+    let text = r#"Replace { name: "quiet", text: "quiet: drop when sv_motd once" }"#;
     assert_eq!(requests(&mut app), [text]);
     press(&mut app, "d");
-    assert_eq!(requests(&mut app), [r#"RemoveRule("quiet")"#]);
+    assert_eq!(requests(&mut app), [r#"Remove { name: "quiet" }"#]);
 }
 
 #[test]
@@ -56,12 +54,15 @@ fn a_rule_is_checked_while_it_is_typed() {
     press(&mut app, "ctrl-w");
     type_text(&mut app, "sv_chat");
     press(&mut app, "enter");
-    assert_eq!(requests(&mut app), [r#"AddRule("drop when sv_chat")"#]);
+    assert_eq!(requests(&mut app), [r#"Add { text: "drop when sv_chat" }"#]);
     // The command line takes rules as well.
     press(&mut app, ":");
     type_text(&mut app, "x: lose when sv_motd once");
     press(&mut app, "enter");
-    assert_eq!(requests(&mut app), [r#"AddRule("x: lose when sv_motd once")"#]);
+    assert_eq!(
+        requests(&mut app),
+        [r#"Add { text: "x: lose when sv_motd once" }"#]
+    );
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn a_completed_rule_is_checked_again() {
     press(&mut app, "o");
     type_text(&mut app, "drop when sv_mot");
     press(&mut app, "tab enter");
-    assert_eq!(requests(&mut app), [r#"AddRule("drop when sv_motd")"#]);
+    assert_eq!(requests(&mut app), [r#"Add { text: "drop when sv_motd" }"#]);
 }
 
 #[test]
@@ -82,9 +83,9 @@ fn the_value_of_a_slider_is_typed() {
     assert!(draw(&mut app, (80, 24)).contains("loss instead of 0 %: "));
     type_text(&mut app, "10");
     press(&mut app, "enter");
-    assert_eq!(requests(&mut app), [r#"AddRule("link both loss 10%")"#]);
+    assert_eq!(requests(&mut app), [r#"Add { text: "link both loss 10%" }"#]);
     let replaced =
-        |text: &str| format!("ReplaceRule {{ name: \"link s2c delay 40ms loss 5%\", text: {text:?} }}");
+        |text: &str| format!("Replace {{ name: \"link s2c delay 40ms loss 5%\", text: {text:?} }}");
     // The value of a link line is replaced, and the rest of it stays.
     for (keys, typed, asked, text) in [
         (
@@ -153,18 +154,24 @@ fn the_value_of_a_slider_is_typed() {
 fn a_link_line_whose_last_value_is_typed_as_0_is_removed() {
     let mut app = with_rules();
     let text = "link both loss 3%";
-    app.answer(&Request::Rules, Ok(Reply::Rules(vec![rule(text, text, true)])));
+    app.answer(
+        &Command::Rules { change: None }.into(),
+        Ok(Reply::Rules(vec![rule(text, text, true)])),
+    );
     press(&mut app, "g j j enter");
     type_text(&mut app, "0");
     press(&mut app, "enter");
-    assert_eq!(requests(&mut app), [r#"RemoveRule("link both loss 3%")"#]);
+    assert_eq!(requests(&mut app), [r#"Remove { name: "link both loss 3%" }"#]);
 }
 
 #[test]
 fn a_slider_never_lowers_a_larger_value() {
     let mut app = with_rules();
     let text = "link both delay 1500ms";
-    app.answer(&Request::Rules, Ok(Reply::Rules(vec![rule(text, text, true)])));
+    app.answer(
+        &Command::Rules { change: None }.into(),
+        Ok(Reply::Rules(vec![rule(text, text, true)])),
+    );
     draw(&mut app, (80, 24));
     press(&mut app, "g j right");
     assert!(requests(&mut app).is_empty());
@@ -177,7 +184,7 @@ fn sliders_change_a_link_line_or_add_one() {
     press(&mut app, "G k right");
     let text = "link s2c delay 40ms loss 6%";
     let was = "link s2c delay 40ms loss 5%";
-    let replaced = |name: &str, text: &str| format!("ReplaceRule {{ name: {name:?}, text: {text:?} }}");
+    let replaced = |name: &str, text: &str| format!("Replace {{ name: {name:?}, text: {text:?} }}");
     assert_eq!(requests(&mut app), [replaced(was, text)]);
     press(&mut app, "right k left");
     let after = "link s2c delay 40ms loss 7%";
@@ -192,10 +199,10 @@ fn sliders_change_a_link_line_or_add_one() {
     draw(&mut app, (80, 24));
     press(&mut app, "G right right left left");
     let steps = [
-        r#"AddRule("link both loss 1%")"#.to_owned(),
+        r#"Add { text: "link both loss 1%" }"#.to_owned(),
         replaced("link both loss 1%", "link both loss 2%"),
         replaced("link both loss 2%", "link both loss 1%"),
-        r#"RemoveRule("link both loss 1%")"#.to_owned(),
+        r#"Remove { name: "link both loss 1%" }"#.to_owned(),
     ];
     assert_eq!(requests(&mut app), steps);
 }
@@ -217,16 +224,12 @@ fn a_profile_is_chosen_changed_and_left() {
     assert!(draw(&mut app, (80, 24)).contains("profile ‹ 4g ›"));
     press(&mut app, "left left");
     assert_eq!(texts(&app).len(), 3);
-    let requests: Vec<String> = app
-        .take_requests()
-        .iter()
-        .map(|request| format!("{request:?}"))
-        .collect();
+    let requests = requests(&mut app);
     let expected = [
-        "AddRule(\"use \\\"3g\\\"\")",
-        "ReplaceRule { name: \"use \\\"3g\\\"\", text: \"use \\\"4g\\\"\" }",
-        "ReplaceRule { name: \"use \\\"4g\\\"\", text: \"use \\\"3g\\\"\" }",
-        "RemoveRule(\"use \\\"3g\\\"\")",
+        "Add { text: \"use \\\"3g\\\"\" }",
+        "Replace { name: \"use \\\"3g\\\"\", text: \"use \\\"4g\\\"\" }",
+        "Replace { name: \"use \\\"4g\\\"\", text: \"use \\\"3g\\\"\" }",
+        "Remove { name: \"use \\\"3g\\\"\" }",
     ];
     assert_eq!(requests[requests.len() - 4..], expected);
 }
@@ -235,17 +238,13 @@ fn a_profile_is_chosen_changed_and_left() {
 fn all_rules_are_switched_off_and_those_that_were_on_on_again() {
     let mut app = with_rules();
     press(&mut app, "R");
-    let names = r#"["quiet", "link s2c delay 40ms loss 5%"]"#;
-    assert_eq!(
-        requests(&mut app),
-        [format!("SwitchRules {{ names: {names}, on: false }}")]
-    );
+    let switched = |word: &str| {
+        ["quiet", "link s2c delay 40ms loss 5%"].map(|name| format!("{word} {{ name: {name:?} }}"))
+    };
+    assert_eq!(requests(&mut app), switched("Off"));
     assert!(draw(&mut app, (80, 24)).contains("RULES OFF"));
     press(&mut app, "R");
-    assert_eq!(
-        requests(&mut app),
-        [format!("SwitchRules {{ names: {names}, on: true }}")]
-    );
+    assert_eq!(requests(&mut app), switched("On"));
     assert!(!draw(&mut app, (80, 24)).contains("RULES OFF"));
 }
 
@@ -256,7 +255,10 @@ fn rules_that_are_gone_or_renamed_are_not_switched_on_again() {
     requests(&mut app);
     let was = "link s2c delay 40ms loss 5%";
     let list = |link: &str| vec![rule("new", "drop when cl_kill", true), rule(link, link, false)];
-    app.answer(&Request::Rules, Ok(Reply::Rules(list(was))));
+    app.answer(
+        &Command::Rules { change: None }.into(),
+        Ok(Reply::Rules(list(was))),
+    );
     draw(&mut app, (80, 24));
     press(&mut app, "G k right");
     requests(&mut app);
@@ -264,20 +266,17 @@ fn rules_that_are_gone_or_renamed_are_not_switched_on_again() {
     press(&mut app, "R");
     assert_eq!(
         requests(&mut app),
-        [r#"SwitchRules { names: ["link s2c delay 40ms loss 6%"], on: true }"#]
+        [r#"On { name: "link s2c delay 40ms loss 6%" }"#]
     );
     // Nothing of them is left.
     let mut app = with_rules();
     press(&mut app, "R");
     requests(&mut app);
     let list = vec![rule("new", "drop when cl_kill", true)];
-    app.answer(&Request::Rules, Ok(Reply::Rules(list)));
+    app.answer(&Command::Rules { change: None }.into(), Ok(Reply::Rules(list)));
     assert!(!draw(&mut app, (80, 24)).contains("RULES OFF"));
     press(&mut app, "R");
-    assert_eq!(
-        requests(&mut app),
-        [r#"SwitchRules { names: ["new"], on: false }"#]
-    );
+    assert_eq!(requests(&mut app), [r#"Off { name: "new" }"#]);
 }
 
 #[test]
@@ -287,7 +286,7 @@ fn a_refusal_to_switch_rules_off_leaves_no_banner() {
     let request = app.take_requests().pop().unwrap();
     app.answer(&request, Err("no".to_owned()));
     let on = vec![rule("quiet", "drop when sv_motd", true)];
-    app.answer(&Request::Rules, Ok(Reply::Rules(on)));
+    app.answer(&Command::Rules { change: None }.into(), Ok(Reply::Rules(on)));
     press(&mut app, "space");
     app.take_requests();
     assert!(!draw(&mut app, (80, 24)).contains("RULES OFF"));

@@ -1,5 +1,6 @@
 //! The guided tour of the demo.
 
+use teetap_inspect::control::{Command, RuleCommand};
 use teetap_tui::{
     App,
     app::{View, tour::STEPS},
@@ -24,8 +25,11 @@ fn app() -> App {
 fn rules(app: &mut App) -> Vec<String> {
     let requests = app.take_requests().into_iter();
     let texts = requests.filter_map(|request| match request {
-        Request::AddRule(text) => Some(format!("+{text}")),
-        Request::RemoveRule(name) => Some(format!("-{name}")),
+        Request::Run(Command::Rules { change: Some(change) }) => match change {
+            RuleCommand::Add { text } => Some(format!("+{text}")),
+            RuleCommand::Remove { name } => Some(format!("-{name}")),
+            _ => None,
+        },
         _ => None,
     });
     texts.collect()

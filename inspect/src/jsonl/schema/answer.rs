@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use teetap_proxy::session::{Answer, CommandId, Waiting};
+use teetap_wire::def::{Registry, Secrets};
 
 use super::{ResultBody, WaitingBody};
 
@@ -40,10 +41,15 @@ impl AnswerBody {
         }
     }
 
-    /// Returns the fields of the answer to a command on the control socket.
+    /// Returns the fields of the answer to a command on the control socket. Held messages are read through `registry`.
     #[must_use]
-    pub fn of_control(id: Option<u64>, result: Result<ResultBody, String>) -> Self {
-        let (mut result, why) = match result {
+    pub fn of_control(
+        id: Option<u64>,
+        result: Result<ResultBody, String>,
+        registry: &Registry,
+        secrets: Secrets,
+    ) -> Self {
+        let (result, why) = match result {
             Ok(result) => (result, None),
             Err(why) => (ResultBody::default(), Some(why.into())),
         };
@@ -51,7 +57,10 @@ impl AnswerBody {
             id,
             done: why.is_none(),
             why,
-            held: result.held.take(),
+            held: result.held.as_ref().map(|held| {
+                let body = |waiting| WaitingBody::decoded(waiting, registry, secrets);
+                held.iter().map(body).collect()
+            }),
             result,
         }
     }

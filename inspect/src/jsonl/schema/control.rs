@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use serde::{Serialize, Serializer};
 use teetap_proxy::{
     io::Look,
-    session::{Listed, State, Time},
+    session::{Listed, State, Time, Waiting},
     words::Word,
 };
 use teetap_wire::Proto;
 
-use super::{PerDir, WaitingBody};
+use super::PerDir;
 
 /// The result of a command; all parts are missing where it has none.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -27,9 +27,9 @@ pub struct ResultBody {
     /// The counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stats: Option<StatsBody>,
-    /// The messages that are held, which any answer may list.
+    /// The messages that are held. [`AnswerBody`](super::AnswerBody) writes them.
     #[serde(skip)]
-    pub held: Option<Vec<WaitingBody>>,
+    pub held: Option<Vec<Waiting>>,
 }
 
 /// A session that is not closed.
@@ -57,7 +57,7 @@ impl From<&Listed> for ListedBody {
 }
 
 /// A statement of the rules.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleBody {
     /// The name, or else the text.
     pub name: String,
@@ -86,16 +86,16 @@ pub struct StatsBody {
     refused: u64,
     unsent: u64,
     network_errors: u64,
-    /// Connections to the control socket.
-    connections: usize,
-    /// The connections that are subscribed.
-    subscribers: usize,
+    /// Connections to the control socket, which its owner fills in.
+    pub connections: usize,
+    /// The connections that are subscribed, which the owner of the control socket fills in.
+    pub subscribers: usize,
 }
 
 impl StatsBody {
-    /// Returns the counts of a proxy with the connections and subscribers of its control socket.
+    /// Returns the counts of a proxy without connections to its control socket.
     #[must_use]
-    pub fn new(look: &Look, connections: usize, subscribers: usize) -> Self {
+    pub fn new(look: &Look) -> Self {
         let stats = &look.stats;
         Self {
             sessions: stats.sessions,
@@ -111,8 +111,8 @@ impl StatsBody {
             refused: stats.refused,
             unsent: look.counters.unsent,
             network_errors: look.counters.errors,
-            connections,
-            subscribers,
+            connections: 0,
+            subscribers: 0,
         }
     }
 }

@@ -1,7 +1,6 @@
 use serde_json::json;
 use teetap_proxy::session::HeldId;
 use teetap_rules::{Draft, Made};
-use teetap_wire::Dir;
 
 use super::*;
 

@@ -1,0 +1,44 @@
+//! Commands carried out, and the arguments of a subscription.
+
+use teetap_inspect::{Verbosity, control::Command, jsonl::ResultBody};
+use teetap_rules::Filter;
+use teetap_wire::def::Registry;
+
+use super::Shared;
+use crate::orders::{Reply, lines};
+
+/// Carries out a command that is not about the connection.
+pub(super) fn carry_out(command: &Command, shared: &Shared) -> Reply {
+    let mut reply = shared.parts.orders.carry_out(command);
+    if let Ok(ResultBody {
+        stats: Some(stats), ..
+    }) = &mut reply.result
+    {
+        (stats.connections, stats.subscribers) = shared.load();
+    }
+    reply
+}
+
+/// Reads the filter of a subscription; `None` for all messages. Returns it with the warnings about it.
+pub(super) fn filter(
+    text: Option<&str>,
+    registry: &Registry,
+) -> Result<(Option<Filter>, Vec<String>), String> {
+    let Some(text) = text else {
+        return Ok((None, Vec::new()));
+    };
+    match Filter::parse(text, registry) {
+        Ok((filter, warnings)) => Ok((Some(filter), lines(&warnings))),
+        Err(errors) => Err(format!("invalid filter: {}", lines(&errors).join("; "))),
+    }
+}
+
+/// Returns the amount of detail of a subscription.
+pub(super) fn verbosity(verbose: u8) -> Result<Verbosity, String> {
+    match verbose {
+        0 => Ok(Verbosity::Messages),
+        1 => Ok(Verbosity::Datagrams),
+        2 => Ok(Verbosity::Bytes),
+        other => Err(format!("invalid verbose {other}: expected 0, 1 or 2")),
+    }
+}

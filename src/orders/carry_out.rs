@@ -1,0 +1,338 @@
+//! Control commands carried out: by the core, or on the rules of the run.
+//!
+//! Law: each gets one result. A command that names no session is about the only one that is online.
+
+use serde_json::{Map, Value};
+use teetap_inspect::{
+    control::{Command, Edit, HeldPlace, Inject, RuleCommand},
+    jsonl::{ListedBody, ResultBody, StatsBody},
+};
+use teetap_proxy::session::{self, Held, HeldId, Listed, SessionId, Waiting};
+use teetap_rules::{
+    Span,
+    syntax::{Expr, Kind},
+};
+use teetap_wire::{
+    Dir, Proto,
+    def::{Field, Registry},
+};
+
+use super::{
+    Orders,
+    message::{self, Form, bytes},
+};
+use crate::rules::{Change, Rules};
+
+/// The maximum number of places that an error lists.
+const LISTED: usize = 8;
+
+/// The answer to a command.
+pub(crate) struct Reply {
+    /// The session that it was about.
+    pub(crate) session: Option<SessionId>,
+    pub(crate) result: Result<ResultBody, String>,
+}
+
+/// The result of a command, or the reason why it is refused.
+type Outcome = Result<ResultBody, String>;
+
+impl Orders {
+    /// Carries out a command.
+    pub(crate) fn carry_out(&self, command: &Command) -> Reply {
+        let mut session = None;
+        let result = self.result(command, &mut session);
+        Reply { session, result }
+    }
+
+    /// Returns the result of a command. Notes its session in `chosen`.
+    fn result(&self, command: &Command, chosen: &mut Option<SessionId>) -> Outcome {
+        match command {
+            // They belong to the connection.
+            Command::Subscribe { .. } | Command::Unsubscribe {} => Ok(ResultBody::default()),
+            Command::Sessions {} => {
+                let look = self.look()?;
+                Ok(ResultBody {
+                    sessions: Some(look.sessions.iter().map(ListedBody::from).collect()),
+                    ..ResultBody::default()
+                })
+            }
+            Command::Stats {} => Ok(ResultBody {
+                stats: Some(StatsBody::new(&self.look()?)),
+                ..ResultBody::default()
+            }),
+            Command::Inject(wanted) => self.inject(wanted, chosen),
+            Command::Close {
+                session,
+                all,
+                side,
+                reason,
+            } => {
+                let session = match (all, session) {
+                    (true, Some(_)) => {
+                        return Err("invalid close: session and all exclude each other".to_owned());
+                    }
+                    (true, None) => None,
+                    (false, session) => Some(self.listed(*session, chosen)?.id),
+                };
+                self.done(session::Command::Close {
+                    session,
+                    side: side.single(),
+                    reason: reason.as_bytes().into(),
+                })
+            }
+            Command::Resync { session } => {
+                let session = self.listed(*session, chosen)?.id;
+                self.done(session::Command::Resync { session })
+            }
+            Command::Held { session } => {
+                *chosen = *session;
+                let list = self.list(session::Command::List { session: *session })?;
+                Ok(ResultBody {
+                    held: Some(list.into_vec()),
+                    ..ResultBody::default()
+                })
+            }
+            Command::Release(place) => self.on_held(*place, chosen, |session, dir, held| {
+                let held = Held::One(dir, held);
+                session::Command::Release { session, held }
+            }),
+            Command::Drop(place) => self.on_held(*place, chosen, |session, dir, held| {
+                session::Command::Drop { session, dir, held }
+            }),
+            Command::Edit(wanted) => self.edit(wanted, chosen),
+            Command::Rules { change: None } => self.change_rules(&RuleCommand::List),
+            Command::Rules { change: Some(change) } => self.change_rules(change),
+        }
+    }
+
+    /// Lists or changes the rules.
+    fn change_rules(&self, command: &RuleCommand) -> Outcome {
+        let change = |act: &dyn Fn(&Rules) -> Result<Change, String>| {
+            Ok(ResultBody {
+                warnings: self.change(act)?,
+                ..ResultBody::default()
+            })
+        };
+        let switch = |name: &str, on| self.switch(name, on).map(|()| ResultBody::default());
+        match command {
+            RuleCommand::List => Ok(ResultBody {
+                rules: Some(self.list_rules()?),
+                ..ResultBody::default()
+            }),
+            RuleCommand::Add { text } => change(&|rules| rules.add(self.from.of_rules(), text)),
+            RuleCommand::Replace { name, text } => change(&|rules| rules.replace(name, text)),
+            RuleCommand::Swap { name, with } => change(&|rules| rules.swap(name, with)),
+            RuleCommand::Remove { name } => change(&|rules| rules.remove(name)),
+            RuleCommand::On { name } => switch(name, true),
+            RuleCommand::Off { name } => switch(name, false),
+        }
+    }
+
+    /// Has the core carry out a command that has no result but its success.
+    fn done(&self, command: session::Command) -> Outcome {
+        self.list(command).map(|_| ResultBody::default())
+    }
+
+    /// Returns the session of this number, or the only one that is online. Notes its number in `chosen`.
+    fn listed(&self, wanted: Option<SessionId>, chosen: &mut Option<SessionId>) -> Result<Listed, String> {
+        let listed = self.choose(wanted)?;
+        *chosen = Some(listed.id);
+        Ok(listed)
+    }
+
+    fn inject(&self, wanted: &Inject, chosen: &mut Option<SessionId>) -> Outcome {
+        let (form, warnings) = form(wanted, self.registry)?;
+        let listed = self.listed(wanted.session, chosen)?;
+        self.ask(session::Command::Inject {
+            session: listed.id,
+            message: form.made(listed.proto)?,
+        })?;
+        Ok(ResultBody {
+            warnings,
+            ..ResultBody::default()
+        })
+    }
+
+    /// Returns the only held message of this place. Notes its session in `chosen`.
+    fn find(&self, wanted: HeldPlace, chosen: &mut Option<SessionId>) -> Result<Waiting, String> {
+        let list = self.list(session::Command::List { session: None })?;
+        let found = only(&list, wanted)?;
+        *chosen = Some(found.session);
+        Ok(found.clone())
+    }
+
+    /// Has the core carry out a command about a held message. The message is looked for only if its place is not complete,
+    /// or if the command is refused: the cause may be that it is not held.
+    fn on_held(
+        &self,
+        place: HeldPlace,
+        chosen: &mut Option<SessionId>,
+        command: impl Fn(SessionId, Dir, HeldId) -> session::Command,
+    ) -> Outcome {
+        if let (Some(session), Some(dir)) = (place.session, place.dir)
+            && let Ok(done) = self.done(command(session, dir, place.held))
+        {
+            *chosen = Some(session);
+            return Ok(done);
+        }
+        let found = self.find(place, chosen)?;
+        self.done(command(found.session, found.dir, found.held))
+    }
+
+    /// Replaces the contents of a held message.
+    fn edit(&self, wanted: &Edit, chosen: &mut Option<SessionId>) -> Outcome {
+        let waiting = self.find(wanted.place(), chosen)?;
+        let (data, warnings) = edited(wanted, &waiting, self.registry)?;
+        self.ask(session::Command::Edit {
+            session: waiting.session,
+            dir: waiting.dir,
+            held: waiting.held,
+            data: data.into(),
+        })?;
+        Ok(ResultBody {
+            warnings,
+            ..ResultBody::default()
+        })
+    }
+}
+
+/// Returns the only held message of this place.
+fn only(list: &[Waiting], wanted: HeldPlace) -> Result<&Waiting, String> {
+    let found: Vec<&Waiting> = list.iter().filter(|waiting| wanted.is_of(waiting)).collect();
+    match found.as_slice() {
+        [only] => Ok(only),
+        [] => Err(format!("no message is held under {}", wanted.held.0)),
+        several => {
+            let place = |waiting: &&Waiting| format!("{}/{}", waiting.session.0, waiting.dir);
+            let places: Vec<String> = several.iter().take(LISTED).map(place).collect();
+            let (count, places) = (several.len(), places.join(", "));
+            let held = wanted.held.0;
+            Err(format!(
+                "{count} messages are held under {held}; name session and direction: {places}"
+            ))
+        }
+    }
+}
+
+/// Returns the new bytes of a held message, and the warnings about them.
+fn edited(
+    wanted: &Edit,
+    waiting: &Waiting,
+    registry: &'static Registry,
+) -> Result<(Vec<u8>, Vec<String>), String> {
+    let text = match wanted {
+        Edit {
+            message: Some(text),
+            fields: None,
+            hex: None,
+            ..
+        } => text.clone(),
+        Edit {
+            message: None,
+            fields: Some(fields),
+            hex: None,
+            ..
+        } => {
+            let found = registry.known_message(waiting.proto, waiting.dir, &waiting.data);
+            let found =
+                found.ok_or_else(|| "the message is unknown: replace its bytes with hex".to_owned())?;
+            written(&found.def.name, Some(fields), registry)?
+        }
+        Edit {
+            message: None,
+            fields: None,
+            hex: Some(hex),
+            ..
+        } => return Ok((bytes(waiting.dir, waiting.vital, hex)?.data, Vec::new())),
+        _ => return Err("invalid edit: expected one of message, fields and hex".to_owned()),
+    };
+    message::edited(&text, waiting, registry)
+}
+
+/// Reads the message of an injection, and the warnings about it.
+fn form(wanted: &Inject, registry: &'static Registry) -> Result<(Form, Vec<String>), String> {
+    match wanted {
+        Inject {
+            message: Some(text),
+            dir: None,
+            name: None,
+            fields: None,
+            vital: None,
+            hex: None,
+            ..
+        } => Form::read(text, registry),
+        Inject {
+            message: None,
+            dir: Some(dir),
+            name: None,
+            fields: None,
+            hex: Some(hex),
+            ..
+        } => {
+            let made = bytes(*dir, wanted.vital.unwrap_or(true), hex)?;
+            Ok((Form::Bytes(made), Vec::new()))
+        }
+        Inject {
+            message: None,
+            dir: Some(dir),
+            name: Some(name),
+            hex: None,
+            ..
+        } => {
+            let message = written(name, wanted.fields.as_ref(), registry)?;
+            let nonvital = if wanted.vital == Some(false) {
+                " nonvital"
+            } else {
+                ""
+            };
+            Form::read(&format!("{dir} {message}{nonvital}"), registry)
+        }
+        _ => {
+            let why = "expected message alone, or dir and name, or dir and hex";
+            Err(format!("invalid inject: {why}"))
+        }
+    }
+}
+
+/// Returns a name and JSON fields in the syntax of rules.
+fn written(name: &str, fields: Option<&Map<String, Value>>, registry: &Registry) -> Result<String, String> {
+    let is_word = |text: &str| {
+        let mut chars = text.chars();
+        !text.is_empty() && chars.all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
+    };
+    if !is_word(name) {
+        return Err(format!("invalid name {}", Value::from(name)));
+    }
+    let mut parts = Vec::new();
+    for (field, value) in fields.into_iter().flatten() {
+        if !is_word(field) {
+            return Err(format!("invalid field {}", Value::from(field.as_str())));
+        }
+        let shown = match value {
+            Value::Number(number) => number.to_string(),
+            Value::Bool(value) => value.to_string(),
+            // The name of a value.
+            Value::String(text) if is_word(text) && is_number(registry, name, field) => text.clone(),
+            Value::String(text) => Expr::new(Kind::Text(text.clone()), Span::default()).to_string(),
+            Value::Null | Value::Array(_) | Value::Object(_) => {
+                let why = "expected a number, a string, true or false";
+                return Err(format!("invalid value of the field {field}: {why}"));
+            }
+        };
+        parts.push(format!("{field}: {shown}"));
+    }
+    Ok(format!("{name}{{{}}}", parts.join(", ")))
+}
+
+/// Returns true if a field of a message is a number in a protocol.
+fn is_number(registry: &Registry, name: &str, field: &str) -> bool {
+    Proto::ALL.into_iter().any(|proto| {
+        registry.named(proto, None, name).any(|def| {
+            def.parts(None)
+                .any(|(_, part): (_, &Field)| *part.name == *field && part.is_number())
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests;
