@@ -28,8 +28,9 @@
 //! The proxy cannot stop a peer with the right token from sending anything, including a bad snapshot. In a session without tokens
 //! (0.6.4 and fallbacks to it) any sender that uses a peer's address and guesses its ack counts as that peer.
 
-pub mod session;
-pub mod words;
-
+#[cfg(feature = "io")]
+pub mod hex;
 #[cfg(feature = "io")]
 pub mod io;
+pub mod session;
+pub mod words;

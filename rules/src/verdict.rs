@@ -154,6 +154,11 @@ impl<'a> PacketFacts<'a> {
 
 /// The number of a rule in its program, from 0. [`Program::rule`](crate::Program::rule) returns its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(transparent)
+)]
 pub struct RuleId(pub u16);
 
 /// The decision about one message.

@@ -7,9 +7,9 @@ use teetap_inspect::{
     control::{Command, Edit, HeldPlace, Inject, RuleCommand},
     jsonl::{ListedBody, ResultBody, StatsBody},
 };
-use teetap_proxy::session::{self, Held, HeldId, Listed, SessionId, Waiting};
+use teetap_proxy::session::{self, HeldId, Listed, SessionId, Waiting};
 use teetap_rules::{
-    Span,
+    Made, Span,
     syntax::{Expr, Kind},
 };
 use teetap_wire::{
@@ -93,8 +93,7 @@ impl Orders {
                 })
             }
             Command::Release(place) => self.on_held(*place, chosen, |session, dir, held| {
-                let held = Held::One(dir, held);
-                session::Command::Release { session, held }
+                session::Command::ReleaseOne { session, dir, held }
             }),
             Command::Drop(place) => self.on_held(*place, chosen, |session, dir, held| {
                 session::Command::Drop { session, dir, held }
@@ -143,9 +142,12 @@ impl Orders {
     fn inject(&self, wanted: &Inject, chosen: &mut Option<SessionId>) -> Outcome {
         let (form, warnings) = form(wanted, self.registry)?;
         let listed = self.listed(wanted.session, chosen)?;
+        let Made { dir, vital, data } = form.made(listed.proto)?;
         self.ask(session::Command::Inject {
             session: listed.id,
-            message: form.made(listed.proto)?,
+            dir,
+            vital,
+            data: data.into(),
         })?;
         Ok(ResultBody {
             warnings,

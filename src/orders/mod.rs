@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use teetap_inspect::jsonl::RuleBody;
 use teetap_proxy::{
     io::{Commands, Look, Request},
-    session::{Command, Level, Listed, SessionId, State, Time, Waiting, WhichRule},
+    session::{Command, Level, Listed, SessionId, State, Time, Waiting},
 };
 use teetap_rules::Span;
 use teetap_wire::def::Registry;
@@ -124,17 +124,24 @@ impl Orders {
             let place = rules.place(name)?;
             let report = self.commands.report().map_err(|busy| busy.to_string())?;
             let of_rules = report.rules.iter().filter(|rule| is_in(rule.place, place));
-            let mut targets: Vec<WhichRule> = of_rules.map(|rule| WhichRule::Number(rule.id)).collect();
+            let of_rules = of_rules.map(|rule| Command::Toggle {
+                rule: rule.id,
+                enabled: on,
+            });
+            let mut targets: Vec<Command> = of_rules.collect();
             let of_lines = report.lines.iter().filter(|line| is_in(line.place, place));
-            targets.extend(of_lines.map(|line| WhichRule::Line(line.id)));
+            targets.extend(of_lines.map(|line| Command::ToggleLine {
+                line: line.id,
+                enabled: on,
+            }));
             targets.dedup();
             if targets.is_empty() {
                 return Err(format!("{name} is neither a rule nor a link line"));
             }
             // Some may be switched even if the last one is not.
             rules.note_switch();
-            for rule in targets {
-                self.ask(Command::Toggle { rule, enabled: on })?;
+            for command in targets {
+                self.ask(command)?;
             }
         }
         let way = if on { "on" } else { "off" };

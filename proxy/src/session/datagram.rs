@@ -317,7 +317,11 @@ impl Words for Lost {
 
 /// The number of a message that the proxy holds, from 1, never used twice in its session and direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "io", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
+#[cfg_attr(
+    feature = "io",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(transparent)
+)]
 pub struct HeldId(pub NonZeroU32);
 
 /// The action taken on one message.

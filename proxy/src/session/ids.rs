@@ -7,7 +7,11 @@ use super::Hub;
 
 /// Number of a session, from 1, in order of their first datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "io", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
+#[cfg_attr(
+    feature = "io",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(transparent)
+)]
 pub struct SessionId(pub u32);
 
 /// Number of an upstream socket, from 1; never used twice in a run.

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use teetap_rules::{Made, Program, RuleId};
+use teetap_rules::{Program, RuleId};
 use teetap_wire::{Dir, Side};
 
 #[cfg(doc)]
@@ -101,79 +101,107 @@ pub enum Held {
     One(Dir, HeldId),
 }
 
-/// A rule or link line of the program that is set.
+/// A command of a user.
+///
+/// It is a line of the input log: names of variants and fields are the format, and a change needs a new version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WhichRule {
-    /// A rule, by its number.
-    Number(RuleId),
-    /// A link line, by its number from 0.
-    Line(u16),
-    /// A rule by its name, or by its text if it has none; else a link line by its text.
-    Name(Box<str>),
-}
-
-/// A command of a person.
-#[derive(Clone, Debug)]
+#[cfg_attr(
+    feature = "io",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case", deny_unknown_fields)
+)]
 pub enum Command {
     /// Send one more message.
     Inject {
-        /// In which session.
+        /// The session.
         session: SessionId,
-        /// The value.
-        message: Made,
+        /// The direction.
+        dir: Dir,
+        /// True to send it with a number.
+        vital: bool,
+        /// Id and fields.
+        #[cfg_attr(feature = "io", serde(with = "crate::hex"))]
+        data: Box<[u8]>,
     },
-    /// Let go what is held.
+    /// Let all messages go on that are held under the key that [`teetap_rules::Fate::Hold`] named.
     Release {
-        /// In which session.
+        /// The session.
         session: SessionId,
-        /// The value.
-        held: Held,
+        /// The key.
+        key: u64,
     },
-    /// Drop a message that is held: it never goes on.
-    Drop {
-        /// In which session.
+    /// Let one held message go on.
+    ReleaseOne {
+        /// The session.
         session: SessionId,
         /// The direction of the message.
         dir: Dir,
         /// The number of the message.
         held: HeldId,
     },
-    /// Replace the bytes of a message that is held. It stays held.
+    /// Drop a held message: it never goes on.
+    #[cfg_attr(feature = "io", serde(rename = "drop_held"))]
+    Drop {
+        /// The session.
+        session: SessionId,
+        /// The direction of the message.
+        dir: Dir,
+        /// The number of the message.
+        held: HeldId,
+    },
+    /// Replace the bytes of a held message. It stays held.
+    #[cfg_attr(feature = "io", serde(rename = "edit_held"))]
     Edit {
-        /// In which session.
+        /// The session.
         session: SessionId,
         /// The direction of the message.
         dir: Dir,
         /// The number of the message.
         held: HeldId,
         /// The new id and fields.
+        #[cfg_attr(feature = "io", serde(with = "crate::hex"))]
         data: Box<[u8]>,
     },
     /// List the messages that are held, in [`Answer::held`](super::Answer::held).
+    #[cfg_attr(feature = "io", serde(rename = "list_held"))]
     List {
-        /// In which session; `None` = all.
+        /// The session; `None` for all.
         session: Option<SessionId>,
     },
     /// Have the server send a complete snapshot, for watchers that do not know the one that later ones differ from.
     Resync {
-        /// In which session.
+        /// The session.
         session: SessionId,
     },
-    /// Enable or disable a rule or link line for all sessions. What a disabled rule holds is released; what waits in the
-    /// link leaves at its time.
+    /// Enable or disable a rule for all sessions. What a disabled rule holds is released.
     Toggle {
-        /// The rule or link line.
-        rule: WhichRule,
+        /// The rule.
+        rule: RuleId,
+        /// False to disable it.
+        enabled: bool,
+    },
+    /// Enable or disable a link line for all sessions. What waits in the link leaves at its time.
+    ToggleLine {
+        /// The number of the link line, from 0.
+        line: u16,
+        /// False to disable it.
+        enabled: bool,
+    },
+    /// Enable or disable a rule or link line for all sessions by its name.
+    ToggleNamed {
+        /// The name of a rule, or its text if it has none; else the text of a link line.
+        rule: Box<str>,
         /// False to disable it.
         enabled: bool,
     },
     /// Close one or both legs with a reason.
     Close {
-        /// Which session; `None` = all.
+        /// The session; `None` for all.
         session: Option<SessionId>,
-        /// Which leg is sent the CLOSE; `None` = both.
+        /// The leg that is sent the CLOSE; `None` for both.
         side: Option<Side>,
-        /// The reason that the peers show; empty = none.
+        /// The reason that the peers show; empty for none.
+        #[cfg_attr(feature = "io", serde(with = "crate::hex"))]
         reason: Box<[u8]>,
     },
 }
@@ -185,11 +213,12 @@ impl Command {
         match self {
             Self::Inject { session, .. }
             | Self::Release { session, .. }
+            | Self::ReleaseOne { session, .. }
             | Self::Drop { session, .. }
             | Self::Edit { session, .. }
             | Self::Resync { session } => Some(*session),
             Self::Close { session, .. } | Self::List { session } => *session,
-            Self::Toggle { .. } => None,
+            Self::Toggle { .. } | Self::ToggleLine { .. } | Self::ToggleNamed { .. } => None,
         }
     }
 }

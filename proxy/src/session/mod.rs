@@ -51,7 +51,7 @@ pub use event::{Answer, Connless, Event, Gone, SessionChange, State, Waiting, Wh
 pub use family::{Family, Speaks};
 pub use hub::{Hub, Listed, Stats, Traffic};
 pub use ids::{ClientAddr, ListenerId, Route, SessionId, UpstreamId};
-pub use input::{Command, CommandId, Held, Input, WhichRule};
+pub use input::{Command, CommandId, Held, Input};
 pub use notice::{Level, Notice};
 pub use output::Output;
 pub use stranger::Stranger;

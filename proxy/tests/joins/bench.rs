@@ -18,8 +18,8 @@ use teetap_kit::{
     world::{Middle, World, client_addr, config, listen_addr, route},
 };
 use teetap_proxy::session::{
-    self, Action, Answer, Command, CommandId, Config, Held, HeldId, Hub, Input, ListenerId, Notice, Output,
-    Placed, SessionId, Time, UpstreamId, What,
+    self, Action, Answer, Command, CommandId, Config, HeldId, Hub, Input, ListenerId, Notice, Output, Placed,
+    SessionId, Time, UpstreamId, What,
 };
 use teetap_rules::{Decide, Fate, Made, Message, Program, RuleId, Shared, Verdict};
 use teetap_wire::{Code, Dir, Packet, Scratch};
@@ -148,19 +148,24 @@ impl Bench {
     }
 
     pub(crate) fn inject(&mut self, message: Made) -> Vec<String> {
-        let session = SessionId(1);
-        self.command(Command::Inject { session, message })
+        let Made { dir, vital, data } = message;
+        self.command(Command::Inject {
+            session: SessionId(1),
+            dir,
+            vital,
+            data: data.into(),
+        })
     }
 
     pub(crate) fn release(&mut self, key: u64) -> Vec<String> {
-        let (session, held) = (SessionId(1), Held::Key(key));
-        self.command(Command::Release { session, held })
+        let session = SessionId(1);
+        self.command(Command::Release { session, key })
     }
 
     /// Releases one message of the server's.
     pub(crate) fn release_one(&mut self, held: HeldId) -> Vec<String> {
-        let (session, held) = (SessionId(1), Held::One(Dir::S2c, held));
-        self.command(Command::Release { session, held })
+        let (session, dir) = (SessionId(1), Dir::S2c);
+        self.command(Command::ReleaseOne { session, dir, held })
     }
 
     /// Sets another program.

@@ -8,7 +8,7 @@ use teetap_kit::{
     rules::compiled,
     world::{Place, client_addr},
 };
-use teetap_proxy::session::{Command, Connless, Input, Notice, Stranger, UpstreamId, What, WhichRule};
+use teetap_proxy::session::{Command, Connless, Input, Notice, Stranger, UpstreamId, What};
 use teetap_rules::impair::Lost;
 
 use crate::examples::sample;
@@ -197,8 +197,10 @@ fn messages_on_the_socket_of_a_session_have_the_link_of_the_session() {
         stage.world.server_sends(upstream, &answer(2));
         assert_eq!(left(&mut stage, Place::ToClient), [[0u8; 0]; 0]);
         // One that comes when the line is off leaves after it.
-        let rule = WhichRule::Line(0);
-        stage.world.command(Command::Toggle { rule, enabled: false });
+        stage.world.command(Command::ToggleLine {
+            line: 0,
+            enabled: false,
+        });
         stage.run(100 * MS);
         stage.world.input(Input::Program(None));
         stage.world.server_sends(upstream, &answer(3));

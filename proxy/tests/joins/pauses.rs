@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use teetap_kit::{codec::Variant, link::SECOND, rules::compiled};
-use teetap_proxy::session::{Command, Gone, Held, HeldId, Input, Notice, SessionId, Waiting};
+use teetap_proxy::session::{Command, Gone, HeldId, Input, Notice, SessionId, Waiting};
 use teetap_rules::{Fate, Order};
 use teetap_wire::Dir;
 
@@ -230,9 +230,12 @@ fn nothing_is_done_in_a_closed_session() {
     with_rules(&vec![fate("p", pause(30, Order::Kept))], |bench| {
         bench.is("S a1 1:p", &["C a1 keepalive"]);
         bench.send("S a1 close bye");
-        let held = Held::One(Dir::S2c, id(1));
-        let session = SESSION;
-        for command in [Command::Release { session, held }, drop_one(1), edit(1, "x")] {
+        let release = Command::ReleaseOne {
+            session: SESSION,
+            dir: Dir::S2c,
+            held: id(1),
+        };
+        for command in [release, drop_one(1), edit(1, "x")] {
             assert_eq!(bench.command(command), [""; 0]);
             assert_eq!(bench.results().last(), Some(&Err("the session is not online")));
         }

@@ -1,6 +1,6 @@
 //! Rules and link lines that a command switches off and on.
 
-use teetap_proxy::session::{Command, WhichRule};
+use teetap_proxy::session::Command;
 use teetap_rules::RuleId;
 
 use crate::{
@@ -8,8 +8,18 @@ use crate::{
     facts::{message, set, text},
 };
 
-fn toggle(bench: &mut Bench, rule: WhichRule, enabled: bool) -> Vec<String> {
+fn toggle(bench: &mut Bench, rule: &str, enabled: bool) -> Vec<String> {
+    let rule = rule.into();
+    bench.command(Command::ToggleNamed { rule, enabled })
+}
+
+fn toggle_number(bench: &mut Bench, rule: u16, enabled: bool) -> Vec<String> {
+    let rule = RuleId(rule);
     bench.command(Command::Toggle { rule, enabled })
+}
+
+fn toggle_line(bench: &mut Bench, line: u16, enabled: bool) -> Vec<String> {
+    bench.command(Command::ToggleLine { line, enabled })
 }
 
 #[test]
@@ -20,25 +30,21 @@ fn a_disabled_rule_lets_messages_pass_and_releases_what_it_holds() {
         let say = message(bench, "cl_say", &[("message", text("hi"))]);
         let motd = message(bench, "sv_motd", &[("message", text("hi"))]);
         bench.is(&format!("C a0 2{say}"), &["S a0 keepalive"]);
-        assert_eq!(toggle(bench, WhichRule::Name("a".into()), false), [""; 0]);
+        assert_eq!(toggle(bench, "a", false), [""; 0]);
         bench.is(&format!("C a0 3{say}"), &[&format!("S a0 2{say}")]);
-        assert_eq!(toggle(bench, WhichRule::Number(RuleId(0)), true), [""; 0]);
+        assert_eq!(toggle_number(bench, 0, true), [""; 0]);
         bench.is(&format!("C a0 4{say}"), &["S a0 keepalive"]);
 
         let sent = bench.send(&format!("S a2 1{motd}"));
         assert!(!sent.iter().any(|sent| sent.contains(&motd)), "{sent:?}");
-        let sent = toggle(
-            bench,
-            WhichRule::Name("hold until cl_kill when sv_motd".into()),
-            false,
-        );
+        let sent = toggle(bench, "hold until cl_kill when sv_motd", false);
         assert!(
             sent.iter().any(|sent| sent.ends_with(&format!(" 1{motd}"))),
             "{sent:?}"
         );
 
-        toggle(bench, WhichRule::Number(RuleId(2)), true);
-        toggle(bench, WhichRule::Name("b".into()), false);
+        toggle_number(bench, 2, true);
+        toggle(bench, "b", false);
         let why = Err("there is no such rule");
         assert_eq!(bench.results()[3..], [why, why]);
     });
@@ -51,7 +57,7 @@ fn a_disabled_line_does_nothing_and_what_waits_in_it_still_leaves() {
         set(bench, lines);
         bench.is("S a1 -:a", &[]);
         bench.is("C a0 -:x", &[]);
-        assert_eq!(toggle(bench, WhichRule::Line(0), false), [""; 0]);
+        assert_eq!(toggle_line(bench, 0, false), [""; 0]);
         // Those that come later leave after it.
         bench.after(20, &[]);
         bench.is("S a1 -:b", &[]);
@@ -59,20 +65,20 @@ fn a_disabled_line_does_nothing_and_what_waits_in_it_still_leaves() {
         bench.is("S a1 -:c", &["C a1 -:c"]);
         bench.is("C a0 -:x", &[]);
 
-        toggle(bench, WhichRule::Name("link c2s blackhole".into()), false);
+        toggle(bench, "link c2s blackhole", false);
         bench.is("C a0 -:x", &["S a0 -:x"]);
         // Another program with the same lines leaves them as they are.
         set(bench, &format!("mark when cl_say\n{lines}\nlink s2c blackhole"));
         bench.is("C a0 -:y", &["S a0 -:y"]);
         bench.is("S a1 -:d", &[]);
-        toggle(bench, WhichRule::Line(2), false);
+        toggle_line(bench, 2, false);
         bench.is("S a1 -:e", &["C a1 -:e"]);
-        toggle(bench, WhichRule::Line(0), true);
+        toggle_line(bench, 0, true);
         bench.is("S a1 -:f", &[]);
         bench.after(60, &["50: C a1 -:f"]);
 
-        toggle(bench, WhichRule::Line(3), false);
-        toggle(bench, WhichRule::Name("link both blackhole".into()), false);
+        toggle_line(bench, 3, false);
+        toggle(bench, "link both blackhole", false);
         assert_eq!(
             bench.results()[4..],
             [Err("there is no such link line"), Err("there is no such rule")]
@@ -86,8 +92,8 @@ fn a_disabled_rule_keeps_its_memory_and_draws_as_if_it_had_stayed() {
         let say = message(bench, "cl_say", &[("message", text("hi"))]);
         set(bench, "a: drop when cl_say once");
         bench.is(&format!("C a0 2{say}"), &["S a0 keepalive"]);
-        toggle(bench, WhichRule::Name("a".into()), false);
-        toggle(bench, WhichRule::Name("a".into()), true);
+        toggle(bench, "a", false);
+        toggle(bench, "a", true);
         bench.is(&format!("C a0 3{say}"), &[&format!("S a0 2{say}")]);
     });
 }

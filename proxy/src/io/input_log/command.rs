@@ -1,187 +1,116 @@
-//! Commands as lines of the log, and back.
+//! Inputs as objects of the log, commands among them.
+//!
+//! An input is `{"name":{fields}}`. A [`Command`] is written so, too, with its number as the first field.
 
-use teetap_rules::{Made, RuleId};
+use std::{fmt, sync::LazyLock};
 
-use super::{Happened, Hex, Word};
-use crate::session::{Command, CommandId, Held, HeldId, SessionId, WhichRule};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{
+        self, DeserializeSeed, EnumAccess, IntoDeserializer as _, VariantAccess,
+        value::{EnumAccessDeserializer, StringDeserializer},
+    },
+    ser::{self, SerializeMap as _},
+};
+use serde_json::{Map, Value};
 
-impl Happened {
-    /// Returns the line of a command.
-    pub(super) fn of_command(CommandId(id): CommandId, command: &Command) -> Self {
-        match command {
-            Command::Inject { session, message } => Self::Inject {
-                id,
-                session: session.0,
-                dir: Word(message.dir),
-                vital: message.vital,
-                data: Hex::from(message.data.as_slice()),
-            },
-            Command::Drop { session, dir, held } => Self::DropHeld {
-                id,
-                session: session.0,
-                dir: Word(*dir),
-                held: held.0,
-            },
-            Command::Edit {
-                session,
-                dir,
-                held,
-                data,
-            } => Self::EditHeld {
-                id,
-                session: session.0,
-                dir: Word(*dir),
-                held: held.0,
-                data: Hex(data.clone()),
-            },
-            Command::List { session } => Self::ListHeld {
-                id,
-                session: session.map(|session| session.0),
-            },
-            Command::Toggle { rule, enabled } => {
-                let enabled = *enabled;
-                match rule {
-                    WhichRule::Number(RuleId(rule)) => Self::Toggle {
-                        id,
-                        rule: *rule,
-                        enabled,
-                    },
-                    WhichRule::Line(line) => Self::ToggleLine {
-                        id,
-                        line: *line,
-                        enabled,
-                    },
-                    WhichRule::Name(rule) => Self::ToggleNamed {
-                        id,
-                        rule: rule.clone(),
-                        enabled,
-                    },
-                }
-            }
-            Command::Resync { session } => Self::Resync {
-                id,
-                session: session.0,
-            },
-            Command::Release {
-                session,
-                held: Held::Key(key),
-            } => Self::Release {
-                id,
-                session: session.0,
-                key: *key,
-            },
-            Command::Release {
-                session,
-                held: Held::One(dir, held),
-            } => Self::ReleaseOne {
-                id,
-                session: session.0,
-                dir: Word(*dir),
-                held: held.0,
-            },
-            Command::Close {
-                session,
-                side,
-                reason,
-            } => Self::Close {
-                id,
-                session: session.map(|session| session.0),
-                side: side.map(Word),
-                reason: Hex(reason.clone()),
-            },
+use super::Happened;
+use crate::{
+    session::{Command, CommandId},
+    words::variants,
+};
+
+/// The name of the number of a command.
+const ID: &str = "id";
+
+/// The names of commands.
+static COMMANDS: LazyLock<&[&str]> = LazyLock::new(variants::<Command>);
+
+impl Serialize for Happened {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Command { id, command } => Numbered(*id, command).serialize(serializer),
+            // The derived function, which has no commands.
+            input => Self::serialize(input, serializer),
         }
     }
+}
 
-    /// Returns the command of a line; `None` if it has another input.
-    pub(super) fn command(&self) -> Option<(CommandId, Command)> {
-        let toggle = |rule, enabled| Command::Toggle { rule, enabled };
-        let release = |session: u32, held| Command::Release {
-            session: SessionId(session),
-            held,
-        };
-        let (id, command) = match self {
-            Self::Inject {
-                id,
-                session,
-                dir,
-                vital,
-                data,
-            } => (
-                id,
-                Command::Inject {
-                    session: SessionId(*session),
-                    message: Made {
-                        dir: dir.0,
-                        vital: *vital,
-                        data: data.0.to_vec(),
-                    },
-                },
-            ),
-            Self::Release { id, session, key } => (id, release(*session, Held::Key(*key))),
-            Self::ReleaseOne {
-                id,
-                session,
-                dir,
-                held,
-            } => (id, release(*session, Held::One(dir.0, HeldId(*held)))),
-            Self::DropHeld {
-                id,
-                session,
-                dir,
-                held,
-            } => (
-                id,
-                Command::Drop {
-                    session: SessionId(*session),
-                    dir: dir.0,
-                    held: HeldId(*held),
-                },
-            ),
-            Self::EditHeld {
-                id,
-                session,
-                dir,
-                held,
-                data,
-            } => (
-                id,
-                Command::Edit {
-                    session: SessionId(*session),
-                    dir: dir.0,
-                    held: HeldId(*held),
-                    data: data.0.clone(),
-                },
-            ),
-            Self::ListHeld { id, session } => (
-                id,
-                Command::List {
-                    session: session.map(SessionId),
-                },
-            ),
-            Self::Toggle { id, rule, enabled } => (id, toggle(WhichRule::Number(RuleId(*rule)), *enabled)),
-            Self::ToggleLine { id, line, enabled } => (id, toggle(WhichRule::Line(*line), *enabled)),
-            Self::ToggleNamed { id, rule, enabled } => (id, toggle(WhichRule::Name(rule.clone()), *enabled)),
-            Self::Resync { id, session } => (
-                id,
-                Command::Resync {
-                    session: SessionId(*session),
-                },
-            ),
-            Self::Close {
-                id,
-                session,
-                side,
-                reason,
-            } => (
-                id,
-                Command::Close {
-                    session: session.map(SessionId),
-                    side: side.map(|side| side.0),
-                    reason: reason.0.clone(),
-                },
-            ),
-            _ => return None,
-        };
-        Some((CommandId(*id), command))
+impl<'de> Deserialize<'de> for Happened {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_enum("Happened", &[], Any)
+    }
+}
+
+/// A command with its number.
+struct Numbered<'c>(CommandId, &'c Command);
+
+impl Serialize for Numbered<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(id, command) = self;
+        let value = serde_json::to_value(command).map_err(ser::Error::custom)?;
+        let mut map = serializer.serialize_map(Some(1))?;
+        for (name, fields) in value.as_object().into_iter().flatten() {
+            map.serialize_entry(name, &Fields(*id, fields))?;
+        }
+        map.end()
+    }
+}
+
+/// The number of a command, and its fields.
+struct Fields<'v>(CommandId, &'v Value);
+
+impl Serialize for Fields<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(CommandId(id), fields) = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(ID, id)?;
+        for (name, value) in fields.as_object().into_iter().flatten() {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+/// Reads a command or another input.
+struct Any;
+
+impl<'de> de::Visitor<'de> for Any {
+    type Value = Happened;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an input")
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, input: A) -> Result<Happened, A::Error> {
+        let (name, fields): (String, _) = input.variant()?;
+        if COMMANDS.contains(&name.as_str()) {
+            let mut fields: Map<String, Value> = fields.newtype_variant()?;
+            let id = fields.remove(ID).ok_or_else(|| de::Error::missing_field(ID))?;
+            let id = u64::deserialize(id).map_err(de::Error::custom)?;
+            let command = Value::Object(Map::from_iter([(name, Value::Object(fields))]));
+            return Ok(Happened::Command {
+                id: CommandId(id),
+                command: Command::deserialize(command).map_err(de::Error::custom)?,
+            });
+        }
+        // The derived function, which has no commands.
+        Happened::deserialize(EnumAccessDeserializer::new(Other { name, fields }))
+    }
+}
+
+/// An input whose name was read.
+struct Other<V> {
+    name: String,
+    fields: V,
+}
+
+impl<'de, V: VariantAccess<'de>> EnumAccess<'de> for Other<V> {
+    type Error = V::Error;
+    type Variant = V;
+
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, V), V::Error> {
+        let name: StringDeserializer<V::Error> = self.name.into_deserializer();
+        Ok((seed.deserialize(name)?, self.fields))
     }
 }

@@ -2,15 +2,14 @@
 //!
 //! Law: the names here are the format. Renaming one, or adding one, needs a new [`super::VERSION`].
 
-use std::{net::SocketAddr, num::NonZeroU32, sync::Arc};
+use std::{net::SocketAddr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use teetap_rules::Program;
-use teetap_wire::{Dir, Side};
 
-use super::{Hex, Wanted, Word};
+use super::{Hex, Wanted};
 use crate::io::journal::DecisionLine;
-use crate::session::{Input, ListenerId, Speaks, UpstreamId};
+use crate::session::{Command, CommandId, Input, ListenerId, Speaks, UpstreamId};
 
 /// Makes a program of its text, or says what is wrong with it.
 pub type Compile<'a> = &'a dyn Fn(&str) -> Result<Program, String>;
@@ -32,7 +31,7 @@ pub struct Entry {
 /// An [`Input`] with bytes of its own. Numbers are those of [`UpstreamId`], [`ListenerId`] and
 /// [`SessionId`](crate::session::SessionId).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are those of the inputs")]
 pub enum Happened {
     /// [`Input::FromClient`].
@@ -68,57 +67,11 @@ pub enum Happened {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         faults: Option<Vec<DecisionLine>>,
     },
-    /// [`Command::Inject`](crate::session::Command::Inject).
-    Inject {
-        id: u64,
-        session: u32,
-        dir: Word<Dir>,
-        vital: bool,
-        data: Hex,
-    },
-    /// [`Command::Release`](crate::session::Command::Release) with [`Held::Key`](crate::session::Held::Key).
-    Release { id: u64, session: u32, key: u64 },
-    /// [`Command::Release`](crate::session::Command::Release) with [`Held::One`](crate::session::Held::One).
-    ReleaseOne {
-        id: u64,
-        session: u32,
-        dir: Word<Dir>,
-        held: NonZeroU32,
-    },
-    /// [`Command::Drop`](crate::session::Command::Drop).
-    DropHeld {
-        id: u64,
-        session: u32,
-        dir: Word<Dir>,
-        held: NonZeroU32,
-    },
-    /// [`Command::Edit`](crate::session::Command::Edit).
-    EditHeld {
-        id: u64,
-        session: u32,
-        dir: Word<Dir>,
-        held: NonZeroU32,
-        data: Hex,
-    },
-    /// [`Command::List`](crate::session::Command::List).
-    ListHeld { id: u64, session: Option<u32> },
-    /// [`Command::Toggle`](crate::session::Command::Toggle) with [`WhichRule::Number`](crate::session::WhichRule::Number).
-    Toggle { id: u64, rule: u16, enabled: bool },
-    /// [`Command::Toggle`](crate::session::Command::Toggle) with [`WhichRule::Line`](crate::session::WhichRule::Line).
-    ToggleLine { id: u64, line: u16, enabled: bool },
-    /// [`Command::Toggle`](crate::session::Command::Toggle) with [`WhichRule::Name`](crate::session::WhichRule::Name).
-    ToggleNamed { id: u64, rule: Box<str>, enabled: bool },
-    /// [`Command::Resync`](crate::session::Command::Resync).
-    Resync { id: u64, session: u32 },
     /// [`Input::Shutdown`].
     Shutdown { reason: Hex },
-    /// [`Command::Close`](crate::session::Command::Close).
-    Close {
-        id: u64,
-        session: Option<u32>,
-        side: Option<Word<Side>>,
-        reason: Hex,
-    },
+    /// [`Input::Command`]: the number is a field of the command.
+    #[serde(skip)]
+    Command { id: CommandId, command: Command },
 }
 
 impl Entry {
@@ -194,20 +147,10 @@ impl Happened {
                 Input::Program(program.map(Arc::new))
             }
             Self::Shutdown { reason } => Input::Shutdown { reason: &reason.0 },
-            Self::Inject { .. }
-            | Self::Release { .. }
-            | Self::ReleaseOne { .. }
-            | Self::DropHeld { .. }
-            | Self::EditHeld { .. }
-            | Self::ListHeld { .. }
-            | Self::Toggle { .. }
-            | Self::ToggleLine { .. }
-            | Self::ToggleNamed { .. }
-            | Self::Resync { .. }
-            | Self::Close { .. } => {
-                let (id, command) = self.command().ok_or("not a command")?;
-                Input::Command { id, command }
-            }
+            Self::Command { id, command } => Input::Command {
+                id: *id,
+                command: command.clone(),
+            },
         })
     }
 
@@ -223,20 +166,17 @@ impl Happened {
                     .map_or(0, |faults| faults.len() * size_of::<DecisionLine>());
                 source.as_deref().map_or(0, str::len) + faults
             }
-            Self::ToggleNamed { rule, .. } => rule.len(),
-            Self::Inject { data, .. } | Self::EditHeld { data, .. } => data.0.len(),
-            Self::Shutdown { reason } | Self::Close { reason, .. } => reason.0.len(),
+            Self::Shutdown { reason } => reason.0.len(),
+            Self::Command { command, .. } => match command {
+                Command::ToggleNamed { rule, .. } => rule.len(),
+                Command::Inject { data, .. } | Command::Edit { data, .. } => data.len(),
+                Command::Close { reason, .. } => reason.len(),
+                _ => 0,
+            },
             Self::UpstreamOpened { .. }
             | Self::ListenerOpened { .. }
             | Self::Probed { .. }
-            | Self::Timeout
-            | Self::Release { .. }
-            | Self::ReleaseOne { .. }
-            | Self::DropHeld { .. }
-            | Self::ListHeld { .. }
-            | Self::Toggle { .. }
-            | Self::ToggleLine { .. }
-            | Self::Resync { .. } => 0,
+            | Self::Timeout => 0,
         }
     }
 }
@@ -294,7 +234,10 @@ impl From<&Input<'_>> for Happened {
                     .and_then(|program| program.faults())
                     .map(|faults| faults.iter().map(DecisionLine::new).collect()),
             },
-            Input::Command { id, command } => Self::of_command(*id, command),
+            Input::Command { id, command } => Self::Command {
+                id: *id,
+                command: command.clone(),
+            },
             Input::Shutdown { reason } => Self::Shutdown {
                 reason: Hex::from(*reason),
             },

@@ -24,16 +24,14 @@
 mod command;
 mod entry;
 mod header;
-mod hex;
 mod reader;
 mod recorder;
 mod replay;
 mod wanted;
 
-pub use crate::words::Word;
+pub use crate::{hex::Hex, words::Word};
 pub use entry::{Compile, Entry, Happened};
 pub use header::{Core, Definitions, End, Header, Reason, VERSION};
-pub use hex::Hex;
 pub use reader::{Cut, ReadError, Reader};
 pub use recorder::{Recorder, start};
 pub use replay::{Checked, Difference, Texts, check};

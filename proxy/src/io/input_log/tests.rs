@@ -9,11 +9,13 @@ use std::{
 };
 
 use proptest::{collection::vec, option, prelude::*};
-use teetap_rules::Program;
+use teetap_rules::{Program, RuleId};
 use teetap_wire::{Dir, Proto, Side, def::Registry};
 
 use super::*;
-use crate::session::{Config, Events, Hub, Input, ListenerId, Output, Time, UpstreamId};
+use crate::session::{
+    Command, CommandId, Config, Events, HeldId, Hub, Input, ListenerId, Output, SessionId, Time, UpstreamId,
+};
 
 /// A 0.6 server browser request, which the core passes on by a socket of its own.
 const REQUEST: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
@@ -112,8 +114,6 @@ fn bytes() -> impl Strategy<Value = Hex> {
 
 fn happened() -> impl Strategy<Value = Happened> {
     let error = || any::<String>().prop_map(String::into_boxed_str);
-    let side = || option::of(prop_oneof![Just(Word(Side::Client)), Just(Word(Side::Server))]);
-    let dir = prop_oneof![Just(Word(Dir::C2s)), Just(Word(Dir::S2c))];
     prop_oneof![
         (any::<u32>(), addresses(), bytes()).prop_map(|(listener, addr, bytes)| Happened::FromClient {
             listener,
@@ -138,64 +138,51 @@ fn happened() -> impl Strategy<Value = Happened> {
         (option::of(any::<bool>()), option::of(any::<bool>()))
             .prop_map(|(six, seven)| Happened::Probed { six, seven }),
         option::of(Just(RULES.into())).prop_map(|source| Happened::Program { source, faults: None }),
-        (any::<u64>(), any::<u32>(), dir, any::<bool>(), bytes()).prop_map(
-            |(id, session, dir, vital, data)| {
-                Happened::Inject {
-                    id,
-                    session,
-                    dir,
-                    vital,
-                    data,
-                }
-            }
-        ),
-        (any::<u64>(), any::<u16>(), any::<bool>()).prop_map(|(id, rule, enabled)| Happened::Toggle {
-            id,
-            rule,
-            enabled
-        }),
-        (any::<u64>(), any::<u16>(), any::<bool>()).prop_map(|(id, line, enabled)| Happened::ToggleLine {
-            id,
-            line,
-            enabled
-        }),
-        (any::<u64>(), error(), any::<bool>()).prop_map(|(id, rule, enabled)| Happened::ToggleNamed {
-            id,
-            rule,
-            enabled
-        }),
-        (any::<u64>(), any::<u32>(), any::<u64>()).prop_map(|(id, session, key)| Happened::Release {
-            id,
-            session,
-            key
-        }),
-        (any::<u64>(), any::<u32>(), 1..=u32::MAX).prop_map(|(id, session, held)| Happened::ReleaseOne {
-            id,
-            session,
-            dir: Word(Dir::S2c),
-            held: held.try_into().unwrap(),
-        }),
-        (any::<u64>(), any::<u32>(), 1..=u32::MAX).prop_map(|(id, session, held)| Happened::DropHeld {
-            id,
-            session,
-            dir: Word(Dir::C2s),
-            held: held.try_into().unwrap(),
-        }),
-        (any::<u64>(), any::<u32>(), 1..=u32::MAX, bytes()).prop_map(|(id, session, held, data)| {
-            Happened::EditHeld {
-                id,
-                session,
-                dir: Word(Dir::S2c),
-                held: held.try_into().unwrap(),
-                data,
-            }
-        }),
-        (any::<u64>(), option::of(any::<u32>())).prop_map(|(id, session)| Happened::ListHeld { id, session }),
-        (any::<u64>(), any::<u32>()).prop_map(|(id, session)| Happened::Resync { id, session }),
         bytes().prop_map(|reason| Happened::Shutdown { reason }),
-        (any::<u64>(), option::of(any::<u32>()), side(), bytes()).prop_map(|(id, session, side, reason)| {
-            Happened::Close {
-                id,
+        (any::<u64>(), command()).prop_map(|(id, command)| {
+            let id = CommandId(id);
+            Happened::Command { id, command }
+        }),
+    ]
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    let session = || any::<u32>().prop_map(SessionId);
+    let dir = || prop_oneof![Just(Dir::C2s), Just(Dir::S2c)];
+    let side = prop_oneof![Just(Side::Client), Just(Side::Server)];
+    let held = || (1..=u32::MAX).prop_map(|held| HeldId(held.try_into().unwrap()));
+    let data = || bytes().prop_map(|bytes| bytes.0);
+    let name = any::<String>().prop_map(String::into_boxed_str);
+    prop_oneof![
+        (session(), dir(), any::<bool>(), data()).prop_map(|(session, dir, vital, data)| Command::Inject {
+            session,
+            dir,
+            vital,
+            data
+        }),
+        (session(), any::<u64>()).prop_map(|(session, key)| Command::Release { session, key }),
+        (session(), dir(), held()).prop_map(|(session, dir, held)| Command::ReleaseOne {
+            session,
+            dir,
+            held
+        }),
+        (session(), dir(), held()).prop_map(|(session, dir, held)| Command::Drop { session, dir, held }),
+        (session(), dir(), held(), data()).prop_map(|(session, dir, held, data)| Command::Edit {
+            session,
+            dir,
+            held,
+            data
+        }),
+        option::of(session()).prop_map(|session| Command::List { session }),
+        session().prop_map(|session| Command::Resync { session }),
+        (any::<u16>(), any::<bool>()).prop_map(|(rule, enabled)| Command::Toggle {
+            rule: RuleId(rule),
+            enabled
+        }),
+        (any::<u16>(), any::<bool>()).prop_map(|(line, enabled)| Command::ToggleLine { line, enabled }),
+        (name, any::<bool>()).prop_map(|(rule, enabled)| Command::ToggleNamed { rule, enabled }),
+        (option::of(session()), option::of(side), data()).prop_map(|(session, side, reason)| {
+            Command::Close {
                 session,
                 side,
                 reason,
@@ -286,6 +273,48 @@ proptest! {
         damaged.push(b'\n');
         let reader = Reader::open(damaged.as_slice()).unwrap();
         prop_assert!(reader.last().unwrap().is_err());
+    }
+}
+
+/// A line of each command, as the versions from 3 on have it.
+const COMMANDS: [&str; 12] = [
+    r#"{"inject":{"id":1,"data":"06ff","dir":"s2c","session":2,"vital":true}}"#,
+    r#"{"release":{"id":2,"key":7,"session":2}}"#,
+    r#"{"release_one":{"id":3,"dir":"c2s","held":4,"session":2}}"#,
+    r#"{"drop_held":{"id":4,"dir":"s2c","held":5,"session":2}}"#,
+    r#"{"edit_held":{"id":5,"data":"","dir":"s2c","held":5,"session":2}}"#,
+    r#"{"list_held":{"id":6,"session":null}}"#,
+    r#"{"toggle":{"id":7,"enabled":false,"rule":3}}"#,
+    r#"{"toggle_line":{"id":8,"enabled":true,"line":1}}"#,
+    r#"{"toggle_named":{"id":9,"enabled":true,"rule":"drop when sv_chat"}}"#,
+    r#"{"resync":{"id":18446744073709551615,"session":4294967295}}"#,
+    r#"{"close":{"id":11,"reason":"627965","session":null,"side":"client"}}"#,
+    r#"{"close":{"id":12,"reason":"","session":2,"side":null}}"#,
+];
+
+#[test]
+fn commands_keep_their_names_and_fields() {
+    for line in COMMANDS {
+        let read: Happened = serde_json::from_str(line).unwrap();
+        assert!(matches!(read, Happened::Command { .. }), "{line}");
+        assert_eq!(serde_json::to_string(&read).unwrap(), line);
+    }
+    // The order of the fields is free.
+    let first = r#"{"release_one":{"id":3,"session":2,"dir":"c2s","held":4}}"#;
+    let read = |line: &str| serde_json::from_str::<Happened>(line).map_err(|error| error.to_string());
+    assert_eq!(read(first), read(COMMANDS[2]));
+    for (line, why) in [
+        (r#"{"resync":{"session":1}}"#, "missing field `id`"),
+        (r#"{"resync":{"id":1}}"#, "missing field `session`"),
+        (r#"{"resync":{"id":1,"session":1,"x":1}}"#, "unknown field `x`"),
+        (
+            r#"{"edit_held":{"id":1,"session":1,"dir":"up"}}"#,
+            "unknown variant `up`",
+        ),
+        (r#"{"resinc":{"id":1,"session":1}}"#, "unknown variant `resinc`"),
+    ] {
+        let error = read(line).unwrap_err();
+        assert!(error.contains(why), "{line}: {error}");
     }
 }
 

@@ -1,7 +1,12 @@
 //! Commands of users.
 
+use teetap_rules::{Made, RuleId};
+
 use super::{Hub, SessionId};
-use crate::session::{Command, Held, Origin, Waiting, WhichRule};
+use crate::session::{Command, Held, Origin, Waiting};
+
+/// The reason why a rule cannot be enabled or disabled.
+const NO_RULE: &str = "there is no such rule";
 
 impl Hub {
     /// Returns the messages that are held, in one session or in all.
@@ -25,16 +30,26 @@ impl Hub {
         }
         match command {
             Command::List { session: None } => return Ok(()),
-            Command::Toggle { rule, enabled } => return self.toggle(rule, *enabled),
+            Command::Toggle { rule, enabled } => return self.toggle(*rule, *enabled),
+            Command::ToggleLine { line, enabled } => return self.toggle_line(*line, *enabled),
+            Command::ToggleNamed { rule, enabled } => return self.toggle_named(rule, *enabled),
             _ => {}
         }
         let id = command.session().unwrap_or(SessionId(0));
         let result = self.with_link(id, |link, _, env| match command {
-            Command::Inject { message, .. } => link.inject(message, Origin::User, env),
-            Command::Release { held, .. } => link.release(*held, env),
+            Command::Inject { dir, vital, data, .. } => {
+                let (dir, vital) = (*dir, *vital);
+                let data = data.to_vec();
+                link.inject(&Made { dir, vital, data }, Origin::User, env)
+            }
+            Command::Release { key, .. } => link.release(Held::Key(*key), env),
+            Command::ReleaseOne { dir, held, .. } => link.release(Held::One(*dir, *held), env),
             Command::Drop { dir, held, .. } => link.drop_held(*dir, *held, env),
             Command::Edit { dir, held, data, .. } => link.edit_held(*dir, *held, data),
-            Command::List { .. } | Command::Toggle { .. } => Ok(()),
+            Command::List { .. }
+            | Command::Toggle { .. }
+            | Command::ToggleLine { .. }
+            | Command::ToggleNamed { .. } => Ok(()),
             Command::Resync { .. } => link.resync(env),
             Command::Close { .. } if link.is_closing() => Err("the session is closing already"),
             Command::Close { side, reason, .. } => {
@@ -45,27 +60,30 @@ impl Hub {
         result.unwrap_or(Err("there is no such session"))
     }
 
-    /// Enables or disables a rule or link line.
-    fn toggle(&mut self, which: &WhichRule, enabled: bool) -> Result<(), &'static str> {
-        const WHY: &str = "there is no such rule";
-        let program = self.env.program.clone().ok_or(WHY)?;
-        let line = match which {
-            WhichRule::Number(_) => None,
-            WhichRule::Line(line) => Some(*line),
-            WhichRule::Name(name) if program.find(name).is_none() => program.find_line(name),
-            WhichRule::Name(_) => None,
-        };
-        if let Some(line) = line {
-            let is_there = self.env.shared.enable_line(line, enabled);
-            return is_there.then_some(()).ok_or("there is no such link line");
+    /// Enables or disables a rule or link line of this name.
+    fn toggle_named(&mut self, name: &str, enabled: bool) -> Result<(), &'static str> {
+        let program = self.env.program.as_ref().ok_or(NO_RULE)?;
+        match (program.find(name), program.find_line(name)) {
+            (Some(id), _) => self.toggle(id, enabled),
+            (None, Some(line)) => self.toggle_line(line, enabled),
+            (None, None) => Err(NO_RULE),
         }
-        let id = match which {
-            WhichRule::Number(id) => *id,
-            WhichRule::Name(name) => program.find(name).ok_or(WHY)?,
-            WhichRule::Line(_) => return Err(WHY),
-        };
+    }
+
+    /// Enables or disables a link line.
+    fn toggle_line(&mut self, line: u16, enabled: bool) -> Result<(), &'static str> {
+        if self.env.program.is_none() {
+            return Err(NO_RULE);
+        }
+        let is_there = self.env.shared.enable_line(line, enabled);
+        is_there.then_some(()).ok_or("there is no such link line")
+    }
+
+    /// Enables or disables a rule.
+    fn toggle(&mut self, id: RuleId, enabled: bool) -> Result<(), &'static str> {
+        let program = self.env.program.clone().ok_or(NO_RULE)?;
         if !self.env.shared.enable(id, enabled) {
-            return Err(WHY);
+            return Err(NO_RULE);
         }
         if let Some(key) = program.hold_key(id).filter(|_| !enabled) {
             self.each_link(|link, env| {

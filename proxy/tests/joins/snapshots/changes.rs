@@ -1,7 +1,7 @@
 //! Snapshots that rules change, and what becomes of the differences when rules are switched off, snapshots are lost, and acks are
 //! old.
 
-use teetap_proxy::session::{Command, Notice, WhichRule};
+use teetap_proxy::session::{Command, Notice};
 use teetap_wire::{Dir, Proto, def::Decoded, snap::Key};
 
 use super::{Game, Got, chunks, tee, with_x, world};
@@ -134,8 +134,10 @@ type Stop<'a> = (&'static str, bool, &'a dyn Fn(&mut Game<'_>));
 #[test]
 fn after_the_rule_stops_differences_to_changed_snapshots_are_still_right() {
     let toggle = |game: &mut Game<'_>| {
-        let rule = WhichRule::Name("move".into());
-        game.bench.command(Command::Toggle { rule, enabled: false });
+        game.bench.command(Command::ToggleNamed {
+            rule: "move".into(),
+            enabled: false,
+        });
     };
     let reload = |game: &mut Game<'_>| set(game.bench, "drop when cl_say");
     let none = |game: &mut Game<'_>| drop(game.bench.set(None));

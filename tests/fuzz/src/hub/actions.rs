@@ -4,10 +4,8 @@ use std::net::SocketAddr;
 
 use teetap_kit::codec::{NO_TOKEN, control, extended};
 use teetap_kit::link::MS;
-use teetap_proxy::session::{
-    Command, CommandId, Held, HeldId, Input as To, ListenerId, SessionId, UpstreamId, WhichRule,
-};
-use teetap_rules::{Made, RuleId};
+use teetap_proxy::session::{Command, CommandId, HeldId, Input as To, ListenerId, SessionId, UpstreamId};
+use teetap_rules::RuleId;
 use teetap_wire::{Dir, Side};
 
 use super::{Arena, CLIENTS, address, rules::Dice};
@@ -236,7 +234,7 @@ impl Arena {
             2 => return self.input(To::Shutdown { reason: &reason }),
             3..=5 => Command::Release {
                 session,
-                held: Held::Key(u64::from(input.byte() % 4)),
+                key: u64::from(input.byte() % 4),
             },
             6 => Command::List {
                 session: (!reason.is_empty()).then_some(session),
@@ -255,20 +253,24 @@ impl Arena {
                     },
                 }
             }
-            9 => Command::Toggle {
-                rule: match input.byte() {
-                    byte @ ..128 => WhichRule::Number(RuleId(u16::from(byte % 8))),
-                    byte => WhichRule::Line(u16::from(byte % 4)),
-                },
-                enabled: side.is_some(),
-            },
+            9 => {
+                let enabled = side.is_some();
+                match input.byte() {
+                    byte @ ..128 => Command::Toggle {
+                        rule: RuleId(u16::from(byte % 8)),
+                        enabled,
+                    },
+                    byte => Command::ToggleLine {
+                        line: u16::from(byte % 4),
+                        enabled,
+                    },
+                }
+            }
             kind => Command::Inject {
                 session,
-                message: Made {
-                    dir: if kind & 1 == 0 { Dir::C2s } else { Dir::S2c },
-                    vital: kind & 2 == 0,
-                    data: reason.into(),
-                },
+                dir: if kind & 1 == 0 { Dir::C2s } else { Dir::S2c },
+                vital: kind & 2 == 0,
+                data: reason,
             },
         };
         let id = CommandId(0);

@@ -215,7 +215,13 @@ impl World {
 
     /// Commands the hub to inject a message.
     pub fn inject(&mut self, session: SessionId, message: Made) {
-        self.command(Command::Inject { session, message });
+        let Made { dir, vital, data } = message;
+        self.command(Command::Inject {
+            session,
+            dir,
+            vital,
+            data: data.into(),
+        });
     }
 
     /// Hands a datagram of a client to the middle at once.

@@ -26,16 +26,32 @@ const fn pairs() -> [[u8; 2]; 256] {
     pairs
 }
 
-impl Hex {
-    /// Two digits at a time from a table: half of what a line of the log costs is this.
-    fn text(&self) -> String {
-        let mut text = vec![0; 2 * self.0.len()];
-        for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(&self.0) {
-            *pair = PAIRS.get(usize::from(*byte)).copied().unwrap_or_default();
-        }
-        String::from_utf8(text).unwrap_or_default()
+/// Returns two digits for each byte, from a table: half of the cost of a line of the input log is this.
+fn text(bytes: &[u8]) -> String {
+    let mut text = vec![0; 2 * bytes.len()];
+    for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
+        *pair = PAIRS.get(usize::from(*byte)).copied().unwrap_or_default();
     }
+    String::from_utf8(text).unwrap_or_default()
+}
 
+/// Writes bytes as [`Hex`]: for `#[serde(with)]`.
+///
+/// # Errors
+/// Returns the errors of the serialiser.
+pub fn serialize<S: Serializer>(bytes: &impl AsRef<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&text(bytes.as_ref()))
+}
+
+/// Reads bytes from [`Hex`]: for `#[serde(with)]`.
+///
+/// # Errors
+/// The text is not hex, and the errors of the deserialiser.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<[u8]>, D::Error> {
+    Hex::deserialize(deserializer).map(|hex| hex.0)
+}
+
+impl Hex {
     fn parse(text: &str) -> Option<Self> {
         let (pairs, rest) = text.as_bytes().as_chunks::<2>();
         let bytes = pairs
@@ -62,7 +78,7 @@ impl From<&[u8]> for Hex {
 
 impl fmt::Display for Hex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text())
+        f.write_str(&text(&self.0))
     }
 }
 
@@ -74,7 +90,7 @@ impl fmt::Debug for Hex {
 
 impl Serialize for Hex {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text())
+        serialize(&self.0, serializer)
     }
 }
 
