@@ -10,11 +10,11 @@ use teetap_wire::def::Datum;
 use teetap_wire::snap::{Fate, Store};
 use teetap_wire::{Control, Dir, Packet, Proto, Scratch, Seq, Token, control};
 
-use super::endpoint::{Endpoint, Message, Received, control_datagram};
-use super::message::{Opened, Packed, registry, version};
 use super::persona::Persona;
 use super::report::BotReport;
-use super::world;
+use teetap_peer::endpoint::{Endpoint, Message, Received, control_datagram};
+use teetap_peer::message::{Opened, Packed, registry, version};
+use teetap_peer::world;
 
 /// The time between two tries to connect.
 const RETRY: Duration = Duration::from_millis(500);

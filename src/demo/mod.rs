@@ -6,14 +6,12 @@
 //! with it only the wire crate.
 
 mod bot;
-mod endpoint;
-mod message;
+
 mod persona;
 mod report;
 mod run;
 mod server;
 mod slot;
-mod world;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use teetap_wire::{Proto, Token};
 
-use super::endpoint::Counters;
+use teetap_peer::endpoint::Counters;
 
 /// Both views of a demo.
 #[derive(Debug, Clone)]

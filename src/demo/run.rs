@@ -10,10 +10,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::bot::Bot;
-use super::message::token;
 use super::persona::CAST;
 use super::report::{BotReport, PlayerReport, Report};
 use super::server::Server;
+use teetap_peer::message::token;
 
 /// The time between two looks at the timers.
 const STEP: Duration = Duration::from_millis(5);

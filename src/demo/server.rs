@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use teetap_wire::{Control, First, Packet, Proto, Scratch, Seq, Token, control, detect};
 
-use super::endpoint::{Endpoint, Message, Received, control_datagram};
-use super::message::{Packed, token};
 use super::report::PlayerReport;
 use super::slot::{Action, Slot, State};
-use super::world;
+use teetap_peer::endpoint::{Endpoint, Message, Received, control_datagram};
+use teetap_peer::message::{Packed, token};
+use teetap_peer::world;
 
 /// The most players.
 const SLOTS: i32 = 16;

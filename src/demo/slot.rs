@@ -8,10 +8,10 @@ use teetap_wire::def::Datum;
 use teetap_wire::snap::{Sizes, Snapshot};
 use teetap_wire::{Dir, Proto, Token};
 
-use super::endpoint::{Endpoint, Message};
-use super::message::{Opened, Packed, registry, version};
 use super::report::PlayerReport;
-use super::world::{self, Tee};
+use teetap_peer::endpoint::{Endpoint, Message};
+use teetap_peer::message::{Opened, Packed, registry, version};
+use teetap_peer::world::{self, Tee};
 
 /// Ticks a snapshot is kept as a base for deltas.
 const KEPT: i32 = 150;

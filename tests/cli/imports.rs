@@ -12,7 +12,7 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree, Visibility};
 
 /// Folders of the crates that the binary consists of.
-const CRATES: [&str; 7] = ["wire", "rules", "proxy", "inspect", "capture", "tui", "."];
+const CRATES: [&str; 8] = ["wire", "rules", "peer", "proxy", "inspect", "capture", "tui", "."];
 
 /// Maximum number of re-exports followed for one name.
 const MAX_EXPORTS: usize = 16;

@@ -6,12 +6,11 @@ use std::time::Duration;
 use teetap_kit::link::{Conditions, Hop, MS};
 
 use super::bot::Bot;
-use super::message::token;
 use super::persona::Persona;
 use super::report::Report;
 use super::server::Server;
+use teetap_peer::message::token;
 
-mod endpoint;
 mod game;
 
 /// Time moves by this.

@@ -21,7 +21,7 @@ const LAZY: [&str; 11] = [
 ];
 
 /// The version string that a server of this protocol demands.
-pub(super) const fn version(proto: Proto) -> &'static str {
+pub const fn version(proto: Proto) -> &'static str {
     match proto {
         Proto::V7 => "0.7 802f1be60a05665f",
         _ => "0.6 626fce9a778df4d4",
@@ -30,10 +30,10 @@ pub(super) const fn version(proto: Proto) -> &'static str {
 
 /// A message packed and ready for an endpoint.
 #[derive(Debug, Clone)]
-pub(super) struct Packed {
-    pub(super) vital: bool,
-    pub(super) flush: bool,
-    pub(super) data: Vec<u8>,
+pub struct Packed {
+    pub vital: bool,
+    pub flush: bool,
+    pub data: Vec<u8>,
 }
 
 impl Packed {
@@ -42,11 +42,7 @@ impl Packed {
         clippy::expect_used,
         reason = "the demo knows the names and types of what it packs; both peers are played through in tests"
     )]
-    pub(super) fn new<'n>(
-        proto: Proto,
-        name: &str,
-        fields: impl IntoIterator<Item = (&'n str, Datum)>,
-    ) -> Self {
+    pub fn new<'n>(proto: Proto, name: &str, fields: impl IntoIterator<Item = (&'n str, Datum)>) -> Self {
         let def = named(proto, &[Class::System, Class::Game], name);
         let mut data = Vec::new();
         def.encode(&Datum::group(fields), &mut data)
@@ -61,15 +57,15 @@ impl Packed {
 
 /// A message that was read.
 #[derive(Debug)]
-pub(super) struct Opened<'a> {
-    pub(super) def: &'static Def,
-    pub(super) decoded: Decoded,
-    pub(super) data: &'a [u8],
+pub struct Opened<'a> {
+    pub def: &'static Def,
+    pub decoded: Decoded,
+    pub data: &'a [u8],
 }
 
 impl<'a> Opened<'a> {
     /// Reads a message; `None` if it is unknown, or not vital where receivers drop it then.
-    pub(super) fn new(proto: Proto, dir: Dir, vital: bool, data: &'a [u8]) -> Option<Self> {
+    pub fn new(proto: Proto, dir: Dir, vital: bool, data: &'a [u8]) -> Option<Self> {
         let mut decoded = Decoded::new();
         let def = decoded.message(registry(), proto, dir, data)?;
         let opened = Self { def, decoded, data };
@@ -77,13 +73,13 @@ impl<'a> Opened<'a> {
     }
 
     /// Returns the number at a path.
-    pub(super) fn int(&self, path: &str) -> Option<i32> {
+    pub fn int(&self, path: &str) -> Option<i32> {
         let record = self.decoded.find(&self.def.path(path).ok()?)?;
         i32::try_from(record.int()?).ok()
     }
 
     /// Returns the text at a path.
-    pub(super) fn text(&self, path: &str) -> Option<String> {
+    pub fn text(&self, path: &str) -> Option<String> {
         let record = self.decoded.find(&self.def.path(path).ok()?)?;
         let bytes = self.def.bytes(record, Source::Bytes(self.data));
         Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -95,19 +91,19 @@ impl<'a> Opened<'a> {
     clippy::expect_used,
     reason = "the demo names built-in messages and objects only"
 )]
-pub(super) fn named(proto: Proto, classes: &[Class], name: &str) -> &'static Def {
+pub fn named(proto: Proto, classes: &[Class], name: &str) -> &'static Def {
     let mut defs = registry().named(proto, None, name);
     defs.find(|def| classes.contains(&def.class))
         .expect("a built-in definition")
 }
 
 /// Returns the definitions of both peers, whatever those of the run are.
-pub(super) fn registry() -> &'static Registry {
+pub fn registry() -> &'static Registry {
     Registry::builtin()
 }
 
 /// Returns a token made of a secret: never one of the special values.
-pub(super) fn token(secret: u64, of: impl Hash) -> Token {
+pub fn token(secret: u64, of: impl Hash) -> Token {
     let mut hasher = DefaultHasher::new();
     (secret, of).hash(&mut hasher);
     let [a, b, c, d, ..] = hasher.finish().to_be_bytes();

@@ -25,14 +25,14 @@ const WINDOW: usize = 500;
 
 /// A message as a chunk carried it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Message {
-    pub(super) vital: bool,
-    pub(super) data: Vec<u8>,
+pub struct Message {
+    pub vital: bool,
+    pub data: Vec<u8>,
 }
 
 /// The content of a datagram.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Received {
+pub enum Received {
     /// Not valid here: damaged, wrong token, or an ack outside the window.
     Dropped,
     /// A control message that changes nothing.
@@ -45,26 +45,26 @@ pub(super) enum Received {
 
 /// More unacked chunks than [`WINDOW`], or a message that is larger than a chunk can be.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct OutOfBuffer;
+pub struct OutOfBuffer;
 
 /// Counts of one connection.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Counters {
+pub struct Counters {
     /// Datagrams received and valid.
-    pub(crate) received: u64,
+    pub received: u64,
     /// Datagrams received and not valid.
-    pub(crate) dropped: u64,
+    pub dropped: u64,
     /// Vital chunks sent again.
-    pub(crate) resent: u64,
+    pub resent: u64,
     /// Vital chunks received again.
-    pub(crate) duplicates: u64,
+    pub duplicates: u64,
     /// Gaps seen, each answered by a resend request.
-    pub(crate) gaps: u64,
+    pub gaps: u64,
 }
 
 /// One end of a connection.
 #[derive(Debug)]
-pub(super) struct Endpoint {
+pub struct Endpoint {
     proto: Proto,
     /// Token that every valid datagram of the peer has.
     expects: Token,
@@ -94,7 +94,7 @@ struct Unacked {
 
 impl Endpoint {
     /// A connection at sequence 0. In DDNet's 0.6 both tokens are the one the server chose.
-    pub(super) fn new(proto: Proto, expects: Token, token: Token, now: Duration) -> Self {
+    pub fn new(proto: Proto, expects: Token, token: Token, now: Duration) -> Self {
         Self {
             proto,
             expects,
@@ -113,22 +113,22 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn token(&self) -> Token {
+    pub fn token(&self) -> Token {
         self.token
     }
 
-    pub(super) fn counters(&self) -> Counters {
+    pub fn counters(&self) -> Counters {
         self.counters
     }
 
     /// Returns the next datagram to send.
-    pub(super) fn take(&mut self) -> Option<Vec<u8>> {
+    pub fn take(&mut self) -> Option<Vec<u8>> {
         self.out.pop_front()
     }
 
     /// Takes a datagram of the peer. Checks in the order of the reference, but the token before the ack, so that a
     /// stranger cannot move the window.
-    pub(super) fn feed(&mut self, now: Duration, datagram: &[u8]) -> Received {
+    pub fn feed(&mut self, now: Duration, datagram: &[u8]) -> Received {
         let mut scratch = Scratch::default();
         let valid = Packet::parse(self.proto, datagram, &mut scratch)
             .ok()
@@ -170,13 +170,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`OutOfBuffer`]; nothing is queued then.
-    pub(super) fn send(
-        &mut self,
-        now: Duration,
-        vital: bool,
-        data: &[u8],
-        flush: bool,
-    ) -> Result<(), OutOfBuffer> {
+    pub fn send(&mut self, now: Duration, vital: bool, data: &[u8], flush: bool) -> Result<(), OutOfBuffer> {
         if vital && self.unacked.len() >= WINDOW {
             return Err(OutOfBuffer);
         }
@@ -198,7 +192,7 @@ impl Endpoint {
     }
 
     /// Sends what is queued. Without chunks a wanted resend makes an empty datagram, as in the reference.
-    pub(super) fn flush(&mut self, now: Duration) {
+    pub fn flush(&mut self, now: Duration) {
         if self.chunks == 0 && !self.wants_resend {
             return;
         }
@@ -232,7 +226,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// The reason, when the connection has ended. The peer has been sent it.
-    pub(super) fn tick(&mut self, now: Duration) -> Result<(), &'static str> {
+    pub fn tick(&mut self, now: Duration) -> Result<(), &'static str> {
         let age = |since: Duration| now.saturating_sub(since);
         let oldest = self.unacked.front();
         let unacked = oldest.map_or(Duration::ZERO, |oldest| age(oldest.first_sent));
@@ -262,7 +256,7 @@ impl Endpoint {
     }
 
     /// Sends what is queued, then a CLOSE. It is neither acked nor repeated.
-    pub(super) fn close(&mut self, now: Duration, reason: &str) {
+    pub fn close(&mut self, now: Duration, reason: &str) {
         self.flush(now);
         let mut payload = Vec::new();
         control::close(reason.as_bytes(), &mut payload);
@@ -270,7 +264,7 @@ impl Endpoint {
     }
 
     /// Sends a control message with the current ack.
-    pub(super) fn control(&mut self, now: Duration, payload: &[u8]) {
+    pub fn control(&mut self, now: Duration, payload: &[u8]) {
         self.out
             .push_back(control_datagram(self.proto, self.token, self.ack, payload));
         self.sent_at = now;
@@ -331,7 +325,7 @@ impl Endpoint {
 }
 
 /// A datagram with one control message.
-pub(super) fn control_datagram(proto: Proto, token: Token, ack: Seq, payload: &[u8]) -> Vec<u8> {
+pub fn control_datagram(proto: Proto, token: Token, ack: Seq, payload: &[u8]) -> Vec<u8> {
     let header = Header {
         flags: Flags::CONTROL,
         ack,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use teetap_wire::{Proto, Token};
 
-use super::super::endpoint::{Endpoint, Received};
+use crate::endpoint::{Endpoint, Received};
 use teetap_kit::link::{Conditions, Hop, MS};
 
 use super::{FINE, STEP, micros};

@@ -23,22 +23,22 @@ const PICKUPS: [(i32, i32); 4] = [(336, 720), (1040, 304), (1552, 912), (2128, 5
 
 /// A player in the world.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Tee {
-    pub(super) name: String,
-    pub(super) x: i32,
-    pub(super) direction: i32,
-    pub(super) angle: i32,
+pub struct Tee {
+    pub name: String,
+    pub x: i32,
+    pub direction: i32,
+    pub angle: i32,
 }
 
 impl Tee {
     /// One tick further: it walks between two walls.
-    pub(super) fn walk(&mut self) {
+    pub fn walk(&mut self) {
         self.x = self.x.wrapping_add(self.direction * 10).clamp(64, 2400);
     }
 }
 
 /// dm1, the map that every client has: no download.
-pub(super) fn map_change(proto: Proto) -> Packed {
+pub fn map_change(proto: Proto) -> Packed {
     let (crc, size) = match proto {
         Proto::V7 => (0x6454_8818, 6793),
         _ => (0xf215_9e6e_u32.cast_signed(), 5805),
@@ -53,7 +53,7 @@ pub(super) fn map_change(proto: Proto) -> Packed {
 }
 
 /// The default tuning.
-pub(super) fn tune_params(proto: Proto) -> Packed {
+pub fn tune_params(proto: Proto) -> Packed {
     // 0.6 has laser_damage before player_collision and player_hooking.
     let rest: &[i32] = if proto == Proto::V7 {
         &[100, 100]
@@ -70,7 +70,7 @@ pub(super) fn tune_params(proto: Proto) -> Packed {
 }
 
 /// The message of a 0.7 server about itself on entering.
-pub(super) fn server_info(players: i32) -> Packed {
+pub fn server_info(players: i32) -> Packed {
     let fields = [
         ("version", "0.7.5".into()),
         ("name", "teetap demo".into()),
@@ -87,7 +87,7 @@ pub(super) fn server_info(players: i32) -> Packed {
 }
 
 /// 0.7: the description of a client.
-pub(super) fn client_info(id: i32, local: bool, name: &str) -> Packed {
+pub fn client_info(id: i32, local: bool, name: &str) -> Packed {
     let fields = [("client_id", id.into()), ("local", i32::from(local).into())];
     Packed::new(
         Proto::V7,
@@ -97,7 +97,7 @@ pub(super) fn client_info(id: i32, local: bool, name: &str) -> Packed {
 }
 
 /// The name and the skin of a player.
-pub(super) fn looks(proto: Proto, name: &str) -> [(&'static str, Datum); 4] {
+pub fn looks(proto: Proto, name: &str) -> [(&'static str, Datum); 4] {
     let skin = if proto == Proto::V7 {
         let parts = ["standard", "", "", "standard", "standard", "standard"].map(Datum::from);
         ("skin_part_names", Datum::List(parts.into()))
@@ -113,7 +113,7 @@ pub(super) fn looks(proto: Proto, name: &str) -> [(&'static str, Datum); 4] {
 }
 
 /// A line of chat to all; `id` -1 is the server.
-pub(super) fn chat(proto: Proto, id: i32, text: &str) -> Packed {
+pub fn chat(proto: Proto, id: i32, text: &str) -> Packed {
     let line = [("client_id", id.into()), ("message", text.into())];
     let to_all = [("mode", 1.into()), ("target_id", (-1).into())];
     let to_all = to_all.into_iter().filter(|_| proto == Proto::V7);
@@ -121,7 +121,7 @@ pub(super) fn chat(proto: Proto, id: i32, text: &str) -> Packed {
 }
 
 /// The snapshot of a tick for the client `viewer`.
-pub(super) fn snapshot(proto: Proto, tick: i32, tees: &BTreeMap<i32, Tee>, viewer: i32) -> Snapshot {
+pub fn snapshot(proto: Proto, tick: i32, tees: &BTreeMap<i32, Tee>, viewer: i32) -> Snapshot {
     let seven = proto == Proto::V7;
     let mut snap = Snapshot::new();
     let mut put = |name, id, fields: Vec<_>| insert(&mut snap, proto, name, id, fields);
