@@ -1,9 +1,24 @@
 //! Peers of the Teeworlds and DDNet network protocol, for scripts.
-//!
-//! Law: no socket, no clock, no randomness.
 
-pub mod endpoint;
-pub mod message;
+#![warn(missing_docs)]
+
+mod client;
+mod connection;
+mod map;
+mod message;
+mod script;
+mod server;
 #[cfg(test)]
 mod tests;
-pub mod world;
+mod token;
+mod variant;
+mod world;
+
+pub use client::{Client, ClientConfig, ClientEvent, End, Input};
+pub use connection::{Counters, SendError};
+pub use map::{Downloaded, Map, MapFile, MapSizeError};
+pub use message::{Delivered, Message, MessageError, Reading};
+pub use script::{Action, Script, Step};
+pub use server::{ClientState, ClientView, Server, ServerConfig, ServerEvent};
+pub use token::token;
+pub use variant::Variant;

@@ -1,11 +1,11 @@
-//! The messages of the demo: packed and read by the built-in definitions, and how the games send them.
+//! Messages: made and read by the built-in definitions, and sent as the games send them.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::borrow::Cow;
 
-use teetap_wire::def::{Class, Datum, Decoded, Def, Registry, Source, Vitality};
-use teetap_wire::{Dir, Proto, Token};
+use teetap_wire::def::{Class, Datum, Decoded, Def, EncodeError, Registry, Source, Vitality};
+use teetap_wire::{Dir, Proto};
 
-/// Messages that wait for other chunks, or for the next flush. All others leave at once.
+/// Messages that the games send without a flush: they wait for other chunks, or for the timer. All others are sent at once.
 const LAZY: [&str; 11] = [
     "capabilities",
     "cl_say",
@@ -20,95 +20,160 @@ const LAZY: [&str; 11] = [
     "sv_vote_clear_options",
 ];
 
-/// The version string that a server of this protocol demands.
-pub const fn version(proto: Proto) -> &'static str {
-    match proto {
-        Proto::V7 => "0.7 802f1be60a05665f",
-        _ => "0.6 626fce9a778df4d4",
-    }
-}
-
-/// A message packed and ready for an endpoint.
-#[derive(Debug, Clone)]
-pub struct Packed {
+/// A message to send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// True if the message has a sequence number and is resent until acked.
     pub vital: bool,
+    /// True if the message is sent at once, with everything queued before it.
     pub flush: bool,
+    /// The bytes of the message, from its id on.
     pub data: Vec<u8>,
 }
 
-impl Packed {
-    /// A message with these fields, and defaults for the others.
-    #[expect(
-        clippy::expect_used,
-        reason = "the demo knows the names and types of what it packs; both peers are played through in tests"
-    )]
-    pub fn new<'n>(proto: Proto, name: &str, fields: impl IntoIterator<Item = (&'n str, Datum)>) -> Self {
-        let def = named(proto, &[Class::System, Class::Game], name);
+/// The reason why a message cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MessageError {
+    /// The protocol has no such message.
+    #[error("{proto} has no message '{name}'")]
+    Unknown {
+        /// The protocol.
+        proto: Proto,
+        /// The name looked for.
+        name: String,
+    },
+    /// A field does not exist, or does not take its value.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+}
+
+impl Message {
+    /// Makes a message with these fields, and defaults for the others. It is vital and flushed as the games send it.
+    ///
+    /// # Errors
+    /// Returns a [`MessageError`] if the protocol lacks the message, or the message a field.
+    pub fn new<'n>(
+        proto: Proto,
+        name: &str,
+        fields: impl IntoIterator<Item = (&'n str, Datum)>,
+    ) -> Result<Self, MessageError> {
+        let def = named(proto, &[Class::System, Class::Game], name)?;
         let mut data = Vec::new();
-        def.encode(&Datum::group(fields), &mut data)
-            .expect("the fields fit the message");
-        Self {
+        def.encode(&Datum::group(fields), &mut data)?;
+        Ok(Self {
             vital: def.vitality == Vitality::Vital,
             flush: !LAZY.contains(&name),
             data,
-        }
+        })
+    }
+
+    /// Makes a message that a peer of this crate sends by itself.
+    #[expect(
+        clippy::expect_used,
+        reason = "the crate knows the names and types of what it sends; every message is sent in tests"
+    )]
+    pub(crate) fn known<'n>(
+        proto: Proto,
+        name: &str,
+        fields: impl IntoIterator<Item = (&'n str, Datum)>,
+    ) -> Self {
+        Self::new(proto, name, fields).expect("the fields fit the message")
+    }
+}
+
+/// A message that was received: a vital one exactly once and in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivered {
+    /// True if its chunk was vital.
+    pub vital: bool,
+    /// The bytes of the message, from its id on.
+    pub data: Vec<u8>,
+}
+
+impl Delivered {
+    /// Reads the message. Returns `None` if it is unknown, or if receivers drop it because its chunk is not vital.
+    #[must_use]
+    pub fn read(&self, proto: Proto, dir: Dir) -> Option<Reading<'_>> {
+        let mut decoded = Decoded::new();
+        let def = decoded.message(registry(), proto, dir, &self.data)?;
+        let reading = Reading {
+            def,
+            decoded,
+            data: &self.data,
+        };
+        (self.vital || def.vitality != Vitality::Vital).then_some(reading)
     }
 }
 
 /// A message that was read.
 #[derive(Debug)]
-pub struct Opened<'a> {
-    pub def: &'static Def,
-    pub decoded: Decoded,
-    pub data: &'a [u8],
+pub struct Reading<'a> {
+    pub(crate) def: &'static Def,
+    pub(crate) decoded: Decoded,
+    pub(crate) data: &'a [u8],
 }
 
-impl<'a> Opened<'a> {
-    /// Reads a message; `None` if it is unknown, or not vital where receivers drop it then.
-    pub fn new(proto: Proto, dir: Dir, vital: bool, data: &'a [u8]) -> Option<Self> {
-        let mut decoded = Decoded::new();
-        let def = decoded.message(registry(), proto, dir, data)?;
-        let opened = Self { def, decoded, data };
-        (vital || def.vitality != Vitality::Vital).then_some(opened)
+impl Reading<'_> {
+    /// Returns the name of the message.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        &self.def.name
     }
 
-    /// Returns the number at a path.
+    /// Returns the number at a path such as `input.direction`. `None` if the message ends before it.
+    #[must_use]
     pub fn int(&self, path: &str) -> Option<i32> {
         let record = self.decoded.find(&self.def.path(path).ok()?)?;
         i32::try_from(record.int()?).ok()
     }
 
-    /// Returns the text at a path.
+    /// Returns the text at a path. Bytes that are not UTF-8 are replaced.
+    #[must_use]
     pub fn text(&self, path: &str) -> Option<String> {
+        Some(String::from_utf8_lossy(&self.bytes(path)?).into_owned())
+    }
+
+    /// Returns the bytes of a text or of raw data at a path.
+    #[must_use]
+    pub fn bytes(&self, path: &str) -> Option<Cow<'_, [u8]>> {
         let record = self.decoded.find(&self.def.path(path).ok()?)?;
-        let bytes = self.def.bytes(record, Source::Bytes(self.data));
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+        Some(self.def.bytes(record, Source::Bytes(self.data)))
     }
 }
 
-/// Returns the definition of this name in one of the classes.
-#[expect(
-    clippy::expect_used,
-    reason = "the demo names built-in messages and objects only"
-)]
-pub fn named(proto: Proto, classes: &[Class], name: &str) -> &'static Def {
-    let mut defs = registry().named(proto, None, name);
-    defs.find(|def| classes.contains(&def.class))
-        .expect("a built-in definition")
+/// Returns a text for a field. A NUL would end it, so the rest is left out.
+pub(crate) fn text(text: &str) -> Datum {
+    text.split('\0').next().unwrap_or_default().into()
 }
 
-/// Returns the definitions of both peers, whatever those of the run are.
-pub fn registry() -> &'static Registry {
+/// Returns the definition of this name in one of the classes.
+fn named(proto: Proto, classes: &[Class], name: &str) -> Result<&'static Def, MessageError> {
+    let mut defs = registry().named(proto, None, name);
+    let found = defs.find(|def| classes.contains(&def.class));
+    found.ok_or_else(|| MessageError::Unknown {
+        proto,
+        name: name.to_owned(),
+    })
+}
+
+/// Returns a definition that the crate knows to exist.
+#[expect(
+    clippy::expect_used,
+    reason = "the crate names built-in messages and objects only"
+)]
+pub(crate) fn definition(proto: Proto, class: Class, name: &str) -> &'static Def {
+    named(proto, &[class], name).expect("a built-in definition")
+}
+
+/// Returns the built-in definitions.
+pub(crate) fn registry() -> &'static Registry {
     Registry::builtin()
 }
 
-/// Returns a token made of a secret: never one of the special values.
-pub fn token(secret: u64, of: impl Hash) -> Token {
-    let mut hasher = DefaultHasher::new();
-    (secret, of).hash(&mut hasher);
-    let [a, b, c, d, ..] = hasher.finish().to_be_bytes();
-    match [a, b, c, d] {
-        [0, 0, 0, 0] | [0xff, 0xff, 0xff, 0xff] => Token(*b"demo"),
-        bytes => Token(bytes),
+/// Returns the version that clients and servers of this protocol demand of each other.
+pub(crate) const fn version(proto: Proto) -> &'static str {
+    match proto {
+        Proto::V7 => "0.7 802f1be60a05665f",
+        _ => "0.6 626fce9a778df4d4",
     }
 }

@@ -1,4 +1,4 @@
-//! The demo server's little world and the messages that describe it, for clients of 0.6 and of 0.7.
+//! The little world of a server and the messages that describe it, for clients of 0.6 and of 0.7.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,8 @@ use teetap_wire::Proto;
 use teetap_wire::def::{Class, Datum, Id};
 use teetap_wire::snap::{Key, Snapshot};
 
-use super::message::{Packed, named};
+use crate::message::{Message, definition, text};
 
-/// Digest of the standard dm1 of 0.7.
-const DM1_SHA256: [u8; 32] = [
-    0x49, 0x1a, 0xf1, 0x7a, 0x51, 0x02, 0x14, 0x50, 0x62, 0x70, 0x90, 0x4f, 0x14, 0x7a, 0x4c, 0x30, 0xae,
-    0x0a, 0x85, 0xb9, 0x1b, 0xb8, 0x54, 0x39, 0x5b, 0xef, 0x8c, 0x39, 0x7f, 0xc0, 0x78, 0xc3,
-];
 /// Default tuning times 100, in the order of sv_tune_params up to laser_bounce_cost.
 const TUNING: [i32; 30] = [
     1000, 200, 50, 1320, 1200, 500, 150, 95, 38000, 8000, 300, 1500, 50, 55000, 200_000, 140, 125, 220_000,
@@ -23,46 +18,32 @@ const PICKUPS: [(i32, i32); 4] = [(336, 720), (1040, 304), (1552, 912), (2128, 5
 
 /// A player in the world.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tee {
-    pub name: String,
-    pub x: i32,
-    pub direction: i32,
-    pub angle: i32,
+pub(crate) struct Tee {
+    pub(crate) name: String,
+    pub(crate) clan: String,
+    pub(crate) x: i32,
+    pub(crate) direction: i32,
+    pub(crate) angle: i32,
 }
 
 impl Tee {
     /// One tick further: it walks between two walls.
-    pub fn walk(&mut self) {
+    pub(crate) fn walk(&mut self) {
         self.x = self.x.wrapping_add(self.direction * 10).clamp(64, 2400);
     }
 }
 
-/// dm1, the map that every client has: no download.
-pub fn map_change(proto: Proto) -> Packed {
-    let (crc, size) = match proto {
-        Proto::V7 => (0x6454_8818, 6793),
-        _ => (0xf215_9e6e_u32.cast_signed(), 5805),
-    };
-    let map = [("name", "dm1".into()), ("crc", crc.into()), ("size", size.into())];
-    let download = [
-        ("num_response_chunks_per_request", 8.into()),
-        ("sha256", Datum::Bytes(DM1_SHA256.to_vec())),
-    ];
-    let download = download.into_iter().filter(|_| proto == Proto::V7);
-    Packed::new(proto, "map_change", map.into_iter().chain(download))
-}
-
 /// The default tuning.
-pub fn tune_params(proto: Proto) -> Packed {
+pub(crate) fn tune_params(proto: Proto) -> Message {
     // 0.6 has laser_damage before player_collision and player_hooking.
     let rest: &[i32] = if proto == Proto::V7 {
         &[100, 100]
     } else {
         &[500, 100, 100]
     };
-    let fields = &named(proto, &[Class::Game], "sv_tune_params").fields;
+    let fields = &definition(proto, Class::Game, "sv_tune_params").fields;
     let values = TUNING.iter().chain(rest).map(|value| (*value).into());
-    Packed::new(
+    Message::known(
         proto,
         "sv_tune_params",
         fields.iter().map(|field| &*field.name).zip(values),
@@ -70,12 +51,12 @@ pub fn tune_params(proto: Proto) -> Packed {
 }
 
 /// The message of a 0.7 server about itself on entering.
-pub fn server_info(players: i32) -> Packed {
+pub(crate) fn server_info(name: &str, map: &str, players: i32) -> Message {
     let fields = [
         ("version", "0.7.5".into()),
-        ("name", "teetap demo".into()),
+        ("name", text(name)),
         ("hostname", "localhost".into()),
-        ("map", "dm1".into()),
+        ("map", text(map)),
         ("game_type", "DM".into()),
         ("skill_level", 1.into()),
         ("num_players", players.into()),
@@ -83,21 +64,21 @@ pub fn server_info(players: i32) -> Packed {
         ("num_clients", players.into()),
         ("max_clients", 16.into()),
     ];
-    Packed::new(Proto::V7, "server_info", fields)
+    Message::known(Proto::V7, "server_info", fields)
 }
 
 /// 0.7: the description of a client.
-pub fn client_info(id: i32, local: bool, name: &str) -> Packed {
+pub(crate) fn client_info(id: i32, local: bool, tee: &Tee) -> Message {
     let fields = [("client_id", id.into()), ("local", i32::from(local).into())];
-    Packed::new(
+    Message::known(
         Proto::V7,
         "sv_client_info",
-        fields.into_iter().chain(looks(Proto::V7, name)),
+        fields.into_iter().chain(looks(Proto::V7, &tee.name, &tee.clan)),
     )
 }
 
 /// The name and the skin of a player.
-pub fn looks(proto: Proto, name: &str) -> [(&'static str, Datum); 4] {
+pub(crate) fn looks(proto: Proto, name: &str, clan: &str) -> [(&'static str, Datum); 4] {
     let skin = if proto == Proto::V7 {
         let parts = ["standard", "", "", "standard", "standard", "standard"].map(Datum::from);
         ("skin_part_names", Datum::List(parts.into()))
@@ -105,23 +86,23 @@ pub fn looks(proto: Proto, name: &str) -> [(&'static str, Datum); 4] {
         ("skin", "default".into())
     };
     [
-        ("name", name.into()),
-        ("clan", "demo".into()),
+        ("name", text(name)),
+        ("clan", text(clan)),
         ("country", (-1).into()),
         skin,
     ]
 }
 
 /// A line of chat to all; `id` -1 is the server.
-pub fn chat(proto: Proto, id: i32, text: &str) -> Packed {
-    let line = [("client_id", id.into()), ("message", text.into())];
+pub(crate) fn chat(proto: Proto, id: i32, line: &str) -> Message {
+    let head = [("client_id", id.into()), ("message", text(line))];
     let to_all = [("mode", 1.into()), ("target_id", (-1).into())];
     let to_all = to_all.into_iter().filter(|_| proto == Proto::V7);
-    Packed::new(proto, "sv_chat", line.into_iter().chain(to_all))
+    Message::known(proto, "sv_chat", head.into_iter().chain(to_all))
 }
 
 /// The snapshot of a tick for the client `viewer`.
-pub fn snapshot(proto: Proto, tick: i32, tees: &BTreeMap<i32, Tee>, viewer: i32) -> Snapshot {
+pub(crate) fn snapshot(proto: Proto, tick: i32, tees: &BTreeMap<i32, Tee>, viewer: i32) -> Snapshot {
     let seven = proto == Proto::V7;
     let mut snap = Snapshot::new();
     let mut put = |name, id, fields: Vec<_>| insert(&mut snap, proto, name, id, fields);
@@ -144,7 +125,7 @@ pub fn snapshot(proto: Proto, tick: i32, tees: &BTreeMap<i32, Tee>, viewer: i32)
         if !seven {
             let local = i32::from(*id == viewer);
             info.extend([("local", local.into()), ("client_id", (*id).into())]);
-            put("client_info", *id, looks(proto, &tee.name).into());
+            put("client_info", *id, looks(proto, &tee.name, &tee.clan).into());
         }
         put("player_info", *id, info);
     }
@@ -178,7 +159,7 @@ fn character(proto: Proto, tick: i32, tee: &Tee) -> Vec<(&'static str, Datum)> {
     reason = "the demo knows the names and types of its objects, and has room for 16 players"
 )]
 fn insert(snap: &mut Snapshot, proto: Proto, name: &str, id: i32, fields: Vec<(&str, Datum)>) {
-    let def = named(proto, &[Class::Object], name);
+    let def = definition(proto, Class::Object, name);
     let mut ints = Vec::new();
     def.encode_object(&Datum::group(fields), &mut ints)
         .expect("the fields fit the object");

@@ -4,9 +4,8 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use teetap_peer::{ClientView, Counters};
 use teetap_wire::{Proto, Token};
-
-use teetap_peer::endpoint::Counters;
 
 /// Both views of a demo.
 #[derive(Debug, Clone)]
@@ -87,6 +86,21 @@ impl BotReport {
             counters: Counters::default(),
             ended: String::new(),
             finished: false,
+        }
+    }
+}
+
+impl PlayerReport {
+    /// The report about a client; `left` is the reason of its end.
+    pub(super) fn new(client: ClientView, left: Option<String>) -> Self {
+        Self {
+            name: client.name,
+            proto: client.variant.proto(),
+            address: client.address,
+            given: client.token,
+            inputs: client.inputs,
+            counters: client.counters,
+            left,
         }
     }
 }

@@ -10,10 +10,9 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::bot::Bot;
-use super::persona::CAST;
+use super::player::PLAYERS;
 use super::report::{BotReport, PlayerReport, Report};
-use super::server::Server;
-use teetap_peer::message::token;
+use super::server::Host;
 
 /// The time between two looks at the timers.
 const STEP: Duration = Duration::from_millis(5);
@@ -36,7 +35,7 @@ impl DemoServer {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = socket.local_addr()?;
         let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(serve(socket, Server::new(seed), stopped));
+        let task = tokio::spawn(serve(socket, Host::new(seed), stopped));
         Ok(Self { address, stop, task })
     }
 
@@ -60,7 +59,7 @@ impl DemoServer {
 /// # Errors
 /// A socket cannot be opened or used. A missing answer is not an error: it is in the report.
 pub(crate) async fn play(proxy: SocketAddr, duration: Duration, seed: u64) -> io::Result<Vec<BotReport>> {
-    let [seven, ddnet] = CAST.map(|persona| Bot::new(persona, token(!seed, persona.name), duration));
+    let [seven, ddnet] = PLAYERS.map(|player| Bot::new(player, !seed, duration));
     let (seven, ddnet) = tokio::join!(drive(seven, proxy), drive(ddnet, proxy));
     Ok(vec![seven?, ddnet?])
 }
@@ -82,7 +81,7 @@ pub(crate) async fn run(
 
 async fn serve(
     socket: UdpSocket,
-    mut server: Server,
+    mut server: Host,
     mut stopped: oneshot::Receiver<Duration>,
 ) -> io::Result<Vec<PlayerReport>> {
     let start = Instant::now();
@@ -108,8 +107,8 @@ async fn serve(
     Ok(server.players())
 }
 
-async fn send_all(socket: &UdpSocket, server: &mut Server) -> io::Result<()> {
-    while let Some((to, datagram)) = server.take() {
+async fn send_all(socket: &UdpSocket, server: &mut Host) -> io::Result<()> {
+    while let Some((to, datagram)) = server.poll_transmit() {
         unless_refused(socket.send_to(&datagram, to).await)?;
     }
     Ok(())
@@ -136,7 +135,7 @@ async fn drive(mut bot: Bot, proxy: SocketAddr) -> io::Result<BotReport> {
             }
             _ = steps.tick() => bot.tick(start.elapsed()),
         }
-        while let Some(datagram) = bot.take() {
+        while let Some(datagram) = bot.poll_transmit() {
             unless_refused(socket.send(&datagram).await)?;
         }
     }

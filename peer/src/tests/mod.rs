@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use teetap_kit::link::{Conditions, MS};
 
-mod endpoint;
+mod connection;
 
 /// Time moves by this.
 const STEP: Duration = Duration::from_millis(5);

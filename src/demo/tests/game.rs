@@ -5,21 +5,21 @@ use std::time::Duration;
 use teetap_kit::link::{Conditions, MS, Random};
 use teetap_wire::{Packet, Proto, Scratch, Trailing, packet};
 
-use super::super::persona::{CAST, Persona};
+use super::super::player::{PLAYERS, Player};
 use super::super::report::Report;
 use super::super::run::run;
-use super::super::server::Server;
+use super::super::server::Host;
 use super::{FINE, To, World, address};
 
 /// Something done to a good report.
 type Wrong = fn(&mut Report);
 
 const SHORT: Duration = Duration::from_secs(4);
-const SEVENS: [Persona; 2] = [
-    CAST[0],
-    Persona {
+const SEVENS: [Player; 2] = [
+    PLAYERS[0],
+    Player {
         name: "eight",
-        ..CAST[0]
+        ..PLAYERS[0]
     },
 ];
 
@@ -30,13 +30,13 @@ fn untouched(_: To, datagram: Vec<u8>) -> Vec<u8> {
 /// The variant that the bot at the end of this way speaks.
 fn spoken(to: To) -> Proto {
     let (To::Server(bot) | To::Bot(bot)) = to;
-    CAST[bot].proto
+    PLAYERS[bot].variant.proto()
 }
 
 #[test]
 fn both_bots_play_to_the_end() {
     let mut compressed = [0; 2];
-    let report = World::new(&CAST, SHORT, FINE, 1, |to, datagram: Vec<u8>| {
+    let report = World::new(&PLAYERS, SHORT, FINE, 1, |to, datagram: Vec<u8>| {
         let (To::Server(bot) | To::Bot(bot)) = to;
         let mut scratch = Scratch::default();
         let packet = Packet::parse(spoken(to), &datagram, &mut scratch).unwrap();
@@ -81,7 +81,7 @@ fn two_bots_of_0_7_play_over_a_bad_link() {
 
 #[test]
 fn the_report_finds_every_failure() {
-    let good = World::new(&CAST, SHORT, FINE, 2, untouched).run();
+    let good = World::new(&PLAYERS, SHORT, FINE, 2, untouched).run();
     assert_eq!(
         good.failures(true).len(),
         2,
@@ -123,7 +123,7 @@ fn the_report_finds_every_failure() {
 #[test]
 fn a_changed_snapshot_is_noticed() {
     let mut changed = false;
-    let report = World::new(&CAST, SHORT, FINE, 3, |to, datagram: Vec<u8>| {
+    let report = World::new(&PLAYERS, SHORT, FINE, 3, |to, datagram: Vec<u8>| {
         let mut scratch = Scratch::default();
         let packet = Packet::parse(spoken(to), &datagram, &mut scratch).unwrap();
         // A full snapshot to the bot of 0.7: one big chunk that is not vital.
@@ -153,7 +153,7 @@ fn a_changed_snapshot_is_noticed() {
 
 #[test]
 fn a_bot_without_answers_reports_it() {
-    let report = World::new(&CAST, SHORT, Conditions { loss: 1.0, ..FINE }, 4, untouched).run();
+    let report = World::new(&PLAYERS, SHORT, Conditions { loss: 1.0, ..FINE }, 4, untouched).run();
     for (bot, failure) in report.bots.iter().zip(report.failures(false)) {
         assert_eq!(
             failure,
@@ -165,8 +165,8 @@ fn a_bot_without_answers_reports_it() {
 
 #[test]
 fn a_full_server_refuses() {
-    let cast = vec![CAST[0]; 17];
-    let report = World::new(&cast, SHORT, FINE, 5, untouched).run();
+    let players = vec![PLAYERS[0]; 17];
+    let report = World::new(&players, SHORT, FINE, 5, untouched).run();
     let refused: Vec<_> = report
         .bots
         .iter()
@@ -178,7 +178,7 @@ fn a_full_server_refuses() {
 
 #[test]
 fn noise_makes_no_slot() {
-    let mut server = Server::new(6);
+    let mut server = Host::new(6);
     let mut random = Random::new(6);
     for round in 0..20_000 {
         let len = usize::try_from(random.below(40)).unwrap();
@@ -189,7 +189,7 @@ fn noise_makes_no_slot() {
             *first = [0x04, 0x10][round / 2 % 2];
         }
         server.handle(Duration::from_millis(round as u64), address(round % 7), &noise);
-        while server.take().is_some() {}
+        while server.poll_transmit().is_some() {}
     }
     assert!(server.players().is_empty());
 }

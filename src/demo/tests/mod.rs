@@ -6,10 +6,9 @@ use std::time::Duration;
 use teetap_kit::link::{Conditions, Hop, MS};
 
 use super::bot::Bot;
-use super::persona::Persona;
+use super::player::Player;
 use super::report::Report;
-use super::server::Server;
-use teetap_peer::message::token;
+use super::server::Host;
 
 mod game;
 
@@ -38,20 +37,18 @@ enum To {
 /// A server, bots and the network between them. `meddle` sees every datagram that arrives and may change it.
 struct World<M: FnMut(To, Vec<u8>) -> Vec<u8>> {
     now: Duration,
-    server: Server,
+    server: Host,
     bots: Vec<Bot>,
     link: Hop<(To, Vec<u8>)>,
     meddle: M,
 }
 
 impl<M: FnMut(To, Vec<u8>) -> Vec<u8>> World<M> {
-    fn new(cast: &[Persona], duration: Duration, conditions: Conditions, seed: u64, meddle: M) -> Self {
-        let bots = cast
-            .iter()
-            .map(|persona| Bot::new(*persona, token(!seed, persona.name), duration));
+    fn new(players: &[Player], duration: Duration, conditions: Conditions, seed: u64, meddle: M) -> Self {
+        let bots = players.iter().map(|player| Bot::new(*player, !seed, duration));
         Self {
             now: Duration::ZERO,
-            server: Server::new(seed),
+            server: Host::new(seed),
             bots: bots.collect(),
             link: Hop::new(conditions, seed),
             meddle,
@@ -70,11 +67,11 @@ impl<M: FnMut(To, Vec<u8>) -> Vec<u8>> World<M> {
         self.server.tick(self.now);
         for (at, bot) in self.bots.iter_mut().enumerate() {
             bot.tick(self.now);
-            while let Some(datagram) = bot.take() {
+            while let Some(datagram) = bot.poll_transmit() {
                 self.link.send((To::Server(at), datagram), micros(self.now));
             }
         }
-        while let Some((to, datagram)) = self.server.take() {
+        while let Some((to, datagram)) = self.server.poll_transmit() {
             self.link
                 .send((To::Bot(usize::from(to.port())), datagram), micros(self.now));
         }

@@ -1,8 +1,8 @@
-//! One end of a connection: sequence numbers, acks, resends, keepalives and timeouts as the reference peers do them
-//! (Teeworlds 0.6.5 and 0.7.5, DDNet: network_conn.cpp).
+//! One end of a connection: sequence numbers, acks, resends, keepalives and timeouts as the games have them
+//! (Teeworlds 0.6.4, 0.6.5 and 0.7.5, DDNet 16.4: network_conn.cpp).
 //!
-//! Law: no socket and no clock. `now` is the time since the start of the run; datagrams to send are fetched with
-//! [`Endpoint::take`]. The handshake is not in here: an endpoint begins where both tokens are known.
+//! Law: no socket and no clock. `now` is the time since an arbitrary start. The handshake is not in here: a connection
+//! begins when both tokens are known.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,40 +12,47 @@ use teetap_wire::{
     Token, Trailing, chunk, control, packet,
 };
 
-/// A datagram leaves after this long without one.
-const KEEPALIVE: Duration = Duration::from_secs(1);
-/// Chunks that were not flushed leave when nothing was sent for this long.
-const FLUSH: Duration = Duration::from_millis(500);
-/// The oldest unacked chunk is sent again when its last transmission is this old.
-const RESEND: Duration = Duration::from_secs(1);
-/// Silence of the peer, or a chunk it did not ack, ends the connection after this long.
-const TIMEOUT: Duration = Duration::from_secs(10);
-/// The most unacked chunks: fewer than half of the sequence numbers, so that none is taken for an older one.
-const WINDOW: usize = 500;
+use crate::message::{Delivered, Message};
 
-/// A message as a chunk carried it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
-    pub vital: bool,
-    pub data: Vec<u8>,
-}
+/// Silence after which a keepalive is sent.
+const KEEPALIVE: Duration = Duration::from_secs(1);
+/// Silence after which chunks that were not flushed are sent.
+const FLUSH: Duration = Duration::from_millis(500);
+/// Age of the last transmission of the oldest unacked chunk at which it is resent.
+const RESEND: Duration = Duration::from_secs(1);
+/// Silence of the peer, or age of an unacked chunk, that ends the connection.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum number of unacked chunks: fewer than half of the sequence numbers, so that none is taken for an older one.
+const WINDOW: usize = 500;
+/// The shortest time that is later: limits are exceeded after them, not at them.
+const JUST_AFTER: Duration = Duration::from_nanos(1);
 
 /// The content of a datagram.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Received {
+pub(crate) enum Received {
     /// Not valid here: damaged, wrong token, or an ack outside the window.
     Dropped,
     /// A control message that changes nothing.
     Control,
-    /// The peer closed, with this reason.
+    /// The peer closed the connection for this reason.
     Closed(String),
-    /// Messages in order, each vital one exactly once. Empty when all were duplicates or came too early.
-    Messages(Vec<Message>),
+    /// Messages in order, each vital one exactly once. Empty if all were duplicates or ahead of a gap.
+    Messages(Vec<Delivered>),
 }
 
-/// More unacked chunks than [`WINDOW`], or a message that is larger than a chunk can be.
-#[derive(Debug, PartialEq, Eq)]
-pub struct OutOfBuffer;
+/// The reason why a message was not queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// There is no connection.
+    #[error("not connected")]
+    NotConnected,
+    /// Too many chunks are unacked.
+    #[error("too weak connection (out of buffer)")]
+    OutOfBuffer,
+    /// The message does not fit into a chunk.
+    #[error(transparent)]
+    TooLarge(#[from] teetap_wire::ChunkTooLarge),
+}
 
 /// Counts of one connection.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -58,20 +65,28 @@ pub struct Counters {
     pub resent: u64,
     /// Vital chunks received again.
     pub duplicates: u64,
-    /// Gaps seen, each answered by a resend request.
+    /// Vital chunks received ahead of a gap, each answered by a resend request.
     pub gaps: u64,
+}
+
+/// The protocol and the tokens of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tokens {
+    pub(crate) proto: Proto,
+    /// Token of every valid datagram of the peer; `None` in 0.6 without tokens.
+    pub(crate) expected: Option<Token>,
+    /// Token of every datagram sent.
+    pub(crate) sent: Option<Token>,
 }
 
 /// One end of a connection.
 #[derive(Debug)]
-pub struct Endpoint {
-    proto: Proto,
-    /// Token that every valid datagram of the peer has.
-    expects: Token,
-    /// Token of every datagram sent.
-    token: Token,
+pub(crate) struct Connection {
+    tokens: Tokens,
     sequence: Seq,
     ack: Seq,
+    /// True if the next vital chunk tells the ack, as after a challenge.
+    ack_is_unknown: bool,
     peer_ack: Seq,
     unacked: VecDeque<Unacked>,
     building: Vec<u8>,
@@ -92,15 +107,14 @@ struct Unacked {
     last_sent: Duration,
 }
 
-impl Endpoint {
-    /// A connection at sequence 0. In DDNet's 0.6 both tokens are the one the server chose.
-    pub fn new(proto: Proto, expects: Token, token: Token, now: Duration) -> Self {
+impl Connection {
+    /// Creates a connection at sequence number 0.
+    pub(crate) fn new(tokens: Tokens, now: Duration) -> Self {
         Self {
-            proto,
-            expects,
-            token,
+            tokens,
             sequence: Seq::ZERO,
             ack: Seq::ZERO,
+            ack_is_unknown: false,
             peer_ack: Seq::ZERO,
             unacked: VecDeque::new(),
             building: Vec::new(),
@@ -113,27 +127,37 @@ impl Endpoint {
         }
     }
 
-    pub fn token(&self) -> Token {
-        self.token
+    /// Creates a connection of which the messages up to `sequence` were sent before, and of which the first vital chunk
+    /// received tells the ack (0.6.5 network_conn.cpp, `AcceptLegacy`).
+    pub(crate) fn resume(tokens: Tokens, sequence: Seq, now: Duration) -> Self {
+        Self {
+            sequence,
+            ack_is_unknown: true,
+            ..Self::new(tokens, now)
+        }
     }
 
-    pub fn counters(&self) -> Counters {
+    pub(crate) fn proto(&self) -> Proto {
+        self.tokens.proto
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
         self.counters
     }
 
     /// Returns the next datagram to send.
-    pub fn take(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn poll_transmit(&mut self) -> Option<Vec<u8>> {
         self.out.pop_front()
     }
 
-    /// Takes a datagram of the peer. Checks in the order of the reference, but the token before the ack, so that a
-    /// stranger cannot move the window.
-    pub fn feed(&mut self, now: Duration, datagram: &[u8]) -> Received {
+    /// Handles a datagram of the peer. The checks have the order of the games, but the token comes before the ack, so that
+    /// a stranger cannot move the window.
+    pub(crate) fn handle(&mut self, now: Duration, datagram: &[u8]) -> Received {
         let mut scratch = Scratch::default();
-        let valid = Packet::parse(self.proto, datagram, &mut scratch)
+        let valid = Packet::parse(self.tokens.proto, datagram, &mut scratch)
             .ok()
             .filter(|packet| {
-                packet.header.token == Some(self.expects)
+                packet.header.token == self.tokens.expected
                     && packet.header.ack.is_within(self.peer_ack, self.sequence)
             });
         let Some(packet) = valid else {
@@ -166,33 +190,33 @@ impl Endpoint {
         received
     }
 
-    /// Queues a message. It leaves with the next flush, or now if `flush`.
+    /// Queues a message. It is sent with the next flush, or now if it flushes.
     ///
     /// # Errors
-    /// [`OutOfBuffer`]; nothing is queued then.
-    pub fn send(&mut self, now: Duration, vital: bool, data: &[u8], flush: bool) -> Result<(), OutOfBuffer> {
-        if vital && self.unacked.len() >= WINDOW {
-            return Err(OutOfBuffer);
+    /// Returns a [`SendError`] and queues nothing.
+    pub(crate) fn send(&mut self, now: Duration, message: &Message) -> Result<(), SendError> {
+        if message.vital && self.unacked.len() >= WINDOW {
+            return Err(SendError::OutOfBuffer);
         }
-        let seq = vital.then(|| self.sequence.next());
-        self.add_chunk(now, seq, false, data)?;
+        let seq = message.vital.then(|| self.sequence.next());
+        self.add_chunk(now, seq, false, &message.data)?;
         if let Some(seq) = seq {
             self.sequence = seq;
             self.unacked.push_back(Unacked {
                 seq,
-                data: data.to_vec(),
+                data: message.data.clone(),
                 first_sent: now,
                 last_sent: now,
             });
         }
-        if flush {
+        if message.flush {
             self.flush(now);
         }
         Ok(())
     }
 
-    /// Sends what is queued. Without chunks a wanted resend makes an empty datagram, as in the reference.
-    pub fn flush(&mut self, now: Duration) {
+    /// Sends the queued chunks. Without chunks a resend request makes an empty datagram, as in the games.
+    pub(crate) fn flush(&mut self, now: Duration) {
         if self.chunks == 0 && !self.wants_resend {
             return;
         }
@@ -206,16 +230,22 @@ impl Endpoint {
             flags,
             ack: self.ack,
             num_chunks: self.chunks,
-            token: Some(self.token),
+            token: self.tokens.sent,
         };
-        // Both forms of the Huffman stream's end are in use: let the demo show both.
-        let trailing = if self.proto == Proto::V7 {
+        // Both forms of the Huffman stream's end are in use, so both are sent.
+        let trailing = if self.tokens.proto == Proto::V7 {
             Trailing::Always
         } else {
             Trailing::WhenPartial
         };
         let mut datagram = Vec::new();
-        packet::write(self.proto, &header, &payload, Some(trailing), &mut datagram);
+        packet::write(
+            self.tokens.proto,
+            &header,
+            &payload,
+            Some(trailing),
+            &mut datagram,
+        );
         self.out.push_back(datagram);
         self.chunks = 0;
         self.wants_resend = false;
@@ -225,8 +255,8 @@ impl Endpoint {
     /// Runs the timers.
     ///
     /// # Errors
-    /// The reason, when the connection has ended. The peer has been sent it.
-    pub fn tick(&mut self, now: Duration) -> Result<(), &'static str> {
+    /// Returns the reason if the connection has ended. The peer was sent it.
+    pub(crate) fn tick(&mut self, now: Duration) -> Result<(), &'static str> {
         let age = |since: Duration| now.saturating_sub(since);
         let oldest = self.unacked.front();
         let unacked = oldest.map_or(Duration::ZERO, |oldest| age(oldest.first_sent));
@@ -255,8 +285,18 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Sends what is queued, then a CLOSE. It is neither acked nor repeated.
-    pub fn close(&mut self, now: Duration, reason: &str) {
+    /// Returns the earliest time at which [`Connection::tick`] has something to do.
+    pub(crate) fn deadline(&self) -> Duration {
+        let is_waiting = self.chunks > 0 || self.wants_resend;
+        let silent = if is_waiting { FLUSH } else { KEEPALIVE };
+        let oldest = self.unacked.front();
+        let unacked = oldest.map(|oldest| (oldest.first_sent + TIMEOUT).min(oldest.last_sent + RESEND));
+        let first = (self.received_at + TIMEOUT).min(self.sent_at + silent);
+        unacked.map_or(first, |unacked| unacked.min(first)) + JUST_AFTER
+    }
+
+    /// Sends the queued chunks, then a CLOSE. A CLOSE is neither acked nor repeated.
+    pub(crate) fn close(&mut self, now: Duration, reason: &str) {
         self.flush(now);
         let mut payload = Vec::new();
         control::close(reason.as_bytes(), &mut payload);
@@ -264,17 +304,21 @@ impl Endpoint {
     }
 
     /// Sends a control message with the current ack.
-    pub fn control(&mut self, now: Duration, payload: &[u8]) {
+    pub(crate) fn control(&mut self, now: Duration, payload: &[u8]) {
+        let Tokens { proto, sent, .. } = self.tokens;
         self.out
-            .push_back(control_datagram(self.proto, self.token, self.ack, payload));
+            .push_back(control_datagram(proto, sent, self.ack, payload));
         self.sent_at = now;
     }
 
-    fn deliver(&mut self, packet: &Packet<'_>) -> Vec<Message> {
+    fn deliver(&mut self, packet: &Packet<'_>) -> Vec<Delivered> {
         let mut messages = Vec::new();
         for chunk in packet.chunks() {
             let vital = chunk.header.vital.is_some();
             if let Some(seq) = chunk.header.vital {
+                if std::mem::take(&mut self.ack_is_unknown) {
+                    self.ack = seq.prev();
+                }
                 if seq != self.ack.next() {
                     if seq.is_behind(self.ack) {
                         self.counters.duplicates += 1;
@@ -286,7 +330,7 @@ impl Endpoint {
                 }
                 self.ack = seq;
             }
-            messages.push(Message {
+            messages.push(Delivered {
                 vital,
                 data: chunk.data.to_vec(),
             });
@@ -294,7 +338,7 @@ impl Endpoint {
         messages
     }
 
-    /// Queues the `count` oldest unacked chunks again. They leave when a packet is full or at the next flush.
+    /// Queues the `count` oldest unacked chunks again. They are sent when a packet is full or at the next flush.
     fn resend(&mut self, now: Duration, count: usize) {
         let mut unacked = std::mem::take(&mut self.unacked);
         for oldest in unacked.iter_mut().take(count) {
@@ -313,24 +357,24 @@ impl Endpoint {
         seq: Option<Seq>,
         resend: bool,
         data: &[u8],
-    ) -> Result<(), OutOfBuffer> {
+    ) -> Result<(), SendError> {
         let size = ChunkHeader::header_len(seq.is_some()) + data.len();
         if self.building.len() + size > MAX_COMPOSED_PAYLOAD || usize::from(self.chunks) >= MAX_CHUNKS {
             self.flush(now);
         }
-        chunk::write_chunk(self.proto, seq, resend, data, &mut self.building).map_err(|_| OutOfBuffer)?;
+        chunk::write_chunk(self.tokens.proto, seq, resend, data, &mut self.building)?;
         self.chunks += 1;
         Ok(())
     }
 }
 
-/// A datagram with one control message.
-pub fn control_datagram(proto: Proto, token: Token, ack: Seq, payload: &[u8]) -> Vec<u8> {
+/// Makes a datagram with one control message.
+pub(crate) fn control_datagram(proto: Proto, token: Option<Token>, ack: Seq, payload: &[u8]) -> Vec<u8> {
     let header = Header {
         flags: Flags::CONTROL,
         ack,
         num_chunks: 0,
-        token: Some(token),
+        token,
     };
     let mut datagram = Vec::new();
     packet::write(proto, &header, payload, None, &mut datagram);

@@ -1,14 +1,13 @@
-//! The two bots of the demo.
+//! The two players of the demo.
 
 use std::time::Duration;
 
-use teetap_wire::Proto;
+use teetap_peer::Variant;
 
 /// The protocol and habits of a bot.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Persona {
-    /// [`Proto::V7`] or [`Proto::Ddnet`].
-    pub(super) proto: Proto,
+pub(super) struct Player {
+    pub(super) variant: Variant,
     pub(super) name: &'static str,
     /// The reason of its quit.
     pub(super) farewell: &'static str,
@@ -17,15 +16,15 @@ pub(super) struct Persona {
 }
 
 /// The two players of the demo.
-pub(super) const CAST: [Persona; 2] = [
-    Persona {
-        proto: Proto::V7,
+pub(super) const PLAYERS: [Player; 2] = [
+    Player {
+        variant: Variant::V7,
         name: "seven",
         farewell: "seven has seen enough",
         input_every: Duration::from_millis(40),
     },
-    Persona {
-        proto: Proto::Ddnet,
+    Player {
+        variant: Variant::Ddnet,
         name: "ddnet",
         farewell: "ddnet goes to sleep",
         input_every: Duration::from_millis(20),

@@ -1,0 +1,303 @@
+//! A client: its handshake, its join, its inputs and its end.
+//!
+//! Law: the join runs by itself, as that of a game, except at the steps of the script. The client decides nothing
+//! else: what it receives becomes events, what it says is a command.
+
+mod config;
+mod event;
+mod game;
+mod handshake;
+mod join;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use teetap_wire::{Proto, Token};
+
+use crate::connection::{Connection, Counters, Received, SendError, Tokens};
+use crate::map::Download;
+use crate::message::{Message, text};
+use crate::script::{Step, Stops};
+use game::Game;
+use handshake::{Answer, Handshake};
+
+pub use config::ClientConfig;
+pub use event::{ClientEvent, End};
+pub use game::Input;
+
+#[derive(Debug)]
+enum Phase {
+    Handshake(Handshake),
+    Online(Box<Connection>),
+    Over,
+}
+
+/// A client.
+#[derive(Debug)]
+pub struct Client {
+    config: ClientConfig,
+    phase: Phase,
+    stops: Stops,
+    started: Option<Duration>,
+    game: Game,
+    download: Option<Download>,
+    /// True once the client has sent `enter_game`, until another map.
+    has_entered: bool,
+    has_joined: bool,
+    input: Input,
+    input_at: Duration,
+    /// Token and counters of the connection.
+    token: Option<Token>,
+    counters: Counters,
+    out: VecDeque<Vec<u8>>,
+    events: VecDeque<ClientEvent>,
+}
+
+impl Client {
+    /// Creates a client that connects at its first [`Client::tick`].
+    #[must_use]
+    pub fn new(config: ClientConfig) -> Self {
+        Self {
+            phase: Phase::Handshake(Handshake::new(config.variant, config.token)),
+            stops: Stops::default(),
+            started: None,
+            game: Game::new(config.variant.proto()),
+            download: None,
+            has_entered: false,
+            has_joined: false,
+            input: Input::default(),
+            input_at: Duration::ZERO,
+            token: None,
+            counters: Counters::default(),
+            out: VecDeque::new(),
+            events: VecDeque::new(),
+            config,
+        }
+    }
+
+    /// Handles a datagram of the server.
+    pub fn handle(&mut self, now: Duration, datagram: &[u8]) {
+        match &mut self.phase {
+            Phase::Over => {}
+            Phase::Handshake(handshake) => match handshake.handle(now, datagram) {
+                Answer::Nothing => {}
+                Answer::Step(step) => self.perform(now, step),
+                Answer::Online(tokens, accepts) => self.go_online(now, tokens, accepts),
+                Answer::Refused(reason) => self.end(End::Refused(reason)),
+            },
+            Phase::Online(connection) => match connection.handle(now, datagram) {
+                Received::Dropped | Received::Control => {}
+                Received::Closed(reason) => self.end(End::Closed(reason)),
+                Received::Messages(messages) => {
+                    for message in messages {
+                        if !self.is_over() {
+                            self.message(now, message);
+                        }
+                    }
+                }
+            },
+        }
+    }
+
+    /// Runs the timers. Call it at [`Client::deadline`], or more often.
+    pub fn tick(&mut self, now: Duration) {
+        let started = *self.started.get_or_insert(now);
+        match &mut self.phase {
+            Phase::Over => {}
+            Phase::Handshake(handshake) => {
+                let is_late = |patience| now.saturating_sub(started) > patience;
+                if self.config.patience.is_some_and(is_late) {
+                    self.end(End::Failed("no answer from the server".to_owned()));
+                } else if let Some(step) = handshake.due(now) {
+                    self.perform(now, step);
+                }
+            }
+            Phase::Online(connection) => match connection.tick(now) {
+                Err(reason) => self.end(End::Failed(reason.to_owned())),
+                Ok(()) if self.game.is_running() && now >= self.input_at => {
+                    self.input_at = now + self.config.input_every;
+                    self.perform(now, Step::Input);
+                }
+                Ok(()) => {}
+            },
+        }
+    }
+
+    /// Returns the time of the next [`Client::tick`]; `None` if the client is over.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        match &self.phase {
+            Phase::Over => None,
+            Phase::Handshake(handshake) => {
+                let started = self.started.unwrap_or_default();
+                let limit = self
+                    .config
+                    .patience
+                    .map(|patience| started + patience + Duration::from_nanos(1));
+                handshake.deadline().into_iter().chain(limit).min()
+            }
+            Phase::Online(connection) => {
+                let input = Some(self.input_at).filter(|_| self.game.is_running());
+                input.into_iter().chain([connection.deadline()]).min()
+            }
+        }
+    }
+
+    /// Returns the next datagram to send.
+    pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
+        if let Phase::Online(connection) = &mut self.phase {
+            self.out.extend(std::iter::from_fn(|| connection.poll_transmit()));
+        }
+        self.out.pop_front()
+    }
+
+    /// Returns the next event. Poll until there is none: events are kept until then.
+    pub fn poll_event(&mut self) -> Option<ClientEvent> {
+        self.events.pop_front()
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// Returns a [`SendError`] before and after the connection, and for a message larger than a chunk. A full buffer ends
+    /// the connection, as in the games.
+    pub fn send(&mut self, now: Duration, message: &Message) -> Result<(), SendError> {
+        let Phase::Online(connection) = &mut self.phase else {
+            return Err(SendError::NotConnected);
+        };
+        let sent = connection.send(now, message);
+        if sent == Err(SendError::OutOfBuffer) {
+            let reason = SendError::OutOfBuffer.to_string();
+            connection.close(now, &reason);
+            self.end(End::Failed(reason));
+        }
+        sent
+    }
+
+    /// Says a line to all players.
+    ///
+    /// # Errors
+    /// As [`Client::send`].
+    pub fn say(&mut self, now: Duration, line: &str) -> Result<(), SendError> {
+        let message = [("message", text(line))];
+        let to_all = [("mode", 1.into()), ("target", (-1).into())];
+        let to_all = to_all.into_iter().filter(|_| self.proto() == Proto::V7);
+        let message = Message::known(self.proto(), "cl_say", message.into_iter().chain(to_all));
+        self.send(now, &message)
+    }
+
+    /// Requests a `ping_reply`.
+    ///
+    /// # Errors
+    /// As [`Client::send`].
+    pub fn ping(&mut self, now: Duration) -> Result<(), SendError> {
+        self.send(now, &Message::known(self.proto(), "ping", []))
+    }
+
+    /// Sets the controls that the next inputs carry.
+    pub fn set_input(&mut self, input: Input) {
+        self.input = input;
+    }
+
+    /// Sends a datagram as it is, beside the connection.
+    pub fn transmit(&mut self, datagram: Vec<u8>) {
+        self.out.push_back(datagram);
+    }
+
+    /// Takes the oldest step at which the client stopped, as a game would, and returns it.
+    pub fn proceed(&mut self, now: Duration) -> Option<Step> {
+        let step = self.stops.release()?;
+        self.perform(now, step);
+        Some(step)
+    }
+
+    /// Closes the connection for a reason; a client without one just stops.
+    pub fn close(&mut self, now: Duration, reason: &str) {
+        match &mut self.phase {
+            Phase::Over => return,
+            Phase::Handshake(_) => {}
+            Phase::Online(connection) => connection.close(now, reason),
+        }
+        self.end(End::Left);
+    }
+
+    /// Returns true if the connection has ended. The last datagrams may still have to be sent.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    /// Returns true if the client is in the game.
+    #[must_use]
+    pub fn has_joined(&self) -> bool {
+        self.has_joined
+    }
+
+    /// Returns the protocol of the connection: that of the variant, or 0.6 without tokens if the server has none.
+    #[must_use]
+    pub fn proto(&self) -> Proto {
+        match &self.phase {
+            Phase::Online(connection) => connection.proto(),
+            _ => self.config.variant.proto(),
+        }
+    }
+
+    /// Returns the token of the datagrams that the client sends; `None` before the connection, and without tokens.
+    #[must_use]
+    pub fn token(&self) -> Option<Token> {
+        self.token
+    }
+
+    /// Returns the counts of the connection.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        match &self.phase {
+            Phase::Online(connection) => connection.counters(),
+            _ => self.counters,
+        }
+    }
+
+    /// Returns the number of inputs sent.
+    #[must_use]
+    pub fn inputs(&self) -> u64 {
+        self.game.inputs()
+    }
+
+    /// Returns the tick of the snapshot that the next input acks; -1 if the client has none.
+    #[must_use]
+    pub fn acked(&self) -> i32 {
+        self.game.acked()
+    }
+
+    /// Returns the number of players in the newest snapshot.
+    #[must_use]
+    pub fn players(&self) -> usize {
+        self.game.players()
+    }
+
+    /// Returns the oldest step at which the client stopped.
+    #[must_use]
+    pub fn stopped(&self) -> Option<Step> {
+        self.stops.current()
+    }
+
+    fn go_online(&mut self, now: Duration, tokens: Tokens, accepts: bool) {
+        self.token = tokens.sent;
+        self.game = Game::new(tokens.proto);
+        self.phase = Phase::Online(Box::new(Connection::new(tokens, now)));
+        self.events.push_back(ClientEvent::Online);
+        if accepts {
+            self.perform(now, Step::Accept);
+        }
+        self.perform(now, Step::Info);
+    }
+
+    fn end(&mut self, end: End) {
+        if let Phase::Online(connection) = &mut self.phase {
+            self.out.extend(std::iter::from_fn(|| connection.poll_transmit()));
+            self.counters = connection.counters();
+        }
+        self.phase = Phase::Over;
+        self.events.push_back(ClientEvent::Ended(end));
+    }
+}

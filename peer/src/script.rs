@@ -1,0 +1,171 @@
+//! Scripts: the steps of a join at which a peer does something else than a game would.
+//!
+//! Law: a script is a value. It knows no peer and no connection, and a peer without one behaves as a game.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use teetap_wire::Side;
+
+use crate::message::Message;
+
+/// Something that a peer sends by itself, in the order of a join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    /// 0.7: the client requests a token.
+    TokenRequest,
+    /// 0.7: the server replies with its token.
+    TokenReply,
+    /// The client sends CONNECT, and repeats it.
+    Connect,
+    /// The server answers CONNECT.
+    ConnectAccept,
+    /// 0.6: the client sends ACCEPT.
+    Accept,
+    /// The client introduces itself with `info`; a client of DDNet sends `client_version` first.
+    Info,
+    /// The server names its map with `map_change`; a server of DDNet sends its capabilities first.
+    MapChange,
+    /// The client requests a part of the map, or the next parts.
+    RequestMapData,
+    /// The server sends the requested parts of the map.
+    MapData,
+    /// The client has the map.
+    Ready,
+    /// The server sends `con_ready`, after its message of the day.
+    ConReady,
+    /// The client sends its name and looks.
+    StartInfo,
+    /// The server lets the client enter, after its tuning.
+    ReadyToEnter,
+    /// The client enters the game.
+    EnterGame,
+    /// The server sends a snapshot.
+    Snapshot,
+    /// The client sends an input.
+    Input,
+}
+
+impl Step {
+    /// All steps, in their order.
+    pub const ALL: [Self; 16] = [
+        Self::TokenRequest,
+        Self::TokenReply,
+        Self::Connect,
+        Self::ConnectAccept,
+        Self::Accept,
+        Self::Info,
+        Self::MapChange,
+        Self::RequestMapData,
+        Self::MapData,
+        Self::Ready,
+        Self::ConReady,
+        Self::StartInfo,
+        Self::ReadyToEnter,
+        Self::EnterGame,
+        Self::Snapshot,
+        Self::Input,
+    ];
+
+    /// Returns the side that takes the step.
+    #[must_use]
+    pub const fn side(self) -> Side {
+        match self {
+            Self::TokenReply
+            | Self::ConnectAccept
+            | Self::MapChange
+            | Self::MapData
+            | Self::ConReady
+            | Self::ReadyToEnter
+            | Self::Snapshot => Side::Server,
+            _ => Side::Client,
+        }
+    }
+}
+
+/// What a peer does at a step in place of the usual.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Sends nothing, now and whenever the step is due again.
+    Skip,
+    /// Sends nothing until the step is released.
+    Stop,
+    /// Sends these messages in place of the usual ones. In the handshake, before there is a connection, they are lost.
+    Send(Vec<Message>),
+}
+
+/// The actions of a peer at the steps of its joins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Script {
+    actions: BTreeMap<Step, Action>,
+}
+
+impl Script {
+    /// Creates a script without actions.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an action; it replaces an earlier one at the same step.
+    #[must_use]
+    pub fn at(mut self, step: Step, action: Action) -> Self {
+        self.actions.insert(step, action);
+        self
+    }
+
+    /// Returns the action at a step.
+    #[must_use]
+    pub fn action(&self, step: Step) -> Option<&Action> {
+        self.actions.get(&step)
+    }
+}
+
+/// The steps of one connection at which its peer stopped, oldest first.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stops {
+    stopped: VecDeque<Step>,
+    /// Steps that were released: they are taken as usual from now on.
+    released: Vec<Step>,
+}
+
+/// What a peer has to do now.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Turn<'s> {
+    /// The usual.
+    Usual,
+    /// Nothing. True if the peer stops at this step and did not before.
+    Nothing(bool),
+    /// Send these messages.
+    Send(&'s [Message]),
+}
+
+impl Stops {
+    /// Returns what a peer with this script has to do at a step.
+    pub(crate) fn turn<'s>(&mut self, script: &'s Script, step: Step) -> Turn<'s> {
+        match script.action(step) {
+            None => Turn::Usual,
+            Some(Action::Stop) if self.released.contains(&step) => Turn::Usual,
+            Some(Action::Skip) => Turn::Nothing(false),
+            Some(Action::Stop) => {
+                let is_new = !self.stopped.contains(&step);
+                if is_new {
+                    self.stopped.push_back(step);
+                }
+                Turn::Nothing(is_new)
+            }
+            Some(Action::Send(messages)) => Turn::Send(messages),
+        }
+    }
+
+    /// Returns the oldest step at which the peer stopped.
+    pub(crate) fn current(&self) -> Option<Step> {
+        self.stopped.front().copied()
+    }
+
+    /// Releases the oldest step at which the peer stopped, and returns it.
+    pub(crate) fn release(&mut self) -> Option<Step> {
+        let step = self.stopped.pop_front()?;
+        self.released.push(step);
+        Some(step)
+    }
+}

@@ -1,0 +1,162 @@
+//! The first datagrams of a client: answers without state, until the client has proved its address.
+//!
+//! Law: nothing is kept of an address before a datagram with the right token, except in 0.6 without tokens, whose servers
+//! make a slot for each CONNECT (0.6.4 network_server.cpp, `Recv`).
+
+use std::time::Duration;
+
+use teetap_wire::{Control, First, Packet, Proto, Scratch, Seq, Token, control, detect};
+
+use super::{ServerConfig, challenge};
+use crate::Variant;
+use crate::connection::{Connection, Tokens, control_datagram};
+use crate::script::Step;
+
+/// The effect of a first datagram.
+#[derive(Debug)]
+pub(super) enum Greeting {
+    /// None.
+    Nothing,
+    /// These datagrams answer it, at this step of the join.
+    Answers(Step, Vec<Vec<u8>>),
+    /// The client gets a slot.
+    Welcome(Welcome),
+}
+
+/// A client that gets a slot.
+#[derive(Debug)]
+pub(super) struct Welcome {
+    pub(super) variant: Variant,
+    pub(super) tokens: Tokens,
+    pub(super) kind: Kind,
+}
+
+/// The way in which the session of a slot begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The server accepts, and repeats it until the client sends data.
+    Pending,
+    /// The server accepts once.
+    Accepted,
+    /// The client was accepted before; its datagram is the first of the session if this is true.
+    Online(bool),
+    /// The client has passed a challenge.
+    Challenged,
+}
+
+impl Welcome {
+    pub(super) fn connection(&self, now: Duration) -> Connection {
+        if self.kind == Kind::Challenged {
+            Connection::resume(self.tokens, Seq::new(challenge::LAST), now)
+        } else {
+            Connection::new(self.tokens, now)
+        }
+    }
+
+    /// Returns the payload with which the server accepts the client.
+    pub(super) fn accept(&self) -> Vec<u8> {
+        let mut payload = Vec::new();
+        // 0.7.5 sends no token there. DDNet appends its own, which no client reads.
+        control::connect_accept(self.tokens.proto, Token::NONE, &mut payload);
+        if let (Variant::Ddnet7, Some(token)) = (self.variant, self.tokens.expected) {
+            payload.extend_from_slice(&token.0);
+        }
+        payload
+    }
+}
+
+/// Returns the answer to the first datagram of a client, for which the server has the token `given`.
+pub(super) fn greet(config: &ServerConfig, given: Token, datagram: &[u8]) -> Greeting {
+    let serves = |variant| config.variants.contains(&variant);
+    let seven = [Variant::Ddnet7, Variant::V7]
+        .into_iter()
+        .find(|variant| serves(*variant));
+    match (detect(datagram), seven) {
+        (
+            First::TokenRequest {
+                token,
+                header_token: Token::NONE,
+                padded: true,
+            },
+            Some(_),
+        ) => {
+            let mut payload = Vec::new();
+            control::token_reply(given, &mut payload);
+            let reply = control_datagram(Proto::V7, Some(token), Seq::ZERO, &payload);
+            Greeting::Answers(Step::TokenReply, vec![reply])
+        }
+        (First::Connect7 { header_token, token }, Some(variant))
+            if header_token == given && token != Token::NONE =>
+        {
+            let kind = if variant == Variant::V7 {
+                Kind::Pending
+            } else {
+                Kind::Accepted
+            };
+            welcome(variant, Some(given), Some(token), kind)
+        }
+        (First::Connect { proto, token }, _) => connect(config, given, proto, token),
+        _ => established(config, given, datagram),
+    }
+}
+
+fn welcome(variant: Variant, expected: Option<Token>, sent: Option<Token>, kind: Kind) -> Greeting {
+    let proto = variant.proto();
+    Greeting::Welcome(Welcome {
+        variant,
+        tokens: Tokens {
+            proto,
+            expected,
+            sent,
+        },
+        kind,
+    })
+}
+
+/// Answers a CONNECT of 0.6.
+fn connect(config: &ServerConfig, given: Token, proto: Proto, client: Option<Token>) -> Greeting {
+    let serves = |variant| config.variants.contains(&variant);
+    let accepted = |proto, token, in_payload| {
+        let mut payload = Vec::new();
+        control::connect_accept(proto, in_payload, &mut payload);
+        control_datagram(proto, token, Seq::ZERO, &payload)
+    };
+    match proto {
+        Proto::V65 if serves(Variant::V65) => {
+            Greeting::Answers(Step::ConnectAccept, vec![accepted(Proto::V65, client, given)])
+        }
+        Proto::Ddnet if serves(Variant::Ddnet) => Greeting::Answers(
+            Step::ConnectAccept,
+            vec![accepted(Proto::Ddnet, Some(given), given)],
+        ),
+        _ if config.challenges => {
+            let accept = accepted(Proto::V6, None, Token::NONE);
+            Greeting::Answers(Step::ConnectAccept, vec![accept, challenge::challenge(given)])
+        }
+        _ if serves(Variant::V6) => welcome(Variant::V6, None, None, Kind::Pending),
+        _ => Greeting::Nothing,
+    }
+}
+
+/// Returns the effect of a datagram that is none of a handshake: it may be the first with the right token.
+fn established(config: &ServerConfig, given: Token, datagram: &[u8]) -> Greeting {
+    let serves = |variant| config.variants.contains(&variant);
+    let mut scratch = Scratch::default();
+    if serves(Variant::V65)
+        && Packet::parse(Proto::V65, datagram, &mut scratch)
+            .is_ok_and(|packet| packet.header.token == Some(given))
+    {
+        return welcome(Variant::V65, Some(given), Some(given), Kind::Online(true));
+    }
+    if serves(Variant::Ddnet)
+        && Packet::parse(Proto::Ddnet, datagram, &mut scratch).is_ok_and(|packet| {
+            packet.header.token == Some(given) && matches!(packet.control(), Some(Control::Accept))
+        })
+    {
+        return welcome(Variant::Ddnet, Some(given), Some(given), Kind::Online(false));
+    }
+    if config.challenges && challenge::is_proof(datagram, given) {
+        return welcome(Variant::V6, None, None, Kind::Challenged);
+    }
+    Greeting::Nothing
+}

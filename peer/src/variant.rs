@@ -1,0 +1,51 @@
+//! The variants of the protocol that a peer can speak.
+
+use std::fmt;
+
+use teetap_wire::Proto;
+
+/// A variant of the protocol, together with the habits of the programs that speak it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Variant {
+    /// 0.6 without tokens, as Teeworlds 0.6.4.
+    V6,
+    /// 0.6 with a token in the header, as Teeworlds 0.6.5.
+    V65,
+    /// 0.6 with a token behind the payload, as DDNet.
+    Ddnet,
+    /// 0.7, as Teeworlds 0.7.5.
+    V7,
+    /// 0.7 as DDNet speaks it: the client requests its token once, the server accepts once.
+    Ddnet7,
+}
+
+impl Variant {
+    /// All variants, oldest first.
+    pub const ALL: [Self; 5] = [Self::V6, Self::V65, Self::Ddnet, Self::V7, Self::Ddnet7];
+
+    /// Returns the framing and the messages of the variant.
+    #[must_use]
+    pub const fn proto(self) -> Proto {
+        match self {
+            Self::V6 => Proto::V6,
+            Self::V65 => Proto::V65,
+            Self::Ddnet => Proto::Ddnet,
+            Self::V7 | Self::Ddnet7 => Proto::V7,
+        }
+    }
+
+    /// Returns true if the programs of the variant are those of DDNet.
+    #[must_use]
+    pub const fn is_ddnet(self) -> bool {
+        matches!(self, Self::Ddnet | Self::Ddnet7)
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ddnet7 => f.pad("ddnet 0.7"),
+            _ => fmt::Display::fmt(&self.proto(), f),
+        }
+    }
+}
