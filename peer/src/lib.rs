@@ -1,4 +1,49 @@
-//! Peers of the Teeworlds and DDNet network protocol, for scripts.
+//! Clients and servers of the Teeworlds and DDNet network protocol, to be driven by scripts: a client joins, plays and
+//! chats by itself, a server lets in every variant on one socket, and each step of a join can be held back, left out or
+//! replaced.
+//!
+//! ```
+//! use std::{net::SocketAddr, time::Duration};
+//! use teetap_peer::{Client, ClientConfig, Server, ServerConfig, Variant, token};
+//!
+//! let address = SocketAddr::from(([127, 0, 0, 1], 8303));
+//! let mut server = Server::new(ServerConfig::new(1));
+//! let mut client = Client::new(ClientConfig::new(Variant::V7, token(2, "nameless"), "nameless tee"));
+//! let mut now = Duration::ZERO;
+//! while !client.has_joined() {
+//!     client.tick(now);
+//!     while let Some(datagram) = client.poll_transmit() {
+//!         server.handle(now, address, &datagram);
+//!     }
+//!     server.tick(now);
+//!     while let Some((_, datagram)) = server.poll_transmit() {
+//!         client.handle(now, &datagram);
+//!     }
+//!     // The loss of a datagram, a proxy, or a socket would be here.
+//!     now = client.deadline().into_iter().chain(server.deadline()).min().unwrap_or(now).max(now);
+//!     assert!(now < Duration::from_secs(5), "{:?}", client.poll_event());
+//! }
+//! assert_eq!(server.clients().next().map(|client| client.name), Some("nameless tee".to_owned()));
+//! client.say(now, "hello")?;
+//! # Ok::<(), teetap_peer::SendError>(())
+//! ```
+//!
+//! Law: no socket, no clock and no randomness. Time, tokens and secrets are inputs, so the same inputs give the same datagrams.
+//! The caller brings datagrams to `handle`, calls `tick` at the time that `deadline` returns, and fetches what to send and
+//! what happened from `poll_transmit` and `poll_event`. Bad input makes no peer panic.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `client` | [`Client`]: handshake, join, download of a map, snapshots, inputs |
+//! | `server` | [`Server`]: handshakes without state, slots, a little world, its snapshots, chat |
+//! | `connection` | one end of a connection: numbers, acks, resends, timeouts |
+//! | `script` | [`Script`]: what a peer does in place of a [`Step`] of a join |
+//! | `map` | [`Map`]: the file that a server announces and serves in parts |
+//! | `message` | [`Message`] and [`Delivered`]: messages by name, of the built-in definitions |
+//!
+//! It is not a game: nothing collides, no map is read, and prediction is a constant. It is not a copy of one release either,
+//! where a robust peer serves scripts better: a connection has the limits of Teeworlds (10 s) in every variant; tokens do not
+//! change with time; a repeated ACCEPT of DDNet's 0.6 does not reset a connection; a token is checked before the ack.
 
 #![warn(missing_docs)]
 
