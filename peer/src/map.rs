@@ -69,6 +69,12 @@ impl MapFile {
             data: Some(data),
         })
     }
+
+    /// Returns the checksum that servers announce for the file.
+    #[must_use]
+    pub const fn crc(&self) -> u32 {
+        self.crc
+    }
 }
 
 impl Map {

@@ -25,6 +25,7 @@ mod link;
 mod logins;
 mod map;
 mod messages;
+mod peers;
 mod receiver;
 mod resync;
 mod screen;
