@@ -66,7 +66,7 @@ impl Step {
         Self::Input,
     ];
 
-    /// Returns the side that takes the step.
+    /// Returns the side that sends the messages of the step.
     #[must_use]
     pub const fn side(self) -> Side {
         match self {
@@ -87,9 +87,10 @@ impl Step {
 pub enum Action {
     /// Sends nothing, now and whenever the step is due again.
     Skip,
-    /// Sends nothing until the step is released.
+    /// Sends nothing until the step is released. A server has no client yet to stop for when it answers a token request, or a
+    /// CONNECT of 0.6 with tokens: there it sends nothing.
     Stop,
-    /// Sends these messages in place of the usual ones. In the handshake, before there is a connection, they are lost.
+    /// Sends these messages in place of the usual ones. Before there is a connection, nothing is sent.
     Send(Vec<Message>),
 }
 
@@ -106,7 +107,7 @@ impl Script {
         Self::default()
     }
 
-    /// Adds an action; it replaces an earlier one at the same step.
+    /// Adds an action. It replaces an earlier one at the same step.
     #[must_use]
     pub fn at(mut self, step: Step, action: Action) -> Self {
         self.actions.insert(step, action);
@@ -124,7 +125,7 @@ impl Script {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stops {
     stopped: VecDeque<Step>,
-    /// Steps that were released: they are taken as usual from now on.
+    /// Steps that were released: the peer sends the usual from now on.
     released: Vec<Step>,
 }
 

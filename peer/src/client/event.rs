@@ -37,8 +37,8 @@ pub enum End {
     Refused(String),
     /// The server closed the connection, for this reason.
     Closed(String),
-    /// The client gave up, for this reason; it told the server.
+    /// The client gave up, for this reason. It closed the connection, if there was one.
     Failed(String),
-    /// The script of the client closed it.
+    /// The caller closed it with [`Client::close`](crate::Client::close).
     Left,
 }

@@ -12,10 +12,10 @@ use crate::script::{Step, Turn};
 use crate::world;
 
 impl Client {
-    /// Takes a step, unless the script says otherwise.
+    /// Sends the messages of a step, unless the script has an action for it.
     pub(super) fn perform(&mut self, now: Duration, step: Step) {
         let sends = match self.stops.turn(&self.config.script, step) {
-            Turn::Usual => return self.take_step(now, step),
+            Turn::Usual => return self.carry_out(now, step),
             Turn::Nothing(is_new) => {
                 if is_new {
                     self.events.push_back(ClientEvent::Stopped(step));
@@ -29,7 +29,7 @@ impl Client {
         }
     }
 
-    fn take_step(&mut self, now: Duration, step: Step) {
+    fn carry_out(&mut self, now: Duration, step: Step) {
         if let Phase::Handshake(handshake) = &mut self.phase {
             let datagram = handshake.datagram(step);
             return self.out.push_back(datagram);
@@ -138,7 +138,7 @@ impl Client {
         if self.download.is_some() {
             self.perform(now, Step::RequestMapData);
         } else {
-            self.close(now, "invalid map size");
+            self.give_up(now, "invalid map size");
         }
     }
 

@@ -167,9 +167,7 @@ impl Client {
         };
         let sent = connection.send(now, message);
         if sent == Err(SendError::OutOfBuffer) {
-            let reason = SendError::OutOfBuffer.to_string();
-            connection.close(now, &reason);
-            self.end(End::Failed(reason));
+            self.give_up(now, &SendError::OutOfBuffer.to_string());
         }
         sent
     }
@@ -204,7 +202,8 @@ impl Client {
         self.out.push_back(datagram);
     }
 
-    /// Takes the oldest step at which the client stopped, as a game would, and returns it.
+    /// Releases the oldest step at which the client stopped: sends the usual, now and whenever the step is due again. Returns the
+    /// step.
     pub fn proceed(&mut self, now: Duration) -> Option<Step> {
         let step = self.stops.release()?;
         self.perform(now, step);
@@ -290,6 +289,14 @@ impl Client {
             self.perform(now, Step::Accept);
         }
         self.perform(now, Step::Info);
+    }
+
+    /// Closes the connection because it cannot go on.
+    fn give_up(&mut self, now: Duration, reason: &str) {
+        if let Phase::Online(connection) = &mut self.phase {
+            connection.close(now, reason);
+        }
+        self.end(End::Failed(reason.to_owned()));
     }
 
     fn end(&mut self, end: End) {

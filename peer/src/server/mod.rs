@@ -16,7 +16,7 @@ use teetap_wire::{Proto, Seq, control};
 
 use crate::connection::{Received, SendError, control_datagram};
 use crate::message::{Delivered, Message, text};
-use crate::script::{Action, Step, Turn};
+use crate::script::{Step, Turn};
 use crate::token::token;
 use crate::world;
 use config::MAX_CLIENTS;
@@ -177,7 +177,8 @@ impl Server {
         self.broadcast(now, |proto| world::chat(proto, -1, line));
     }
 
-    /// Takes the oldest step at which the server stopped for a client, as a game would, and returns it.
+    /// Releases the oldest step at which the server stopped for a client: sends the usual, now and whenever the step is due again.
+    /// Returns the step.
     pub fn proceed(&mut self, now: Duration, client: i32) -> Option<Step> {
         let step = self.slots.get_mut(&client)?.stops.release()?;
         self.perform(now, client, step);
@@ -215,8 +216,8 @@ impl Server {
         match greet(&self.config, token(self.config.secret, from), datagram) {
             Greeting::Nothing => {}
             Greeting::Answers(step, answers) => {
-                // There is no client yet to stop for: only the answer is left out.
-                if !matches!(self.config.script.action(step), Some(Action::Skip | Action::Stop)) {
+                // There is no client yet to stop for: any action only leaves the answer out.
+                if self.config.script.action(step).is_none() {
                     self.out.extend(answers.into_iter().map(|answer| (from, answer)));
                 }
             }
@@ -270,13 +271,13 @@ impl Server {
         }
     }
 
-    /// Takes a step for a client, unless the script says otherwise.
+    /// Sends the messages of a step to a client, unless the script has an action for it.
     fn perform(&mut self, now: Duration, id: i32, step: Step) {
         let Some(slot) = self.slots.get_mut(&id) else {
             return;
         };
         match slot.stops.turn(&self.config.script, step) {
-            Turn::Usual => slot.take_step(now, &self.config, step),
+            Turn::Usual => slot.carry_out(now, &self.config, step),
             Turn::Nothing(true) => self.events.push_back(ServerEvent::Stopped { client: id, step }),
             Turn::Nothing(false) => {}
             Turn::Send(messages) => messages.iter().for_each(|message| slot.send_own(now, message)),

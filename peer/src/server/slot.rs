@@ -194,8 +194,8 @@ impl Slot {
         Effect::Nothing
     }
 
-    /// Takes a step of the join.
-    pub(super) fn take_step(&mut self, now: Duration, config: &ServerConfig, step: Step) {
+    /// Sends the messages of a step.
+    pub(super) fn carry_out(&mut self, now: Duration, config: &ServerConfig, step: Step) {
         let proto = self.proto();
         match step {
             Step::ConnectAccept => {

@@ -99,16 +99,12 @@ fn serve(variant: Variant, server: &mut peer::Server, answered: &mut usize, now:
             slot.send_vital(&answer, now);
             slot.flush(now);
         }
-        if is(ENTER_GAME) {
-            // Resent by hand: snapshots are not vital.
-            slot.options.patience = None;
-        }
     }
     let has_entered = slot
         .delivered
         .iter()
         .any(|message| message.data.starts_with(&system(variant, ENTER_GAME, &[])));
-    if has_entered && now % (100 * MS) == 0 {
+    if has_entered && now.is_multiple_of(100 * MS) {
         let tick = i32::try_from(now / (20 * MS)).unwrap();
         slot.send_nonvital(&system(variant, SNAP_EMPTY, &[tick, tick + 1]), now);
         slot.flush(now);

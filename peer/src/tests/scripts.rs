@@ -145,6 +145,40 @@ fn a_script_sends_other_messages_in_place_of_a_step() {
 }
 
 #[test]
+fn a_raw_datagram_is_sent_beside_the_connection() {
+    let mut world = world(Variant::V6, Step::Connect, Action::Stop);
+    world.run_for(1);
+    assert_eq!(world.clients[0].stopped(), Some(Step::Connect));
+    assert!(world.server.is_empty());
+    // A CONNECT by hand: the server makes a slot for it.
+    world.clients[0].transmit(b"\x10\0\0\x01".to_vec());
+    world.run_for(1);
+    assert_eq!(world.server.clients().count(), 1);
+    assert!(world.run_until(9, |world| world.clients[0].has_joined()));
+}
+
+#[test]
+fn a_map_of_a_wrong_size_ends_the_join() {
+    for variant in Variant::ALL {
+        let fields = [
+            ("name", "odd".into()),
+            ("crc", 1.into()),
+            ("size", (1 << 30).into()),
+        ];
+        let seven = [("num_response_chunks_per_request", 8.into())];
+        let seven = seven
+            .into_iter()
+            .filter(|_| variant.proto() == teetap_wire::Proto::V7);
+        let change = Message::new(variant.proto(), "map_change", fields.into_iter().chain(seven)).unwrap();
+        let mut world = world(variant, Step::MapChange, Action::Send(vec![change]));
+        world.run_for(2);
+        let failed = ClientEvent::Ended(crate::End::Failed("invalid map size".to_owned()));
+        assert_eq!(world.client_events[0].last(), Some(&failed), "{variant}");
+        assert!(world.server.is_empty(), "{variant}");
+    }
+}
+
+#[test]
 fn commands_of_the_server_reach_its_clients() {
     let clients = vec![config(Variant::V65, 0), config(Variant::Ddnet, 1)];
     let mut world = World::new(ServerConfig::new(1), clients, FINE, 1);
