@@ -85,7 +85,7 @@ pub(crate) struct Connection {
     tokens: Tokens,
     sequence: Seq,
     ack: Seq,
-    /// True if the next vital chunk tells the ack, as after a challenge.
+    /// True if the next vital chunk defines the ack, as after a challenge.
     ack_is_unknown: bool,
     peer_ack: Seq,
     unacked: VecDeque<Unacked>,
@@ -127,8 +127,8 @@ impl Connection {
         }
     }
 
-    /// Creates a connection of which the messages up to `sequence` were sent before, and of which the first vital chunk
-    /// received tells the ack (0.6.5 network_conn.cpp, `AcceptLegacy`).
+    /// Creates a connection whose messages up to `sequence` were sent before. The first vital chunk received defines
+    /// the ack (0.6.5 network_conn.cpp, `AcceptLegacy`).
     pub(crate) fn resume(tokens: Tokens, sequence: Seq, now: Duration) -> Self {
         Self {
             sequence,

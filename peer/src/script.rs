@@ -82,7 +82,7 @@ impl Step {
     }
 }
 
-/// What a peer does at a step in place of the usual.
+/// The behaviour of a peer at a step, in place of the usual one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Sends nothing, now and whenever the step is due again.
@@ -129,7 +129,7 @@ pub(crate) struct Stops {
     released: Vec<Step>,
 }
 
-/// What a peer has to do now.
+/// The behaviour of a peer at a step, as its script and the released steps define it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Turn<'s> {
     /// The usual.
@@ -141,7 +141,7 @@ pub(crate) enum Turn<'s> {
 }
 
 impl Stops {
-    /// Returns what a peer with this script has to do at a step.
+    /// Returns the behaviour of a peer with this script at a step.
     pub(crate) fn turn<'s>(&mut self, script: &'s Script, step: Step) -> Turn<'s> {
         match script.action(step) {
             None => Turn::Usual,

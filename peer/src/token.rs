@@ -1,11 +1,11 @@
-//! Tokens made of a secret, so that the same inputs give the same bytes.
+//! Tokens derived from a secret, so that the same inputs give the same bytes.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use teetap_wire::Token;
 
-/// Makes a token of a secret and of anything else that tells connections apart, such as an address or a name. It is never
-/// one of the values that have a meaning.
+/// Derives a token from a secret and from a value that differs between connections, such as an address or a name. Never
+/// returns a value with a meaning of its own.
 #[must_use]
 pub fn token(secret: u64, of: impl Hash) -> Token {
     let mut hasher = DefaultHasher::new();

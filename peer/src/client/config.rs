@@ -7,15 +7,15 @@ use teetap_wire::Token;
 use crate::Variant;
 use crate::script::Script;
 
-/// The time between two inputs of a game that nothing changes in.
+/// Interval of inputs while the controls do not change (0.6.5 client.cpp, `Update`).
 const INPUT: Duration = Duration::from_millis(40);
 
 /// The settings of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientConfig {
-    /// The variant that it speaks. With a server that has no tokens it continues without them.
+    /// Variant of the client. A client of 0.6 continues without tokens if the server has none.
     pub variant: Variant,
-    /// The client's own token, in the variants that have one; [`token`](crate::token) makes one.
+    /// The client's own token, in the variants that have one. [`token`](crate::token) derives one.
     pub token: Token,
     /// Name of the player, up to 15 bytes.
     pub name: String,
@@ -25,13 +25,13 @@ pub struct ClientConfig {
     pub password: String,
     /// DDNet: the release, as a number and as a text.
     pub release: (i32, String),
-    /// Names of the maps that the client has; it downloads others.
+    /// Names of the maps that the client has. It downloads other maps.
     pub maps: Vec<String>,
-    /// The time between two inputs.
+    /// Interval of inputs.
     pub input_every: Duration,
-    /// The longest handshake; `None` if the client tries for ever.
+    /// Maximum duration of the handshake. `None` if the client never gives up.
     pub patience: Option<Duration>,
-    /// The steps of the join at which the client does something else.
+    /// The actions of the client at the steps of its join.
     pub script: Script,
 }
 

@@ -1,4 +1,4 @@
-//! What happened to a client.
+//! The events of a client.
 
 use teetap_wire::snap::Fate;
 
@@ -21,7 +21,7 @@ pub enum ClientEvent {
     Snapshot {
         /// The tick.
         tick: i32,
-        /// What became of the snapshot.
+        /// The fate of the snapshot.
         fate: Fate,
     },
     /// The client stopped at a step of its script.

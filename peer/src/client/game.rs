@@ -57,7 +57,7 @@ impl Game {
         }
     }
 
-    /// Forgets all snapshots, as a client does that enters the game or gets another map.
+    /// Forgets all snapshots, as clients do when they enter the game or change the map.
     pub(crate) fn reset(&mut self) {
         *self = Self {
             inputs: self.inputs,

@@ -1,6 +1,6 @@
 //! The client's handshake, until both tokens are known.
 //!
-//! Law: what the client of each release sends and accepts before its connection (network_conn.cpp and network_token.cpp).
+//! Law: sends and accepts what the client of the variant does before its connection (network_conn.cpp, network_token.cpp).
 //! A client of 0.6 with tokens continues without them if the server answers without one.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::Variant;
 use crate::connection::{Tokens, control_datagram};
 use crate::script::Step;
 
-/// The time between two tries to connect.
+/// Interval of token requests and CONNECTs.
 const RETRY: Duration = Duration::from_millis(500);
 
 /// The handshake of a client.
@@ -58,7 +58,7 @@ impl Handshake {
         self.retry_at
     }
 
-    /// Returns the step to take if it is time for one.
+    /// Returns the step that is due.
     pub(crate) fn due(&mut self, now: Duration) -> Option<Step> {
         let is_due = self.retry_at.is_some_and(|at| now >= at);
         is_due.then(|| self.begin(now))
@@ -101,7 +101,7 @@ impl Handshake {
 
     /// Handles a datagram of the server.
     pub(crate) fn handle(&mut self, now: Duration, datagram: &[u8]) -> Answer {
-        // The answer to CONNECT tells a client of DDNet if there are tokens.
+        // A client of DDNet learns from the answer to CONNECT if there are tokens.
         let proto = match self.variant.proto() {
             Proto::Ddnet => Proto::V6,
             proto => proto,

@@ -1,7 +1,7 @@
 //! A client: its handshake, its join, its inputs and its end.
 //!
-//! Law: the join runs by itself, as that of a game, except at the steps of the script. The client decides nothing
-//! else: what it receives becomes events, what it says is a command.
+//! Law: the join runs by itself, as in the games, except at the steps of the script. Everything else is up to the caller:
+//! messages received become events, and chat, pings and the end are commands.
 
 mod config;
 mod event;
@@ -151,7 +151,7 @@ impl Client {
         self.out.pop_front()
     }
 
-    /// Returns the next event. Poll until there is none: events are kept until then.
+    /// Returns the next event. Call it until it returns `None`: events are kept until then.
     pub fn poll_event(&mut self) -> Option<ClientEvent> {
         self.events.pop_front()
     }
@@ -210,7 +210,7 @@ impl Client {
         Some(step)
     }
 
-    /// Closes the connection for a reason; a client without one just stops.
+    /// Closes the connection for a reason. A client in its handshake stops silently.
     pub fn close(&mut self, now: Duration, reason: &str) {
         match &mut self.phase {
             Phase::Over => return,

@@ -1,7 +1,7 @@
 //! The proof of the address of a client without tokens: a number hidden in a join of the game.
 //!
 //! Law: nothing is kept until the number comes back. The server answers CONNECT, then sends the beginning of a join whose
-//! empty snapshots have the number for a tick. The first input of the client acks the newest snapshot, and so tells it
+//! empty snapshots have the number for a tick. The first input of the client acks the newest snapshot, and so contains it
 //! (0.6.5 network_server.cpp, `ConstructLegacyHandshake` and `DecodeLegacyHandshake`).
 
 use teetap_wire::{Dir, Flags, Header, Packet, Proto, Scratch, Seq, Token, packet, write_chunk};
@@ -59,7 +59,7 @@ pub(super) fn challenge(token: Token) -> Vec<u8> {
     datagram
 }
 
-/// Returns true if a datagram tells the number of a token.
+/// Returns true if a datagram contains an input that acks the number of a token.
 pub(super) fn is_proof(datagram: &[u8], token: Token) -> bool {
     let mut scratch = Scratch::default();
     let Ok(packet) = Packet::parse(Proto::V6, datagram, &mut scratch) else {

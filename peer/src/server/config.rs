@@ -7,10 +7,10 @@ use crate::script::Script;
 /// The settings of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerConfig {
-    /// The secret that its tokens are made of.
+    /// Secret from which tokens are derived.
     pub secret: u64,
-    /// The variants that it serves. A client with tokens of another 0.6 is served without tokens, if those are served.
-    /// With [`Variant::Ddnet7`] it accepts 0.7 as DDNet does, else as Teeworlds.
+    /// The variants that the server accepts. A client of 0.6 whose tokens are not among them is accepted without tokens, if
+    /// [`Variant::V6`] is. With [`Variant::Ddnet7`] the server accepts 0.7 as DDNet does, without it as Teeworlds.
     pub variants: Vec<Variant>,
     /// True if clients without tokens have to prove their address by the tick that they ack, as with
     /// `sv_allow_old_clients` of 0.6.5.
@@ -23,7 +23,7 @@ pub struct ServerConfig {
     pub motd: String,
     /// The map.
     pub map: Map,
-    /// The steps of joins at which the server does something else.
+    /// The actions of the server at the steps of each join.
     pub script: Script,
 }
 
@@ -31,7 +31,8 @@ pub struct ServerConfig {
 pub(super) const MAX_CLIENTS: i32 = 16;
 
 impl ServerConfig {
-    /// Creates the settings of a server of 16 clients that serves every variant, with the map `dm1`, which it does not serve.
+    /// Creates the settings of a server of 16 clients that accepts every variant. Its map is `dm1`, which
+    /// clients cannot download.
     #[must_use]
     pub fn new(secret: u64) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! A server: every variant on one socket, enough of a game for a client to join and play.
 //!
-//! Law: tokens are made of a secret and the address. A slot is bound to an address and port; what it needs before it is
-//! in `greeting.rs`. The server runs a little world by itself, except at the steps of its script.
+//! Law: tokens are derived from a secret and the address. A slot is bound to an address and port; `greeting.rs` answers before
+//! there is one. The server runs a small world by itself, except at the steps of its script.
 
 mod challenge;
 mod config;
@@ -157,7 +157,7 @@ impl Server {
         })
     }
 
-    /// Returns the next event. Poll until there is none: events are kept until then.
+    /// Returns the next event. Call it until it returns `None`: events are kept until then.
     pub fn poll_event(&mut self) -> Option<ServerEvent> {
         self.events.pop_front()
     }

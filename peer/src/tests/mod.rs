@@ -14,7 +14,7 @@ mod maps;
 mod oracle;
 mod scripts;
 
-/// Time moves by this where the peers are not asked for their deadlines.
+/// The step of time in tests that do not use deadlines.
 const STEP: Duration = Duration::from_millis(5);
 
 const FINE: Conditions = Conditions {
