@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_wire::{Proto, Token};
+use teetap_wire::{Proto, Seq, Token};
 
 use crate::connection::{Connection, Received, Tokens};
 use teetap_kit::link::{Conditions, Hop, MS};
@@ -178,4 +178,28 @@ fn a_vital_message_without_an_ack_ends_the_connection() {
     };
     assert_eq!(reason, "Too weak connection (not acked for 10 seconds)");
     assert_eq!(b.handle(now, &last), Received::Closed(reason.to_owned()));
+}
+
+#[test]
+fn after_a_challenge_the_first_vital_chunk_defines_the_ack() {
+    let tokens = Tokens {
+        proto: Proto::V6,
+        expected: None,
+        sent: None,
+    };
+    let now = Duration::ZERO;
+    let mut client = Connection::new(tokens, now);
+    let mut server = Connection::resume(tokens, Seq::new(2), now);
+    let mut datagrams: Vec<Vec<u8>> = Vec::new();
+    for number in 0..5 {
+        client.send(now, &message(true, &[number], true)).unwrap();
+        datagrams.extend(client.poll_transmit());
+    }
+    let mut delivered = |at: usize| match server.handle(now, &datagrams[at]) {
+        Received::Messages(messages) => messages.len(),
+        received => panic!("{received:?}"),
+    };
+    // The fourth defines the ack, the fifth follows it, the third is then an old one.
+    assert_eq!([delivered(3), delivered(4), delivered(2)], [1, 1, 0]);
+    assert_eq!((server.counters().duplicates, server.counters().gaps), (1, 0));
 }
