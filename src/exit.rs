@@ -4,9 +4,13 @@
 
 use std::fmt;
 
+use teetap_capture::FileError;
+use teetap_engine::{faults::FaultsError, rules::RulesError};
 use teetap_inspect::EndingBy;
 use teetap_proxy::io::{LogError, StartError};
 use teetap_rules::End;
+
+use crate::look::Look;
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +116,28 @@ impl Failure {
         match error {
             StartError::Log(LogError::Exists { .. }) => Self::usage(error),
             _ => Self::network(error),
+        }
+    }
+
+    /// The rules cannot be used.
+    pub(crate) fn rules(error: &RulesError) -> Self {
+        Self::usage(error.render(Look::get().err.diagnostics()))
+    }
+
+    /// The faults of a journal cannot be repeated.
+    pub(crate) fn faults(error: &FaultsError) -> Self {
+        let text = error.render(Look::get().err.diagnostics());
+        match error.is_damaged() {
+            true => Self::damaged(text),
+            false => Self::usage(text),
+        }
+    }
+
+    /// The file of a recording cannot be used.
+    pub(crate) fn recording(error: FileError) -> Self {
+        match error {
+            FileError::Create { .. } => Self::network(error),
+            _ => Self::usage(error),
         }
     }
 

@@ -1,6 +1,9 @@
-//! Filters of the command line.
+//! Filters and rules of the command line, checked before anything starts.
 
-use teetap_rules::{Diagnostic, Filter};
+use std::sync::Arc;
+
+use teetap_engine::rules::{Mistakes, Rules};
+use teetap_rules::{Filter, Program};
 use teetap_wire::def::Registry;
 
 use crate::{exit::Failure, look::Look, output};
@@ -15,23 +18,32 @@ pub(crate) fn parse(
     registry: &Registry,
 ) -> Result<Option<Filter>, Failure> {
     let Some(text) = text else { return Ok(None) };
-    let style = Look::get().err.diagnostics();
-    let show = |diagnostics: &[Diagnostic]| {
-        let shown = diagnostics
-            .iter()
-            .map(|diagnostic| diagnostic.render(option, text, style));
-        shown.collect::<Vec<_>>().join("\n\n")
-    };
     match Filter::parse(text, registry) {
         Ok((filter, warnings)) => {
-            if !warnings.is_empty() {
-                output::say(&show(&warnings));
-            }
+            warn(&Mistakes::of_text(option, text, warnings));
             Ok(Some(filter))
         }
-        Err(wrong) => Err(Failure::usage(format!(
-            "invalid expression for {option}\n{}",
-            show(&wrong)
-        ))),
+        Err(errors) => {
+            let shown = Mistakes::of_text(option, text, errors).render(Look::get().err.diagnostics());
+            Err(Failure::usage(format!(
+                "invalid expression for {option}\n{shown}"
+            )))
+        }
+    }
+}
+
+/// Compiles the rules, and prints warnings.
+///
+/// # Errors
+/// The rules are wrong: the error shows every mistake with its place.
+pub(crate) fn compile(rules: &Rules) -> Result<Arc<Program>, Failure> {
+    let (program, warnings) = rules.compile().map_err(|error| Failure::rules(&error))?;
+    warn(&warnings);
+    Ok(program)
+}
+
+fn warn(warnings: &Mistakes) {
+    if !warnings.is_empty() {
+        output::say(&warnings.render(Look::get().err.diagnostics()));
     }
 }

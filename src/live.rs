@@ -9,6 +9,7 @@ use std::{
 };
 
 use rustix::process::Signal;
+use teetap_engine::rules::SharedRules;
 use teetap_inspect::{DecodedEvent, Stated, course::STOPPED, judge};
 use teetap_proxy::{
     io::{Clock, Faults, KernelDrops, Nice, Request, Running, Watcher, probe::Finding},
@@ -24,7 +25,6 @@ use crate::{
     log::{self, Log},
     output::{Output, counted},
     repeat,
-    rules::SharedRules,
     run::{EndedBy, Summary},
     verdicts::Verdicts,
     wake::{SIGHUP, Wake},

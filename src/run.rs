@@ -4,12 +4,13 @@ use std::{
     borrow::Cow,
     fmt,
     net::SocketAddr,
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
+    time::SystemTime,
 };
 
-use teetap_capture::{Recorded, Run};
+use teetap_capture::Run;
+use teetap_engine::recording::{Outcome, header};
 use teetap_inspect::{
     Ending, EndingBy,
     jsonl::{EndedByBody, EndingBody, RuleEndingBody},
@@ -183,29 +184,9 @@ pub(crate) struct Opened<'a> {
     pub(crate) run: Option<&'a Run>,
 }
 
-/// The outcome of a recording.
-#[derive(Clone, Debug)]
-pub(crate) struct Outcome {
-    pub(crate) path: PathBuf,
-    /// `None` when the recorder crashed.
-    pub(crate) recorded: Option<Recorded>,
-}
-
 impl Start {
     /// Returns what a recording holds of it.
     pub(crate) fn recorded(&self) -> Run {
-        Run {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            wall: nanoseconds(self.wall),
-            seed: self.seed,
-            target: self.target.clone(),
-            server: self.server,
-            listen: self.listen,
-        }
+        header(self.seed, &self.target, (self.server, self.listen), self.wall)
     }
-}
-
-fn nanoseconds(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

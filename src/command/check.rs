@@ -6,14 +6,15 @@ use std::{
 };
 
 use anyhow::bail;
+use teetap_engine::rules::Rules;
 use teetap_rules::{explain::explain, syntax::parse_statements};
 
 use super::against::against;
 use crate::{
     cli::{Definitions, Quiet},
     exit::{Exit, Failure},
+    filters,
     output,
-    rules::Rules,
 };
 
 /// Runs the command. Diagnostics go to stderr.
@@ -25,9 +26,9 @@ pub(crate) fn check(
     files: &[PathBuf],
 ) -> anyhow::Result<Exit> {
     let registry = definitions.registry()?;
-    let rules = Rules::read(&[], files, registry)?;
+    let rules = Rules::read(&[], files, registry).map_err(|error| Failure::rules(&error))?;
     let rules = rules.ok_or_else(|| Failure::usage("no file given; see teetap check --help"))?;
-    let program = rules.compile()?;
+    let program = filters::compile(&rules)?;
     if is_explained {
         // A closed pipe is success.
         output::print(&explained(&rules)?)?;

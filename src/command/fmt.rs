@@ -6,13 +6,14 @@ use std::{
     path::Path,
 };
 
+use teetap_engine::rules;
 use teetap_rules::syntax;
 use teetap_wire::printable;
 
 use crate::{
     exit::{Exit, Failure},
     look::Look,
-    output, rules,
+    output,
 };
 
 use super::file;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use teetap_capture::{Item, ReadError, Tally};
+use teetap_engine::rules;
 use teetap_inspect::{
     Decoder, Style,
     judge::{Finding, Findings, Ignored, Judge, Topic, Wanted, named},
@@ -25,7 +26,6 @@ use crate::{
     junit::{Case, Outcome, Report, Suite},
     output::{self, Filters, Listing, Output, print},
     reading::Recording,
-    rules,
     run::Opened,
 };
 

@@ -6,6 +6,11 @@ use std::{
 };
 
 use teetap_capture::Run;
+use teetap_engine::{
+    faults::Repeated,
+    recording::Prepared,
+    rules::{Rules, SharedRules},
+};
 use teetap_inspect::{
     DecodedEvent, Decoder, Snapshots, Stated, Style, Subscribers, Verbosity, Viewer, jsonl, judge,
 };
@@ -23,15 +28,12 @@ use crate::{
     console::Console,
     control::{Control, Parts, Socket},
     exit::Failure,
-    faults::Repeated,
     filters,
     junit::Report,
     live::Live,
     log::{self, Log},
     orders::{Orders, Origin},
     output::{Filters, Output, decoder},
-    recording::Prepared,
-    rules::{Rules, SharedRules},
     run::Start,
     signals::Signals,
     verdicts::Verdicts,
@@ -90,7 +92,8 @@ impl Setup {
         log::expression("--fail-on", options.fail_on.as_deref());
         let registry = options.show.contents.registry()?;
         let filters = parsed(options, registry)?;
-        let rules = Rules::read(&options.rules.texts(), &options.rules.files, registry)?;
+        let rules = Rules::read(&options.rules.texts(), &options.rules.files, registry)
+            .map_err(|error| Failure::rules(&error))?;
         let (rules, program, repeated) = program(options, rules, registry)?;
         let seed = seed(options, repeated, program.as_deref())?;
         let [input_log, journal] = [&options.input_log, &options.journal].map(|path| {
@@ -107,7 +110,8 @@ impl Setup {
             .write
             .as_ref()
             .map(|target| Prepared::open(target, &bus))
-            .transpose()?;
+            .transpose()
+            .map_err(Failure::recording)?;
         Ok(Self {
             clock,
             seed,
@@ -216,7 +220,9 @@ impl Setup {
         self.run = Some(start.recorded());
         output.start(&start);
         if let Some(prepared) = self.recording.take() {
-            let (running, lines) = prepared.start(start.recorded(), self.clock)?;
+            let (running, lines) = prepared
+                .start(start.recorded(), self.clock)
+                .map_err(Failure::recording)?;
             output.record(running);
             for (level, text) in &lines {
                 output.log(self.clock.now(), *level, text);
@@ -385,11 +391,12 @@ fn program(
             Err(Failure::usage(text))
         }
         Some(path) => {
-            let Repeated { program, rules, seed } = Repeated::read(path, registry)?;
+            let Repeated { program, rules, seed } = Repeated::read(path, registry)
+                .map_err(|error| Failure::faults(&error))?;
             Ok((Some(rules), Some(program), Some(seed)))
         }
         None => {
-            let program = rules.as_ref().map(Rules::compile).transpose()?;
+            let program = rules.as_ref().map(filters::compile).transpose()?;
             // A journal of a run without rules still has the joins, to compare those of others with.
             let empty = || {
                 Program::compile("", registry)

@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use teetap_engine::faults;
 use teetap_proxy::io::{
     files::{Access, PrivateError, open_private},
     journal::{DecisionLine, Journal},
@@ -23,7 +24,6 @@ use crate::{
     child,
     cli::ShrinkOptions,
     exit::{Exit, Failure},
-    faults,
     output::{counted, say},
     shrink::Search,
     signals::Signals,
@@ -54,7 +54,7 @@ pub(crate) fn shrink(options: &ShrinkOptions) -> anyhow::Result<Exit> {
         let text = "no word of the command has {faults}, which becomes the path of a journal; add --faults-from {faults}";
         return Err(Failure::usage(text).into());
     }
-    let journal = faults::read(&options.journal)?;
+    let journal = faults::read(&options.journal).map_err(|error| Failure::faults(&error))?;
     let output = options.output.clone().unwrap_or_else(|| beside(&options.journal));
     // Before an hour of runs.
     let is_new = !output.exists();

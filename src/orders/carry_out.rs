@@ -8,6 +8,7 @@ use teetap_inspect::{
     jsonl::{ListedBody, ResultBody, StatsBody},
 };
 use teetap_proxy::session::{self, HeldId, Listed, SessionId, Waiting};
+use teetap_engine::rules::{Change, Rules};
 use teetap_rules::{
     Made, Span,
     syntax::{Expr, Kind},
@@ -21,7 +22,6 @@ use super::{
     Orders,
     message::{self, Form, bytes},
 };
-use crate::rules::{Change, Rules};
 
 /// The maximum number of places that an error lists.
 const LISTED: usize = 8;

@@ -8,6 +8,7 @@ mod message;
 
 use std::sync::mpsc;
 
+use teetap_engine::rules::{Change, Rules, SharedRules, one_line};
 use teetap_inspect::jsonl::RuleBody;
 use teetap_proxy::{
     io::{Commands, Look, Request},
@@ -16,10 +17,7 @@ use teetap_proxy::{
 use teetap_rules::Span;
 use teetap_wire::def::Registry;
 
-use crate::{
-    rules::{Change, Rules, SharedRules, one_line},
-    wake::Wake,
-};
+use crate::wake::Wake;
 
 pub(crate) use carry_out::Reply;
 pub(crate) use message::lines;

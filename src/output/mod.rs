@@ -33,6 +33,7 @@ use std::{
     sync::Arc,
 };
 
+use teetap_engine::recording::{Finished, Outcome, Running};
 use teetap_inspect::{DecodedEvent, Ending, Sentences, Style, Verbosity, course::Join, jsonl};
 use teetap_proxy::{
     io::Seen,
@@ -51,8 +52,7 @@ use crate::{
     exit::Failure,
     log,
     progress::Progress,
-    recording::{Finished, Running},
-    run::{Opened, Outcome, Start},
+    run::{Opened, Start},
 };
 
 /// The output of a run.

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use teetap_capture::{Recorded, Tally};
+use teetap_engine::recording::Outcome;
 use teetap_inspect::{DecodedEvent, EventLines, Row, Sentences, Style, jsonl::rfc3339, lines::Line, row};
 use teetap_proxy::{
     io::input_log::Checked,
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::{
     exit::Exit,
-    run::{Opened, Outcome, Start, Summary},
+    run::{Opened, Start, Summary},
 };
 
 /// Returns the lines at the start.

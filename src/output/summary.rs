@@ -1,6 +1,7 @@
 //! The end of the output: the summary of a run or a recording, and the result of a replay.
 
 use teetap_capture::Tally;
+use teetap_engine::recording::Finished;
 use teetap_inspect::{
     Verbosity,
     jsonl::{self, FindingsBody, PerDir, RecordingBody, SummaryBody},
@@ -9,7 +10,7 @@ use teetap_inspect::{
 use teetap_proxy::{io::input_log::Checked, session::Traffic};
 
 use super::{Output, effects, findings, plain};
-use crate::{exit::Exit, recording::Finished, run::Summary};
+use crate::{exit::Exit, run::Summary};
 
 impl Output {
     /// Prints the summary.

@@ -2,9 +2,13 @@
 //!
 //! The file is checked, opened and locked before anything starts.
 
-use std::path::{Path, PathBuf};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
 
-use teetap_capture::{FileError, Recording, RecordingFile, Run, Target, recorder};
+use teetap_capture::{FileError, Recorded, Recording, RecordingFile, Run, Target, recorder};
 use teetap_inspect::DecodedEvent;
 use teetap_proxy::{
     io::{Bus, Clock, Watcher},
@@ -12,38 +16,45 @@ use teetap_proxy::{
 };
 use teetap_wire::printable_path;
 
-use crate::{exit::Failure, run::Outcome};
-
 /// Bytes of decoded events that may wait for the file: some seconds of 64 players on a disk that does not answer.
 const BACKLOG: usize = 128 << 20;
 
 /// An open file and a watcher that misses nothing from now on.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub struct Prepared {
     target: Target,
     file: RecordingFile,
     watcher: Watcher<DecodedEvent>,
 }
 
+/// The outcome of a recording.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The file.
+    pub path: PathBuf,
+    /// `None` if the recorder crashed.
+    pub recorded: Option<Recorded>,
+}
+
 /// A recording in progress.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub struct Running {
     path: PathBuf,
     recording: Recording,
 }
 
 impl Prepared {
     /// Opens the file and begins to watch.
-    pub(crate) fn open(target: &Target, bus: &Bus<DecodedEvent>) -> Result<Self, Failure> {
+    pub fn open(target: &Target, bus: &Bus<DecodedEvent>) -> Result<Self, FileError> {
         Ok(Self {
-            file: target.open().map_err(refused)?,
+            file: target.open()?,
             target: target.clone(),
             watcher: bus.watch_all(BACKLOG),
         })
     }
 
     /// Writes the start and lets the recorder run. Returns log lines about the file, too.
-    pub(crate) fn start(self, run: Run, clock: Clock) -> Result<(Running, Vec<(Level, String)>), Failure> {
+    pub fn start(self, run: Run, clock: Clock) -> Result<(Running, Vec<(Level, String)>), FileError> {
         let Self {
             target,
             file,
@@ -73,24 +84,24 @@ impl Prepared {
             ));
         }
         let encode = target.encoder(run);
-        let recording = recorder::start(file, encode, watcher, clock).map_err(refused)?;
+        let recording = recorder::start(file, encode, watcher, clock)?;
         Ok((Running { path, recording }, lines))
     }
 }
 
 impl Running {
     /// Records a log line of the program.
-    pub(crate) fn log(&self, at: Time, level: Level, text: &str) {
+    pub fn log(&self, at: Time, level: Level, text: &str) {
         self.recording.log(at, level, text);
     }
 
     /// Returns why the recording is incomplete or not where it should be, once.
-    pub(crate) fn news(&self) -> Option<String> {
+    pub fn news(&self) -> Option<String> {
         news(&self.recording.faults(), &self.path)
     }
 
     /// Writes what the watcher still has. Returns the outcome, and the recording for its summary.
-    pub(crate) fn finish(self) -> (Outcome, Finished) {
+    pub fn finish(self) -> (Outcome, Finished) {
         let shared = self.recording.faults();
         let done = self.recording.finish();
         let outcome = Outcome {
@@ -107,19 +118,33 @@ impl Running {
 }
 
 /// A recording that lacks only its summary.
-pub(crate) struct Finished {
+pub struct Finished {
     /// The reason why it is incomplete, if that has not been reported.
-    pub(crate) news: Option<String>,
+    pub news: Option<String>,
     done: Option<recorder::Done>,
 }
 
 impl Finished {
     /// Writes the summary.
-    pub(crate) fn summary(self, at: Time, text: &str, json: &[u8]) {
+    pub fn summary(self, at: Time, text: &str, json: &[u8]) {
         if let Some(done) = self.done {
             // `open` prints the name of the program itself.
             done.summary(at, text.strip_prefix("teetap: ").unwrap_or(text), json);
         }
+    }
+}
+
+/// Returns the header of the recording of a run in front of `target`: the server as the user wrote it, its address and the one that
+/// the proxy listens on.
+pub fn header(seed: u64, target: &str, (server, listen): (SocketAddr, SocketAddr), wall: SystemTime) -> Run {
+    let since = wall.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Run {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        wall: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX),
+        seed,
+        target: target.to_owned(),
+        server,
+        listen,
     }
 }
 
@@ -139,11 +164,4 @@ fn trouble(path: &Path, error: &str) -> String {
         "cannot write {}: {error}; the run continues, but the rest of it is not recorded",
         printable_path(path)
     )
-}
-
-fn refused(error: FileError) -> Failure {
-    match error {
-        FileError::Create { .. } => Failure::network(error),
-        _ => Failure::usage(error),
-    }
 }

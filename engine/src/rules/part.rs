@@ -9,6 +9,8 @@ use std::{
 use teetap_proxy::io::files::{Unread, read_given, read_regular};
 use teetap_wire::printable_path;
 
+use super::RulesError;
+
 /// The maximum size of a file in bytes.
 pub(super) const MAX_FILE: u64 = 1 << 20;
 
@@ -55,11 +57,14 @@ impl Part {
         }
     }
 
-    pub(super) fn read(path: &Path) -> Result<Self, String> {
+    pub(super) fn read(path: &Path) -> Result<Self, RulesError> {
         let name = printable_path(path);
         // The time is taken before the contents, so that a later change is noticed. Stdin has none.
         let stamp = stamp(path).ok().flatten().filter(|_| path != Path::new(STDIN));
-        let text = contents(path).map_err(|error| format!("cannot read {name}: {error}"))?;
+        let text = match contents(path) {
+            Ok(text) => text,
+            Err(cause) => return Err(RulesError::Unreadable { name, cause }),
+        };
         Ok(Self {
             name,
             text,
@@ -118,7 +123,7 @@ fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
 ///
 /// # Errors
 /// Returns the reason why the file cannot be read.
-pub(crate) fn contents(path: &Path) -> Result<String, String> {
+pub fn contents(path: &Path) -> Result<String, String> {
     text(read_given(path, MAX_FILE))
 }
 

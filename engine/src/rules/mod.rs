@@ -20,33 +20,35 @@ use teetap_wire::{
     printable,
 };
 
-use crate::{exit::Failure, look, output};
-
+mod error;
 mod joined;
 mod part;
 
-pub(crate) use self::part::contents;
+pub use self::{
+    error::{Mistakes, RulesError},
+    part::contents,
+};
 use self::{
-    joined::{Joined, indent, line, place},
+    joined::{Joined, indent, line},
     part::{Look, MAX_FILE, Part},
 };
 
 /// The rules of a run, for those that change them; cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct SharedRules(Arc<Mutex<Rules>>);
+pub struct SharedRules(Arc<Mutex<Rules>>);
 
 impl SharedRules {
-    pub(crate) fn new(rules: Rules) -> Self {
+    pub fn new(rules: Rules) -> Self {
         Self(Arc::new(Mutex::new(rules)))
     }
 
     /// Waits for the turn to use them.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Rules> {
+    pub fn lock(&self) -> MutexGuard<'_, Rules> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns them unless they are in use.
-    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Rules>> {
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, Rules>> {
         match self.0.try_lock() {
             Ok(rules) => Some(rules),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -57,7 +59,7 @@ impl SharedRules {
 
 /// A change of the rules, until [`Rules::accept`] makes it the last one.
 #[derive(Debug)]
-pub(crate) struct Change {
+pub struct Change {
     parts: Vec<Part>,
     program: Arc<Program>,
     warnings: Vec<String>,
@@ -67,14 +69,14 @@ pub(crate) struct Change {
 
 impl Change {
     /// Returns the rules with the change.
-    pub(crate) fn program(&self) -> Arc<Program> {
+    pub fn program(&self) -> Arc<Program> {
         Arc::clone(&self.program)
     }
 }
 
 /// The rules of a run.
 #[derive(Debug)]
-pub(crate) struct Rules {
+pub struct Rules {
     parts: Vec<Part>,
     /// True after a change.
     has_changed: bool,
@@ -85,7 +87,7 @@ pub(crate) struct Rules {
 
 impl Rules {
     /// No rules yet.
-    pub(crate) const fn none(registry: &'static Registry) -> Self {
+    pub const fn none(registry: &'static Registry) -> Self {
         Self {
             parts: Vec::new(),
             has_changed: false,
@@ -95,7 +97,7 @@ impl Rules {
     }
 
     /// The rules of a journal with this name. They do not change.
-    pub(crate) fn of_journal(name: &str, text: &str, registry: &'static Registry) -> Self {
+    pub fn of_journal(name: &str, text: &str, registry: &'static Registry) -> Self {
         Self {
             parts: vec![Part::typed(name, text)],
             is_fixed: true,
@@ -107,14 +109,14 @@ impl Rules {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub(crate) fn read(
+    pub fn read(
         texts: &[(&str, String)],
         files: &[PathBuf],
         registry: &'static Registry,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Result<Option<Self>, RulesError> {
         let mut parts: Vec<Part> = texts.iter().map(|(name, text)| Part::typed(name, text)).collect();
         for path in files {
-            parts.push(Part::read(path).map_err(Failure::usage)?);
+            parts.push(Part::read(path)?);
         }
         Ok((!parts.is_empty()).then_some(Self {
             parts,
@@ -122,38 +124,31 @@ impl Rules {
         }))
     }
 
-    /// Compiles the rules and prints warnings.
+    /// Appends a text with this name. Nothing is compiled.
+    pub fn append(&mut self, name: &str, text: &str) {
+        self.parts.push(Part::typed(name, text));
+    }
+
+    /// Compiles the rules. Returns the warnings, too.
     ///
     /// # Errors
-    /// The rules are wrong: the error shows every mistake with its place.
-    pub(crate) fn compile(&self) -> Result<Arc<Program>, Failure> {
+    /// [`RulesError::Invalid`] with every mistake and its place.
+    pub fn compile(&self) -> Result<(Arc<Program>, Mistakes), RulesError> {
         let joined = Joined::new(&self.parts);
-        let style = look::Look::get().err.diagnostics();
-        let show = |diagnostics: &[Diagnostic]| {
-            let shown = diagnostics.iter().map(|diagnostic| {
-                let (part, moved) = place(&self.parts, &joined, diagnostic);
-                moved.render(&part.name, &part.text, style)
-            });
-            shown.collect::<Vec<_>>().join("\n\n")
-        };
+        let placed = |diagnostics: Vec<Diagnostic>| Mistakes::new(&self.parts, &joined, &diagnostics);
         match Program::compile(&joined.text, self.registry) {
-            Ok((program, warnings)) => {
-                if !warnings.is_empty() {
-                    output::say(&show(&warnings));
-                }
-                Ok(Arc::new(program))
-            }
-            Err(errors) => Err(Failure::usage(format!("invalid rules\n{}", show(&errors)))),
+            Ok((program, warnings)) => Ok((Arc::new(program), placed(warnings))),
+            Err(errors) => Err(RulesError::Invalid(placed(errors))),
         }
     }
 
     /// Returns each text with its name.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.parts.iter().map(|part| (&*part.name, &*part.text))
     }
 
     /// Reads files that have changed. Returns lines to print, and the program if it is another one.
-    pub(crate) fn reload(&mut self) -> (Vec<(Level, String)>, Option<Arc<Program>>) {
+    pub fn reload(&mut self) -> (Vec<(Level, String)>, Option<Arc<Program>>) {
         let mut lines = Vec::new();
         let mut changed = Vec::new();
         for part in &mut self.parts {
@@ -188,18 +183,18 @@ impl Rules {
     }
 
     /// Returns true if the rules are not those of the start any more, or one was switched off.
-    pub(crate) const fn has_changed(&self) -> bool {
+    pub const fn has_changed(&self) -> bool {
         self.has_changed
     }
 
     /// Notes that a rule was switched on or off.
-    pub(crate) const fn note_switch(&mut self) {
+    pub const fn note_switch(&mut self) {
         self.has_changed = true;
     }
 
     /// Returns the statements in their order, and their places in the source of the program. Two with the same text have
     /// names that differ.
-    pub(crate) fn list(&self) -> Vec<(RuleBody, Span)> {
+    pub fn list(&self) -> Vec<(RuleBody, Span)> {
         let joined = Joined::new(&self.parts);
         let mut list = Vec::new();
         self.each(|index, part, found, name| {
@@ -265,7 +260,7 @@ impl Rules {
     }
 
     /// Adds a text after all others, from this origin.
-    pub(crate) fn add(&self, from: &str, text: &str) -> Result<Change, String> {
+    pub fn add(&self, from: &str, text: &str) -> Result<Change, String> {
         if outline(text).is_empty() {
             return Err("there is no statement in the text".to_owned());
         }
@@ -275,7 +270,7 @@ impl Rules {
     }
 
     /// Puts a text in the place of a statement that was not read from a file.
-    pub(crate) fn replace(&self, name: &str, text: &str) -> Result<Change, String> {
+    pub fn replace(&self, name: &str, text: &str) -> Result<Change, String> {
         if outline(text).is_empty() {
             return Err("there is no statement in the text; remove the rule instead".to_owned());
         }
@@ -285,14 +280,14 @@ impl Rules {
     }
 
     /// Removes a statement that was not read from a file.
-    pub(crate) fn remove(&self, name: &str) -> Result<Change, String> {
+    pub fn remove(&self, name: &str) -> Result<Change, String> {
         let mut parts = self.put(name, "")?;
         parts.retain(|part| part.file.is_some() || !outline(&part.text).is_empty());
         self.change(parts, format!("removed {}", one_line(name)))
     }
 
     /// Changes the places of two statements that were not read from a file.
-    pub(crate) fn swap(&self, one: &str, other: &str) -> Result<Change, String> {
+    pub fn swap(&self, one: &str, other: &str) -> Result<Change, String> {
         let (first, second) = (self.find_own(one)?, self.find_own(other)?);
         let text = |(index, span): (usize, Span)| {
             let part = self.parts.get(index);
@@ -315,7 +310,7 @@ impl Rules {
     }
 
     /// Returns the place of a statement in the source of the program, wherever it was read from, to switch it on or off.
-    pub(crate) fn place(&self, name: &str) -> Result<Span, String> {
+    pub fn place(&self, name: &str) -> Result<Span, String> {
         self.must_be_free()?;
         let (index, span) = self.find(name)?;
         Ok(Joined::new(&self.parts).place_of(index, span))
@@ -365,14 +360,14 @@ impl Rules {
     }
 
     /// Makes a change the last one. Returns it in words, and the warnings about it.
-    pub(crate) fn accept(&mut self, change: Change) -> (String, Vec<String>) {
+    pub fn accept(&mut self, change: Change) -> (String, Vec<String>) {
         (self.parts, self.has_changed) = (change.parts, true);
         (change.what, change.warnings)
     }
 }
 
 /// Returns a text for a report: on one line, and not too long.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     const LONGEST: usize = 200;
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut line = printable(words.join(" ").as_bytes());

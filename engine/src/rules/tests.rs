@@ -101,7 +101,7 @@ fn each_statement_has_its_place_in_the_program() {
     let text = "# comment\n  a: drop\n    when sv_chat\nlink  both loss 5%\nuse \"3g\"\n";
     fs::write(&path, text).unwrap();
     let rules = rules(&["\n\tdrop when sv_motd"], std::slice::from_ref(&path));
-    let program = rules.compile().unwrap();
+    let (program, _) = rules.compile().unwrap();
     let report = program.report(&teetap_rules::Shared::default());
     let mut found = Vec::new();
     for (body, place) in rules.list() {
@@ -197,12 +197,12 @@ fn files_that_are_no_text_or_too_large_are_refused() {
         (vec![b'#'; 2 << 20], "larger than 1024 KiB"),
     ] {
         fs::write(&path, bytes).unwrap();
-        let found = Part::read(&path).unwrap_err();
+        let found = Part::read(&path).unwrap_err().to_string();
         assert!(found.ends_with(error), "{found}");
     }
-    assert!(Part::read(folder.path()).unwrap_err().contains("directory"));
+    assert!(Part::read(folder.path()).unwrap_err().to_string().contains("directory"));
     let odd = folder.path().join("a\u{1b}[2J.tap");
-    let text = Part::read(&odd).unwrap_err();
+    let text = Part::read(&odd).unwrap_err().to_string();
     assert!(!text.contains('\u{1b}'), "{text}");
 }
 

@@ -1,0 +1,92 @@
+//! Errors of rules.
+
+use std::fmt;
+
+use teetap_rules::{Diagnostic, Style};
+
+use super::{
+    joined::{Joined, place},
+    part::Part,
+};
+
+/// The reason why rules cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RulesError {
+    /// A file cannot be read.
+    #[error("cannot read {name}: {cause}")]
+    Unreadable {
+        /// The path, printable.
+        name: String,
+        /// The cause.
+        cause: String,
+    },
+    /// The rules have errors.
+    #[error("invalid rules\n{0}")]
+    Invalid(Mistakes),
+}
+
+impl RulesError {
+    /// Returns the error as text, with the mistakes in this style.
+    pub fn render(&self, style: Style) -> String {
+        match self {
+            Self::Invalid(mistakes) => format!("invalid rules\n{}", mistakes.render(style)),
+            Self::Unreadable { .. } => self.to_string(),
+        }
+    }
+}
+
+/// Errors or warnings about rules, each with the text that it is about.
+#[derive(Clone, Debug, Default)]
+pub struct Mistakes(Vec<Mistake>);
+
+#[derive(Clone, Debug)]
+struct Mistake {
+    /// Name of the option or file.
+    name: String,
+    /// The text of the option or file.
+    text: String,
+    diagnostic: Diagnostic,
+}
+
+impl Mistakes {
+    /// Finds the text of each diagnostic about the joined rules.
+    pub(super) fn new(parts: &[Part], joined: &Joined, diagnostics: &[Diagnostic]) -> Self {
+        let mistake = |diagnostic| {
+            let (part, moved) = place(parts, joined, diagnostic);
+            Mistake {
+                name: part.name.clone(),
+                text: part.text.clone(),
+                diagnostic: moved,
+            }
+        };
+        Self(diagnostics.iter().map(mistake).collect())
+    }
+
+    /// Combines the diagnostics about one text with the text.
+    pub fn of_text(name: &str, text: &str, diagnostics: Vec<Diagnostic>) -> Self {
+        let mistake = |diagnostic| Mistake {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            diagnostic,
+        };
+        Self(diagnostics.into_iter().map(mistake).collect())
+    }
+
+    /// Returns true if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Renders each diagnostic with the lines that it is about, separated by empty lines.
+    pub fn render(&self, style: Style) -> String {
+        let rendered = self.0.iter();
+        let rendered = rendered.map(|mistake| mistake.diagnostic.render(&mistake.name, &mistake.text, style));
+        rendered.collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(Style::Plain))
+    }
+}
