@@ -9,10 +9,10 @@ use std::{
 };
 
 use rustix::process::Signal;
-use teetap_engine::rules::SharedRules;
-use teetap_inspect::{DecodedEvent, Stated, course::STOPPED, judge};
+use teetap_engine::Run;
+use teetap_inspect::course::STOPPED;
 use teetap_proxy::{
-    io::{Clock, Faults, KernelDrops, Nice, Request, Running, Watcher, probe::Finding},
+    io::{Clock, Faults, Nice, probe::Finding},
     session::{Level, Time},
 };
 
@@ -48,30 +48,20 @@ const BATCH: usize = 4096;
 /// The longest wait for the signal of a terminal that is gone.
 const HANG_UP: Duration = Duration::from_millis(300);
 
-/// A run.
+/// A run with its output, and what may end it.
 #[derive(Debug)]
 pub(crate) struct Live {
-    pub(crate) proxy: Running,
-    pub(crate) watcher: Watcher<DecodedEvent>,
+    pub(crate) run: Run,
     pub(crate) output: Output,
-    pub(crate) clock: Clock,
-    pub(crate) seed: u64,
     pub(crate) wake: mpsc::Receiver<Wake>,
     pub(crate) child: Option<child::Running>,
-    pub(crate) drops: KernelDrops,
     /// The time at which the run ends at the latest.
     pub(crate) timeout: Option<Time>,
-    /// The rules, whose files are read again when they change.
-    pub(crate) rules: Option<SharedRules>,
     /// The control socket.
     pub(crate) control: Option<Control>,
     pub(crate) log: Option<Log>,
     /// The JUnit report.
     pub(crate) verdicts: Option<Verdicts>,
-    /// The version that the server states.
-    pub(crate) stated: Stated,
-    /// The findings; `None` where not all events are decoded whole.
-    pub(crate) judge: Option<judge::Live>,
 }
 
 impl Live {
@@ -82,7 +72,7 @@ impl Live {
         }
         let ended_by = self.watch();
         // Whatever happened, the peers get their CLOSE first.
-        self.proxy.commands().stop(STOPPED);
+        self.run.commands().stop(STOPPED);
         self.output.close_screen();
         let (mut ended_by, mut exit) = match ended_by {
             Ok(ended) => ended,
@@ -94,54 +84,54 @@ impl Live {
         };
         let cmd = self.child.as_mut().map(|child| child.stop(signal)).transpose()?;
         if let Some(left) = cmd.and_then(child::End::left_text) {
-            self.output.log(self.clock.now(), Level::Warning, &left);
+            self.output.log(self.now(), Level::Warning, &left);
         }
-        let logs = self.proxy.log_faults();
+        let logs = self.run.log_faults();
         // While the sockets are open.
         self.look_for_drops();
-        let connect = reachable(self.proxy.addr);
-        let ended = self.proxy.join().ok();
+        let connect = reachable(self.run.addr());
+        let ended = self.run.join();
         if ended.is_none() {
             (ended_by, exit) = (EndedBy::Crash, Exit::Internal);
         }
-        while let Some(seen) = self.watcher.poll() {
-            self.output.seen(&seen, self.clock.now());
+        while let Some(seen) = self.run.poll() {
+            self.output.seen(&seen, self.now());
         }
-        warn_of(&mut self.output, self.clock, &logs);
-        check_log(self.log.as_mut(), &mut self.output, self.clock, true);
+        warn_of(&mut self.output, self.run.clock(), &logs);
+        check_log(self.log.as_mut(), &mut self.output, self.run.clock(), true);
         let last = Last {
             ending: self.output.ending(),
             waits: self.output.waits(),
             cmd,
         };
         (ended_by, exit) = decide(ended_by, exit, last);
-        let (outcome, finished) = self.output.end_recording(self.clock.now()).unzip();
+        let (outcome, finished) = self.output.end_recording(self.now()).unzip();
         // The last lines come before the summary, also where stdout and stderr are one terminal.
         self.output.end_folds();
         self.output.flush()?;
-        self.output.check_stdout(self.clock.now());
+        self.output.check_stdout(self.now());
         let summary = Summary {
-            at: self.clock.now(),
+            at: self.now(),
             ended,
-            lost: self.watcher.lost(),
-            kernel_drops: self.drops.total(),
-            seed: self.seed,
+            lost: self.run.lost(),
+            kernel_drops: self.run.all_kernel_drops(),
+            seed: self.run.seed(),
             connect,
-            repeat: repeat::line(self.seed),
-            rules_changed: self.rules.is_some_and(|rules| rules.lock().has_changed()),
+            repeat: repeat::line(self.run.seed()),
+            rules_changed: self.run.rules().lock().has_changed(),
             exit,
             ended_by,
             cmd,
             recording: outcome,
             joins: self.output.take_joins(),
             times: self.output.take_times(),
-            findings: self.judge.as_ref().map(judge::Live::findings),
+            findings: self.run.findings(),
         };
         log::end(&summary);
         if let Some(Err(error)) = self.verdicts.take().map(|verdicts| verdicts.write(&summary)) {
-            self.output.log(self.clock.now(), Level::Warning, &error);
+            self.output.log(self.now(), Level::Warning, &error);
         }
-        if let Some(control) = self.control {
+        if let Some(control) = self.control.take() {
             control.finish(summary.line());
         }
         self.output.summary(&summary);
@@ -149,15 +139,15 @@ impl Live {
             summary.leave_to(finished);
         }
         self.output.flush()?;
-        self.output.check_stdout(self.clock.now());
+        self.output.check_stdout(self.now());
         Ok(exit)
     }
 
     /// Ends the command, the recording and the sessions of a run whose output failed. Returns `error`, the cause.
     fn abandon(mut self, error: anyhow::Error) -> anyhow::Error {
         let ended = self.child.as_mut().map(|child| child.stop(None)).transpose();
-        let _crashed = self.proxy.join();
-        let _without_a_summary = self.output.end_recording(self.clock.now());
+        let _crashed = self.run.join();
+        let _without_a_summary = self.output.end_recording(self.now());
         match ended {
             Ok(_) => error,
             Err(failed) => error.context(format!("cannot end the command: {failed}")),
@@ -167,27 +157,27 @@ impl Live {
     /// Runs until something ends the run. Returns the cause, and the exit that it leads to.
     fn watch(&mut self) -> anyhow::Result<(EndedBy, Exit)> {
         let mut ticks = 0;
-        let logs = self.proxy.log_faults();
+        let logs = self.run.log_faults();
         loop {
             match self.wake.recv_timeout(TICK) {
                 Ok(Wake::Signal(number)) => return Ok(by_signal(number)),
                 Ok(Wake::Done(exit, lines)) => {
                     self.print_events();
                     for (level, line) in &lines {
-                        self.output.log(self.clock.now(), *level, line);
+                        self.output.log(self.now(), *level, line);
                     }
                     return Ok((EndedBy::Demo, exit));
                 }
                 Ok(Wake::Probe(finding)) => self.report(&finding),
-                Ok(Wake::Report(level, text)) => self.output.log(self.clock.now(), level, &text),
+                Ok(Wake::Report(level, text)) => self.output.log(self.now(), level, &text),
                 Err(RecvTimeoutError::Timeout) => {}
                 // No sender is left; the tick goes on without them.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
             }
             self.print_events();
-            warn_of(&mut self.output, self.clock, &logs);
-            self.output.check_recording(self.clock.now());
-            check_log(self.log.as_mut(), &mut self.output, self.clock, false);
+            warn_of(&mut self.output, self.run.clock(), &logs);
+            self.output.check_recording(self.now());
+            check_log(self.log.as_mut(), &mut self.output, self.run.clock(), false);
             ticks = (ticks + 1) % DROPS_EVERY;
             if ticks % RULES_EVERY == 0 {
                 self.reload_rules();
@@ -198,13 +188,13 @@ impl Live {
                     child.reap();
                 }
             }
-            self.output.tick(self.clock.now());
+            self.output.tick(self.now());
             let read = self.output.flush()?;
-            self.output.check_stdout(self.clock.now());
+            self.output.check_stdout(self.now());
             if let Some(ending) = self.output.ending() {
                 return Ok(by_ending(ending));
             }
-            if self.timeout.is_some_and(|end| self.clock.now() >= end) {
+            if self.timeout.is_some_and(|end| self.now() >= end) {
                 return Ok((EndedBy::Timeout, Exit::Ok));
             }
             match &mut self.child {
@@ -218,45 +208,37 @@ impl Live {
                 None if !read => return Ok((EndedBy::StdoutClosed, Exit::Ok)),
                 None => {}
             }
-            if self.proxy.is_finished() {
+            if self.run.is_finished() {
                 return Ok(self.reason_of_end());
             }
         }
     }
 
+    fn now(&self) -> Time {
+        self.run.clock().now()
+    }
+
     fn print_events(&mut self) {
         for _ in 0..BATCH {
-            let Some(seen) = self.watcher.poll() else { break };
-            self.output.seen(&seen, self.clock.now());
+            let Some(seen) = self.run.poll() else { break };
+            self.output.seen(&seen, self.now());
         }
     }
 
     /// Sets the rules anew when a file of them has changed.
     fn reload_rules(&mut self) {
-        // Where a command changes them, the next look comes soon enough.
-        let Some(mut rules) = self.rules.as_ref().and_then(SharedRules::try_lock) else {
-            return;
-        };
-        let (lines, program) = rules.reload();
-        for (level, line) in &lines {
-            self.output.log(self.clock.now(), *level, line);
-        }
-        if let Some(program) = program
-            && let Err(busy) = self.proxy.commands().send(Request::Program(Some(program)))
-        {
-            let text = format!("cannot set the rules: {busy}");
-            self.output.log(self.clock.now(), Level::Warning, &text);
+        for (level, line) in self.run.reload_rules() {
+            self.output.log(self.now(), level, &line);
         }
     }
 
     /// Warns of datagrams that the kernel has dropped since the last look.
     fn look_for_drops(&mut self) {
-        // Zero where the system does not count them.
-        let news = self.drops.look().unwrap_or(0);
+        let news = self.run.kernel_drops();
         if news > 0 {
             let datagrams = counted(news, "datagram");
             let text = format!("the kernel dropped {datagrams}: the receive buffer was full");
-            self.output.log(self.clock.now(), Level::Warning, &text);
+            self.output.log(self.now(), Level::Warning, &text);
         }
     }
 
@@ -282,15 +264,13 @@ impl Live {
     }
 
     fn report(&mut self, finding: &Finding) {
-        if let Some(version) = finding.version() {
-            self.stated.learn(version);
-        }
+        self.run.learn(finding);
         let level = if finding.is_answered() {
             Level::Info
         } else {
             Level::Warning
         };
-        self.output.log(self.clock.now(), level, &finding.to_string());
+        self.output.log(self.now(), level, &finding.to_string());
     }
 }
 

@@ -1,13 +1,6 @@
 //! Facts about a run at its start and at its end.
 
-use std::{
-    borrow::Cow,
-    fmt,
-    net::SocketAddr,
-    path::Path,
-    sync::Arc,
-    time::SystemTime,
-};
+use std::{borrow::Cow, fmt, net::SocketAddr, path::Path, sync::Arc, time::SystemTime};
 
 use teetap_capture::Run;
 use teetap_engine::recording::{Outcome, header};

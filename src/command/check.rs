@@ -13,8 +13,7 @@ use super::against::against;
 use crate::{
     cli::{Definitions, Quiet},
     exit::{Exit, Failure},
-    filters,
-    output,
+    filters, output,
 };
 
 /// Runs the command. Diagnostics go to stderr.

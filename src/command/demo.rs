@@ -2,9 +2,9 @@
 
 use std::{io, net::SocketAddr, sync::mpsc, thread, time::Duration};
 
-use teetap_inspect::Decoder;
+use teetap_engine::{Plan, Run};
 use teetap_proxy::{
-    io::{Commands, Proxy, Running, Settings, StartError},
+    io::{Commands, StartError},
     session::Level,
 };
 use teetap_rules::Report as Effects;
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The proxy and the address of the server, or the reason why there is none.
-type Started = Result<(Running, SocketAddr), StartError>;
+type Started = Result<(Run, SocketAddr), StartError>;
 
 /// The time for which the bots play unless set otherwise.
 const SHORT: Duration = Duration::from_secs(5);
@@ -43,12 +43,11 @@ pub(crate) fn demo(
         setup.leave_filter_to_screen();
     }
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
-    let watcher = setup.bus.watch();
     let (started_sender, started) = mpsc::channel();
     let reports = wake_sender.clone();
     let seed = setup.seed;
     // The server's address is known once it runs.
-    let template = setup.settings(SocketAddr::from(([127, 0, 0, 1], 0)), listen);
+    let template = setup.plan(SocketAddr::from(([127, 0, 0, 1], 0)), listen);
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -61,40 +60,38 @@ pub(crate) fn demo(
         // The run may have ended before.
         let _ended = wake_sender.send(Wake::Done(exit, lines));
     })?;
-    let (proxy, server) = started
+    let (run, server) = started
         .recv()
         .map_err(|_| Failure::network("the demo's server did not start"))?
         .map_err(Failure::start)?;
-    signals.guard(proxy.commands());
-    let mut output = setup.greet(&proxy, "demo", server)?;
-    let control = setup.control(&proxy, &signals, &reports)?;
+    signals.guard(run.commands());
+    let mut output = setup.greet(&run, "demo", server)?;
+    let control = setup.control(&run, &signals, &reports)?;
     output.flush()?;
     if screen.tui {
-        setup.open_screen(screen, &mut output, &proxy, (options, "demo"), &reports)?;
+        setup.open_screen(screen, &mut output, &run, (options, "demo"), &reports)?;
         output.begin_tour();
     }
-    setup.live(proxy, watcher, output, control, wake).run()
+    setup.live(run, output, control, wake).run()
 }
 
 /// Plays; sends the proxy to `started` as soon as it runs, or the reason why there is none.
 async fn play(
     duration: Duration,
     seed: u64,
-    template: Settings<Decoder>,
+    template: Plan,
     started: &mpsc::Sender<Started>,
     commands: &mut Option<Commands>,
 ) -> io::Result<Report> {
     let connect = async move |server: SocketAddr| {
-        let mut settings = template;
-        settings.target = server;
-        let proxy = Proxy::start(settings);
-        *commands = proxy.as_ref().ok().map(Running::commands);
-        let addr = proxy
-            .as_ref()
-            .map(|proxy| proxy.addr)
-            .map_err(|error| io::Error::other(error.to_string()));
+        let mut plan = template;
+        plan.settings.target = server;
+        let run = Run::start(plan);
+        *commands = run.as_ref().ok().map(Run::commands);
+        let addr = run.as_ref().map(Run::addr);
+        let addr = addr.map_err(|error| io::Error::other(error.to_string()));
         // The main thread waits for this and for nothing else.
-        let _always_received = started.send(proxy.map(|proxy| (proxy, server)));
+        let _always_received = started.send(run.map(|run| (run, server)));
         addr
     };
     demo::run(duration, seed, connect).await

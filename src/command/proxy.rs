@@ -2,8 +2,9 @@
 
 use std::{ffi::OsString, sync::mpsc, thread};
 
+use teetap_engine::Run;
 use teetap_proxy::{
-    io::{Proxy, Request, Target, probe::probe, raise_file_limit},
+    io::{Request, Target, probe::probe, raise_file_limit},
     session::Level,
 };
 use teetap_wire::def::Registry;
@@ -62,12 +63,11 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         setup.leave_filter_to_screen();
     }
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
-    let watcher = setup.bus.watch();
-    let proxy = Proxy::start(setup.settings(server, listen)).map_err(Failure::start)?;
-    signals.guard(proxy.commands());
-    let connect = reachable(proxy.addr);
-    let mut output = setup.greet(&proxy, &target.to_string(), server)?;
-    let control = setup.control(&proxy, &signals, &wake_sender)?;
+    let run = Run::start(setup.plan(server, listen)).map_err(Failure::start)?;
+    signals.guard(run.commands());
+    let connect = reachable(run.addr());
+    let mut output = setup.greet(&run, &target.to_string(), server)?;
+    let control = setup.control(&run, &signals, &wake_sender)?;
     output.flush()?;
     let child = match mode {
         Mode::Command(command) if !command.is_empty() => Some(child::start(command, connect)?),
@@ -82,13 +82,12 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         setup.open_screen(
             screen,
             &mut output,
-            &proxy,
+            &run,
             (options, &target.to_string()),
             &wake_sender,
         )?;
     }
-    let clock = setup.clock;
-    let commands = proxy.commands();
+    let (clock, commands) = (run.clock(), run.commands());
     thread::Builder::new().name("probe".into()).spawn(move || {
         let finding = probe(server, proto, Registry::builtin(), &clock);
         // The run may end before the server has answered.
@@ -97,7 +96,7 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
     })?;
     Live {
         child,
-        ..setup.live(proxy, watcher, output, control, wake)
+        ..setup.live(run, output, control, wake)
     }
     .run()
 }

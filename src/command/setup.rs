@@ -5,8 +5,9 @@ use std::{
     sync::{Arc, mpsc},
 };
 
-use teetap_capture::Run;
+use teetap_capture::Run as Header;
 use teetap_engine::{
+    Plan, Run,
     faults::Repeated,
     recording::Prepared,
     rules::{Rules, SharedRules},
@@ -15,7 +16,7 @@ use teetap_inspect::{
     DecodedEvent, Decoder, Snapshots, Stated, Style, Subscribers, Verbosity, Viewer, jsonl, judge,
 };
 use teetap_proxy::{
-    io::{Bus, Clock, DEFAULT_PORT, KernelDrops, Listen, LogFile, Nice, Running, Settings, Watcher, entropy},
+    io::{Bus, Clock, DEFAULT_PORT, Listen, LogFile, Nice, Settings, entropy},
     session::{Config, Events, Level, Time},
 };
 use teetap_rules::Program;
@@ -56,15 +57,15 @@ pub(super) struct Setup {
     filters: Filters,
     /// The rules at the start.
     program: Option<Arc<Program>>,
-    /// Taken by the run, which reads their files again.
-    rules: Option<SharedRules>,
+    /// The rules, whose files are read again when they change.
+    rules: SharedRules,
     /// The control socket; taken when the run starts.
     socket: Option<Socket>,
     subscribers: Subscribers,
     /// The `start` line of the JSON output, once there is one.
     start_line: Vec<u8>,
     /// The run, as recordings name it, once it has started.
-    run: Option<Run>,
+    header: Option<Header>,
     /// The time at which the run ends at the latest.
     timeout: Option<Time>,
     input_log: Option<LogFile>,
@@ -137,14 +138,14 @@ impl Setup {
             socket: options.control.path.as_deref().map(Socket::bind).transpose()?,
             subscribers: Subscribers::default(),
             start_line: Vec::new(),
-            run: None,
+            header: None,
             snapshots: None,
             recording,
             log,
             verdicts,
             filters,
             program,
-            rules: rules.map(SharedRules::new),
+            rules: SharedRules::new(rules.unwrap_or_else(|| Rules::none(registry))),
             timeout: options.timeout.map(|after| Time::ZERO + after),
             judge: options
                 .decodes_all()
@@ -153,9 +154,9 @@ impl Setup {
         })
     }
 
-    /// Returns the settings of a proxy in front of `target`.
-    pub(super) fn settings(&self, target: SocketAddr, listen: Listen) -> Settings<Decoder> {
-        Settings {
+    /// Returns the parts of a run in front of `target`.
+    pub(super) fn plan(&self, target: SocketAddr, listen: Listen) -> Plan {
+        let settings = Settings {
             target,
             listen,
             config: self.config.clone(),
@@ -170,6 +171,12 @@ impl Setup {
             input_log: self.input_log.clone(),
             journal: self.journal.clone(),
             program: self.program.clone(),
+        };
+        Plan {
+            settings,
+            rules: self.rules.clone(),
+            stated: self.stated.clone(),
+            judge: self.judge.clone(),
         }
     }
 
@@ -198,12 +205,7 @@ impl Setup {
     }
 
     /// Returns the output after it has printed the start and begun the recording.
-    pub(super) fn greet(
-        &mut self,
-        proxy: &Running,
-        target: &str,
-        server: SocketAddr,
-    ) -> anyhow::Result<Output> {
+    pub(super) fn greet(&mut self, run: &Run, target: &str, server: SocketAddr) -> anyhow::Result<Output> {
         let mut output = Output::new(self.style, &self.filters);
         output.form(self.lines, true, true);
         output.outlive_stdout();
@@ -211,13 +213,13 @@ impl Setup {
             seed: self.seed,
             target: target.to_owned(),
             server,
-            listen: proxy.addr,
-            connect: reachable(proxy.addr),
+            listen: run.addr(),
+            connect: reachable(run.addr()),
             wall: self.clock.wall(),
         };
         log::start(&start);
         jsonl::start(&start.recorded(), &mut self.start_line);
-        self.run = Some(start.recorded());
+        self.header = Some(start.recorded());
         output.start(&start);
         if let Some(prepared) = self.recording.take() {
             let (running, lines) = prepared
@@ -228,23 +230,19 @@ impl Setup {
                 output.log(self.clock.now(), *level, text);
             }
         }
-        if proxy.moved {
-            let text = format!("port {DEFAULT_PORT} is taken: listening on {}", proxy.addr);
+        if run.has_moved() {
+            let text = format!("port {DEFAULT_PORT} is taken: listening on {}", run.addr());
             output.log(self.clock.now(), Level::Warning, &text);
         }
         Ok(output)
     }
 
     /// Returns the way to the proxy for orders of this origin.
-    pub(super) fn orders(&mut self, proxy: &Running, reports: &mpsc::Sender<Wake>, from: Origin) -> Orders {
-        let registry = self.config.registry;
-        let rules = self
-            .rules
-            .get_or_insert_with(|| SharedRules::new(Rules::none(registry)));
+    pub(super) fn orders(&self, run: &Run, reports: &mpsc::Sender<Wake>, from: Origin) -> Orders {
         Orders {
-            commands: proxy.commands(),
-            rules: rules.clone(),
-            registry,
+            commands: run.commands(),
+            rules: run.rules().clone(),
+            registry: self.config.registry,
             reports: reports.clone(),
             from,
         }
@@ -265,17 +263,17 @@ impl Setup {
         &mut self,
         screen: &ScreenOptions,
         output: &mut Output,
-        proxy: &Running,
+        run: &Run,
         (options, target): (&RunOptions, &str),
         reports: &mpsc::Sender<Wake>,
     ) -> Result<(), Failure> {
-        let Some(run) = self.run.clone() else {
+        let Some(header) = self.header.clone() else {
             return Ok(());
         };
-        let console = Console::new(self.orders(proxy, reports, Origin::Screen), run);
+        let console = Console::new(self.orders(run, reports, Origin::Screen), header);
         let title = Title {
             target: target.to_owned(),
-            connect: reachable(proxy.addr).to_string(),
+            connect: reachable(run.addr()).to_string(),
             start: self.clock.wall(),
             recording: output.is_recording(),
             seed: Some(self.seed),
@@ -293,7 +291,7 @@ impl Setup {
     /// Serves the control socket, if there is one.
     pub(super) fn control(
         &mut self,
-        proxy: &Running,
+        run: &Run,
         signals: &Signals,
         reports: &mpsc::Sender<Wake>,
     ) -> Result<Option<Control>, Failure> {
@@ -301,7 +299,7 @@ impl Setup {
             return Ok(None);
         };
         let parts = Parts {
-            orders: self.orders(proxy, reports, Origin::Socket),
+            orders: self.orders(run, reports, Origin::Socket),
             bus: self.bus.clone(),
             subscribers: self.subscribers.clone(),
             clock: self.clock,
@@ -317,28 +315,20 @@ impl Setup {
     /// Returns the run of a proxy that has started, without a command.
     pub(super) fn live(
         self,
-        proxy: Running,
-        watcher: Watcher<DecodedEvent>,
+        run: Run,
         output: Output,
         control: Option<Control>,
         wake: mpsc::Receiver<Wake>,
     ) -> Live {
         Live {
-            proxy,
-            watcher,
+            run,
             output,
-            clock: self.clock,
-            seed: self.seed,
             wake,
             child: None,
-            drops: KernelDrops::default(),
             timeout: self.timeout,
-            rules: self.rules,
             control,
             log: self.log,
             verdicts: self.verdicts,
-            stated: self.stated,
-            judge: self.judge,
         }
     }
 }
@@ -391,8 +381,8 @@ fn program(
             Err(Failure::usage(text))
         }
         Some(path) => {
-            let Repeated { program, rules, seed } = Repeated::read(path, registry)
-                .map_err(|error| Failure::faults(&error))?;
+            let Repeated { program, rules, seed } =
+                Repeated::read(path, registry).map_err(|error| Failure::faults(&error))?;
             Ok((Some(rules), Some(program), Some(seed)))
         }
         None => {

@@ -3,12 +3,13 @@
 //! Law: each gets one result. A command that names no session is about the only one that is online.
 
 use serde_json::{Map, Value};
+use teetap_engine::rules::{Change, Rules};
 use teetap_inspect::{
     control::{Command, Edit, HeldPlace, Inject, RuleCommand},
     jsonl::{ListedBody, ResultBody, StatsBody},
 };
 use teetap_proxy::session::{self, HeldId, Listed, SessionId, Waiting};
-use teetap_engine::rules::{Change, Rules};
+
 use teetap_rules::{
     Made, Span,
     syntax::{Expr, Kind},

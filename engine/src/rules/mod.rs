@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
 };
 
@@ -127,6 +127,15 @@ impl Rules {
     /// Appends a text with this name. Nothing is compiled.
     pub fn append(&mut self, name: &str, text: &str) {
         self.parts.push(Part::typed(name, text));
+    }
+
+    /// Reads a file and appends its text. Nothing is compiled.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn append_file(&mut self, path: &Path) -> Result<(), RulesError> {
+        self.parts.push(Part::read(path)?);
+        Ok(())
     }
 
     /// Compiles the rules. Returns the warnings, too.

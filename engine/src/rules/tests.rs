@@ -200,7 +200,12 @@ fn files_that_are_no_text_or_too_large_are_refused() {
         let found = Part::read(&path).unwrap_err().to_string();
         assert!(found.ends_with(error), "{found}");
     }
-    assert!(Part::read(folder.path()).unwrap_err().to_string().contains("directory"));
+    assert!(
+        Part::read(folder.path())
+            .unwrap_err()
+            .to_string()
+            .contains("directory")
+    );
     let odd = folder.path().join("a\u{1b}[2J.tap");
     let text = Part::read(&odd).unwrap_err().to_string();
     assert!(!text.contains('\u{1b}'), "{text}");
