@@ -12,7 +12,9 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree, Visibility};
 
 /// Folders of the crates that the binary consists of.
-const CRATES: [&str; 8] = ["wire", "rules", "peer", "proxy", "inspect", "capture", "tui", "."];
+const CRATES: [&str; 9] = [
+    "wire", "rules", "peer", "proxy", "inspect", "capture", "engine", "tui", ".",
+];
 
 /// Maximum number of re-exports followed for one name.
 const MAX_EXPORTS: usize = 16;

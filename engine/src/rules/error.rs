@@ -4,11 +4,6 @@ use std::fmt;
 
 use teetap_rules::{Diagnostic, Style};
 
-use super::{
-    joined::{Joined, place},
-    part::Part,
-};
-
 /// The reason why rules cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
@@ -49,27 +44,22 @@ struct Mistake {
 }
 
 impl Mistakes {
-    /// Finds the text of each diagnostic about the joined rules.
-    pub(super) fn new(parts: &[Part], joined: &Joined, diagnostics: &[Diagnostic]) -> Self {
-        let mistake = |diagnostic| {
-            let (part, moved) = place(parts, joined, diagnostic);
-            Mistake {
-                name: part.name.clone(),
-                text: part.text.clone(),
-                diagnostic: moved,
-            }
-        };
-        Self(diagnostics.iter().map(mistake).collect())
+    /// Adds a diagnostic about a text of this name.
+    pub(super) fn push(&mut self, name: &str, text: &str, diagnostic: Diagnostic) {
+        self.0.push(Mistake {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            diagnostic,
+        });
     }
 
     /// Combines the diagnostics about one text with the text.
     pub fn of_text(name: &str, text: &str, diagnostics: Vec<Diagnostic>) -> Self {
-        let mistake = |diagnostic| Mistake {
-            name: name.to_owned(),
-            text: text.to_owned(),
-            diagnostic,
-        };
-        Self(diagnostics.into_iter().map(mistake).collect())
+        let mut mistakes = Self::default();
+        diagnostics
+            .into_iter()
+            .for_each(|diagnostic| mistakes.push(name, text, diagnostic));
+        mistakes
     }
 
     /// Returns true if there are none.

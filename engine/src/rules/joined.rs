@@ -4,7 +4,7 @@ use teetap_proxy::session::Level;
 use teetap_rules::{Diagnostic, Severity, Span};
 use teetap_wire::printable;
 
-use super::part::Part;
+use super::{error::Mistakes, part::Part};
 
 /// All texts as one.
 pub(super) struct Joined {
@@ -68,12 +68,18 @@ pub(super) fn line(parts: &[Part], joined: &Joined, diagnostic: &Diagnostic) -> 
     (level, printable(text.as_bytes()))
 }
 
+/// Returns diagnostics about the joined text, each with the part that it is about.
+pub(super) fn mistakes(parts: &[Part], joined: &Joined, diagnostics: &[Diagnostic]) -> Mistakes {
+    let mut mistakes = Mistakes::default();
+    for diagnostic in diagnostics {
+        let (part, moved) = place(parts, joined, diagnostic);
+        mistakes.push(&part.name, &part.text, moved);
+    }
+    mistakes
+}
+
 /// Returns the part that a diagnostic is about, and the diagnostic with the place in it.
-pub(super) fn place<'p>(
-    parts: &'p [Part],
-    joined: &Joined,
-    diagnostic: &Diagnostic,
-) -> (&'p Part, Diagnostic) {
+fn place<'p>(parts: &'p [Part], joined: &Joined, diagnostic: &Diagnostic) -> (&'p Part, Diagnostic) {
     let at = joined
         .places
         .iter()

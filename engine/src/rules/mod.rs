@@ -29,7 +29,7 @@ pub use self::{
     part::contents,
 };
 use self::{
-    joined::{Joined, indent, line},
+    joined::{Joined, indent, line, mistakes},
     part::{Look, MAX_FILE, Part},
 };
 
@@ -144,7 +144,7 @@ impl Rules {
     /// [`RulesError::Invalid`] with every mistake and its place.
     pub fn compile(&self) -> Result<(Arc<Program>, Mistakes), RulesError> {
         let joined = Joined::new(&self.parts);
-        let placed = |diagnostics: Vec<Diagnostic>| Mistakes::new(&self.parts, &joined, &diagnostics);
+        let placed = |diagnostics: Vec<Diagnostic>| mistakes(&self.parts, &joined, &diagnostics);
         match Program::compile(&joined.text, self.registry) {
             Ok((program, warnings)) => Ok((Arc::new(program), placed(warnings))),
             Err(errors) => Err(RulesError::Invalid(placed(errors))),
