@@ -41,7 +41,8 @@ fn messages_name_their_rules_and_the_summary_has_hits_and_effects() {
             {"rule": "mark when input", "action": "pass"},
             {"rule": null, "action": "mark", "mark": "mark when input"},
         ]);
-        assert!(rules("input", &lines).contains(&marked));
+        let inputs = rules("input", &lines);
+        assert!(inputs.contains(&marked), "{marked} is not among {inputs:?}");
 
         let summary = lines.last().unwrap();
         let [slow, mark, kill] = [0, 1, 2].map(|at| &summary["rules"][at]);

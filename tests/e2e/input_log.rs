@@ -112,7 +112,11 @@ fn a_client_of_0_7_is_not_answered_before_a_server_of_0_6_in_the_run_and_in_its_
     while client.recv(&mut buffer).is_ok() {}
     client.send(&request).unwrap();
     client.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
-    assert!(client.recv(&mut buffer).is_err());
+    let answer = client.recv(&mut buffer);
+    assert!(
+        answer.is_err(),
+        "{answer:?} bytes answer the request of another protocol"
+    );
     let notice = teetap.wait_for("the notice", is_mismatch).unwrap();
     let text = notice["text"].as_str().unwrap();
     assert!(
@@ -166,7 +170,10 @@ fn a_flipped_bit_in_any_output_is_found() {
         };
         let (expected, came) = (hex("expected:", expected), hex("came:", came));
         assert!(outputs.contains(&format!("\"{came}\"")), "{stdout}");
-        assert!(expected.len() == came.len() && expected[1..] == came[1..] && expected != came);
+        assert!(
+            expected.len() == came.len() && expected[1..] == came[1..] && expected != came,
+            "expected {expected}, came {came}"
+        );
         flipped += 1;
     }
     assert!(flipped >= 3, "{flipped}");
@@ -407,7 +414,7 @@ fn a_log_that_cannot_be_created_is_refused_before_anything_starts() {
         3,
         "is taken",
     );
-    assert!(!none.exists());
+    assert!(!none.exists(), "an input log was made although the port is taken");
 }
 
 /// A limit of the file's size stands for a full disk: the shell ignores the signal, so that the write fails.

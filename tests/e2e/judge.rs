@@ -123,9 +123,13 @@ fn a_run_that_does_not_decode_everything_has_no_findings() {
         let lines = objects(&stdout);
         !lines.last().unwrap()["findings"].is_null()
     };
-    assert!(has_findings(&[]));
-    assert!(!has_findings(&["-q"]));
-    assert!(!has_findings(&["-f", "sv_chat"]));
+    assert!(has_findings(&[]), "a run without options has no findings");
+    assert!(!has_findings(&["-q"]), "a quiet run has findings");
+    assert!(
+        !has_findings(&["-f", "sv_chat"]),
+        "a run with a filter has findings"
+    );
     let (_folder, path) = place("run.pcapng");
-    assert!(has_findings(&["-f", "sv_chat", "-w", path.to_str().unwrap()]));
+    let args = ["-f", "sv_chat", "-w", path.to_str().unwrap()];
+    assert!(has_findings(&args), "a recorded run has no findings");
 }

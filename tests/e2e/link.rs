@@ -87,7 +87,7 @@ fn the_seed_decides() {
         fs::read_to_string(&log).unwrap()
     };
     let log = replayed("77");
-    assert!(log.contains("link both loss 50% from 300ms"));
+    assert!(log.contains("link both loss 50% from 300ms"), "{log}");
     // Another seed in the same log makes other decisions about the same datagrams.
     let other = log.replacen("\"seed\":77", "\"seed\":78", 1);
     assert_ne!(other, log);

@@ -62,7 +62,14 @@ fn a_run_is_logged_from_start_to_end_without_its_traffic() {
     // Another run is appended.
     run(&mut demo(&log), 0);
     let both = lines(&log);
-    assert!(both.starts_with(&logged) && both.len() > logged.len());
+    assert!(
+        both.starts_with(&logged),
+        "{both:#?} does not begin with {logged:#?}"
+    );
+    assert!(
+        both.len() > logged.len(),
+        "the second run added no line: {both:#?}"
+    );
 }
 
 #[test]
@@ -70,7 +77,7 @@ fn the_log_is_filtered_by_a_variable() {
     let (_folder, log) = place("run.log");
     run(demo(&log).env("TEETAP_LOG", "teetap::session=info,error"), 0);
     let logged = lines(&log);
-    assert!(!logged.is_empty());
+    assert!(!logged.is_empty(), "the log has no line about the session");
     for line in &logged {
         assert!(line.starts_with("INFO teetap::session: "), "{line}");
     }
@@ -89,7 +96,7 @@ fn a_file_that_cannot_be_logged_to_is_refused_before_anything_starts() {
     );
     refused(&mut demo(Path::new("/")), 3, "directory");
     refused(demo(&log).env("TEETAP_LOG", "teetap=loud"), 2, "TEETAP_LOG");
-    assert!(!log.exists());
+    assert!(!log.exists(), "a log was made by a refused run");
     refused(
         teetap().args(["open", "FILE", "--log"]).arg(&log),
         2,
@@ -134,7 +141,7 @@ fn files_that_are_deleted_or_moved_during_a_run_are_reported_once() {
     fs::rename(path("inputs"), path("moved")).unwrap();
     fs::remove_file(path("journal")).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success());
+    assert!(output.status.success(), "{output:?}");
     let stderr = String::from_utf8(output.stderr).unwrap();
     for (name, kind) in [("log", "log"), ("inputs", "input log"), ("journal", "journal")] {
         let text = format!(

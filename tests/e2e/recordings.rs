@@ -193,7 +193,8 @@ fn a_quiet_run_is_recorded_whole() {
     let (_folder, path) = place("run.pcapng");
     let (stdout, _) = demo(&path, &["-q"]);
     assert!(stdout.lines().count() < 20, "{stdout}");
-    assert!(capture::read_recording(&path).unwrap().len() > 100);
+    let count = capture::read_recording(&path).unwrap().len();
+    assert!(count > 100, "{count} datagrams are recorded");
 }
 
 #[test]
@@ -217,7 +218,8 @@ fn a_killed_run_leaves_a_recording_that_can_be_appended_to() {
             "{stderr}"
         );
         let (both, stderr) = open(&path, &[], 0);
-        assert!(both.ends_with(&live) && both.len() > live.len());
+        assert!(both.ends_with(&live), "{both}\n\ndoes not end with\n\n{live}");
+        assert!(both.len() > live.len(), "the first run is gone: {both}");
         assert_eq!(stderr.matches("a run of teetap").count(), 2, "{stderr}");
     }
 }
@@ -255,7 +257,7 @@ fn a_file_that_cannot_be_recorded_to_is_refused_before_anything_starts() {
         3,
         "is taken",
     );
-    assert!(!none.exists());
+    assert!(!none.exists(), "a recording was made although the port is taken");
     refused(teetap().arg("open").arg(&path).arg("-w").arg(&none), 2, "--write");
 }
 
@@ -308,7 +310,11 @@ fn recordings_of_other_tools_are_shown_up_to_the_damage() {
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
     let (shown, part) = (of_messages(&shown), of_messages(&cut));
-    assert!(shown.starts_with(&part) && part.len() > 50);
+    assert!(
+        shown.starts_with(&part),
+        "the cut recording has other lines: {part:#?}"
+    );
+    assert!(part.len() > 50, "{} messages are left", part.len());
     assert!(stderr.contains("breaks off: what begins at byte 1"), "{stderr}");
     assert_eq!(objects(&cut).last().unwrap()["exit"], 5);
 }

@@ -104,7 +104,7 @@ fn a_long_recording_is_shown_at_once_and_gone_through() {
         .unwrap();
     terminal.press("q").unwrap();
     assert_eq!(end(&mut child), Some(0));
-    assert!(!terminal.is_alternate());
+    assert!(!terminal.is_alternate(), "the alternate screen is left open");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn options_of_printed_lines_win_over_a_screen_that_a_file_sets() {
         terminal.wait_for("at the end", PATIENCE).unwrap();
         terminal.press("q").unwrap();
         assert_eq!(end(&mut child), Some(0));
-        assert!(!terminal.is_alternate());
+        assert!(!terminal.is_alternate(), "the alternate screen is left open");
     }
 }
 

@@ -66,7 +66,7 @@ fn a_visit_is_listed_and_q_ends_the_run_with_the_terminal_as_before() -> Result<
     // The beginning has left the screen by then.
     bot.log().wait_for("^snapshots 25$", PATIENCE)?;
     terminal.wait_for("snap_single", PATIENCE)?;
-    assert!(terminal.is_alternate());
+    assert!(terminal.is_alternate(), "the screen is not the alternate one");
 
     terminal.press("g")?;
     let (there, gone) = (
@@ -119,7 +119,7 @@ fn a_chat_line_is_held_edited_and_released_and_a_message_is_injected() -> Result
     // The second field; its text is replaced.
     terminal.press("\x1b[B\x15goodbye\r")?;
     terminal.wait_for("it is still held", PATIENCE)?;
-    assert!(!bot.log().contains("hello"));
+    assert!(!bot.log().contains("hello"), "the held message arrived");
     terminal.press("a")?;
     bot.log().wait_for("^chat toured: goodbye$", PATIENCE)?;
 

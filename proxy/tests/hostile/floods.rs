@@ -61,7 +61,8 @@ fn clients_that_are_refused() {
             if number % 50 == 0 {
                 stage.run(30 * MS);
             }
-            assert!(stage.world.sockets.len() <= 1 + MOST);
+            let count = stage.world.sockets.len();
+            assert!(count <= 1 + MOST, "{count} sockets");
         }
         stage.assert_talks();
         // The longest: a client that was answered has 10 s to come, and its session lingers for 2.
@@ -115,7 +116,7 @@ fn what_opens_nothing_keeps_nothing() {
     });
     let strays: Vec<usize> = strays.collect();
     assert_eq!(strays.len(), 10);
-    assert!(strays.iter().all(|len| *len <= 1400));
+    assert!(strays.iter().all(|len| *len <= 1400), "{strays:?}");
     stage.assert_talks();
     // The others are counted, once for each time of five seconds.
     stage.run(6 * SECOND);

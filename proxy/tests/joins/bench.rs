@@ -304,7 +304,12 @@ impl Bench {
         let head = datagram.head;
         let expected = self.expected[usize::from(side == 'S')];
         assert_eq!(head.token, (self.kind != Variant::V6).then_some(expected));
-        assert!(datagram.trailing.is_empty() && head.spare == 0);
+        assert!(
+            datagram.trailing.is_empty() && head.spare == 0,
+            "{:02x?}, spare {}",
+            datagram.trailing,
+            head.spare
+        );
         let mut words = vec![side.to_string()];
         if head.flags.resend {
             words.push("R".into());

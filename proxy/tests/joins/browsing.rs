@@ -85,7 +85,8 @@ fn a_server_is_far_away_in_the_browser_too() {
         assert_eq!(left(stage, Place::ToClient), [answer(1)]);
         let [up, down] = stage.say();
         stage.run(90 * MS);
-        assert!(!has(stage.slot(), &up) && !has(stage.client(), &down));
+        let early = [has(stage.slot(), &up), has(stage.client(), &down)];
+        assert_eq!(early, [false; 2], "messages up and down before their delay");
     });
 }
 
@@ -111,7 +112,8 @@ fn a_line_without_the_word_lets_the_browser_alone() {
         let upstream = relay(stage);
         stage.world.server_sends(upstream, &answer(1));
         assert_eq!(left(stage, Place::ToClient), [answer(1)]);
-        assert!(last_event(stage).link.is_empty());
+        let link = &last_event(stage).link;
+        assert!(link.is_empty(), "{link:?}");
     });
 }
 
@@ -124,7 +126,10 @@ fn a_line_with_the_word_acts_on_requests_and_on_answers() {
         let event = last_event(stage);
         assert_eq!(event.link[0].lost, Some(Lost::Blackhole));
         // It is as it was before the link.
-        assert!(event.forwarded && event.sent.as_deref() == Some(&ask(1)));
+        assert!(
+            event.forwarded && event.sent.as_deref() == Some(&ask(1)),
+            "{event:?}"
+        );
         let upstream = relay(stage);
         stage.world.server_sends(upstream, &answer(1));
         assert_eq!(left(stage, Place::ToClient), [answer(1)]);
@@ -174,9 +179,14 @@ fn a_socket_stays_until_what_waits_for_it_has_left() {
     assert_eq!(left(&mut stage, Place::ToServer), [ask(1)]);
     stage.world.server_sends(upstream, &answer(1));
     assert_eq!(left(&mut stage, Place::ToClient), [answer(1)]);
-    assert!(stage.world.sockets.contains(&upstream));
+    let is_open = |stage: &Stage| stage.world.sockets.contains(&upstream);
+    let before = is_open(&stage);
     stage.run(11 * SECOND);
-    assert!(!stage.world.sockets.contains(&upstream));
+    assert_eq!(
+        (before, is_open(&stage)),
+        (true, false),
+        "the relay after 2 s and 11 s more"
+    );
 }
 
 #[test]
@@ -267,7 +277,7 @@ fn what_waits_for_browsers_is_bounded() {
     let of_session = stage.world.events.iter().any(|event| {
         matches!(&event.what, What::Notice(notice) if *notice == full) && event.session.is_some()
     });
-    assert!(!of_session);
+    assert!(!of_session, "{full:?} is reported of a session");
     assert_eq!(last_event(&stage).link[0].lost, Some(Lost::Full));
 }
 

@@ -92,7 +92,11 @@ fn a_client_of_teeworlds_0_7_gives_up_by_itself() {
     let mut stage = Stage::new(Pair::ALL[0], 1);
     server_away(&mut stage, true);
     stage.run(25 * SECOND);
-    assert!(matches!(stage.client().state(), PeerState::Dead(_)));
+    assert!(
+        matches!(stage.client().state(), PeerState::Dead(_)),
+        "{:?}",
+        stage.client().state()
+    );
     stage.assert_clear("is not clear");
 }
 

@@ -188,7 +188,11 @@ fn fill(bench: &mut Bench) {
         );
     }
     bench.is("C a0 keepalive", &["S a300 keepalive"]);
-    assert!(!bench.notices.contains(&Notice::HoldFull { dir: Dir::S2c }));
+    assert!(
+        !bench.notices.contains(&Notice::HoldFull { dir: Dir::S2c }),
+        "{:?}",
+        bench.notices
+    );
 }
 
 #[test]
@@ -319,7 +323,11 @@ fn a_hold_queue_is_bounded_in_bytes() {
         bench.is("S a1 25:h/1000", &["C a1 keepalive"]);
         bench.is("S a1 25*:small", &["C a1 keepalive"]);
         bench.is("C a0 keepalive", &["S a24 keepalive"]);
-        assert!(bench.notices.contains(&Notice::HoldFull { dir: Dir::S2c }));
+        assert!(
+            bench.notices.contains(&Notice::HoldFull { dir: Dir::S2c }),
+            "{:?}",
+            bench.notices
+        );
         assert_eq!(bench.release(7).len(), 24);
         bench.after(500, &["200: S R a24"]);
         bench.is("S a1 25*:small", &["C a1 25*:small"]);

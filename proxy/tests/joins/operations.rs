@@ -108,7 +108,11 @@ fn a_person_injects() {
     on_each_kind(|bench| {
         bench.is("S a1 1:a", &["C a1 1:a"]);
         assert_eq!(bench.inject(made(Dir::S2c, "X")), ["C a1 2:X"]);
-        assert!(bench.notices.contains(&Notice::Renumbered { dir: Dir::S2c }));
+        assert!(
+            bench.notices.contains(&Notice::Renumbered { dir: Dir::S2c }),
+            "{:?}",
+            bench.notices
+        );
         bench.is("S a1 2:b", &["C a1 3:b"]);
         bench.is("C a1 keepalive", &["S a1 keepalive"]);
         // X is lost; the timer of what the proxy owns runs since then, and takes along what waits behind.
@@ -122,7 +126,11 @@ fn a_person_injects() {
         assert_eq!(bench.inject(loose), ["S a2 -:n"]);
         let large = made(Dir::C2s, "x".repeat(1389));
         assert_eq!(bench.inject(large), [""; 0]);
-        assert!(matches!(bench.notices.last(), Some(Notice::InjectRefused { .. })));
+        assert!(
+            matches!(bench.notices.last(), Some(Notice::InjectRefused { .. })),
+            "{:?}",
+            bench.notices
+        );
     });
 }
 

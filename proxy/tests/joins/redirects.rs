@@ -71,7 +71,7 @@ fn another_port_waits_for_a_listen_socket_and_nothing_else_does() {
             server: "10.8.0.1:8305".parse().unwrap(),
             listen: "10.9.0.2:9001".parse().unwrap(),
         };
-        assert!(bench.notices.contains(&opened));
+        assert!(bench.notices.contains(&opened), "{:?}", bench.notices);
     });
 }
 

@@ -94,9 +94,9 @@ fn the_reason_of_a_kick_reaches_the_client() {
             stage.slot().close(reason, now);
             stage.run(SECOND);
             assert_eq!(*stage.client().state(), closed(reason), "{pair:?}");
-            assert!(stage.online.is_empty());
+            assert_eq!(stage.online.len(), 0, "{pair:?}: {:?}", stage.online);
             stage.run(3 * SECOND);
-            assert!(stage.world.sockets.is_empty());
+            assert_eq!(stage.world.sockets.len(), 0, "{pair:?}: sockets that are left");
         }
     }
 }

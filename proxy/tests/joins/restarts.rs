@@ -144,7 +144,11 @@ fn a_late_connect_of_the_old_program_does_not_disturb_the_new_one() {
         stage.assert_plays();
         assert_eq!(stage.session(), session, "{pair:?}\n{}", stage.transcript());
         assert_eq!(stage.world.sockets.len(), 1, "{pair:?}");
-        assert!(!matches!(stage.client().state(), State::Dead(_)));
+        assert!(
+            !matches!(stage.client().state(), State::Dead(_)),
+            "{pair:?}: {:?}",
+            stage.client().state()
+        );
     }
 }
 

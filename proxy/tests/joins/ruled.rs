@@ -284,7 +284,10 @@ fn messages_of_the_browser_are_dropped_delayed_doubled_and_changed() {
     assert_eq!(sent("delay 300ms when connless", soon), [[0u8; 0]; 0]);
     assert_eq!(sent("delay 300ms when connless", 400 * MS), [ASK]);
     let corrupted = sent("corrupt 1 bits when connless", soon);
-    assert!(corrupted.len() == 1 && corrupted[0] != ASK && corrupted[0].len() == ASK.len());
+    assert!(
+        corrupted.len() == 1 && corrupted[0] != ASK && corrupted[0].len() == ASK.len(),
+        "{corrupted:02x?}"
+    );
 }
 
 #[test]

@@ -108,6 +108,14 @@ fn ends(demo: &Demo, mut control: Control, number: u64) -> Result<()> {
         "{closed}"
     );
     ensure!(control.refused(json!({"cmd": "close", "session": number}))? == "the session is closing already");
+    // The other session plays on.
+    let listed = control.done(json!({"cmd": "sessions"}))?;
+    let listed = listed["sessions"].as_array().context("no list")?;
+    let online: Vec<&Value> = listed.iter().filter(|one| one["state"] == "online").collect();
+    ensure!(
+        online.len() == 1 && online[0]["session"] != number,
+        "after the close of session {number}: {listed:?}"
+    );
     control.done(json!({"cmd": "close", "all": true}))?;
     demo.signal(Signal::TERM)?;
     // The last line is the summary, and then the connection ends.

@@ -19,7 +19,7 @@ fn a_snapshot_of_several_parts_goes_when_it_is_complete() {
         let proto = game.proto();
         let crowd = world(proto, 16, 80);
         let messages = game.messages(16, 14, &crowd);
-        assert!(messages.len() > 2);
+        assert!(messages.len() > 2, "{} parts", messages.len());
         let (last, first) = messages.split_last().unwrap();
         let lines = game.send(first);
         assert!(lines.iter().all(|line| line == "C a1 keepalive"), "{lines:?}");
@@ -66,7 +66,7 @@ fn a_decision_about_a_part_covers_the_snapshot() {
             for tick in 0..60 {
                 let world = world(game.proto(), tick, 70);
                 let messages = game.messages(tick, -1, &world);
-                assert!(messages.len() >= 3);
+                assert!(messages.len() >= 3, "{} parts", messages.len());
                 let sent = chunks(&game.send(&messages));
                 assert!(
                     sent == 0 || sent == messages.len(),
