@@ -43,7 +43,7 @@ impl Model {
         let game = Scripted::new(variant, server, false);
         let is_over = Arc::<AtomicBool>::default();
         let flag = Arc::clone(&is_over);
-        let thread = thread::spawn(move || serve(&socket, game, &flag));
+        let thread = thread::spawn(move || serve(variant, &socket, game, &flag));
         Ok(Self {
             addr,
             is_over,
@@ -67,7 +67,40 @@ impl Drop for Model {
     }
 }
 
-fn serve(socket: &UdpSocket, mut game: Scripted, is_over: &AtomicBool) {
+/// Returns the answer to a request for the server info, which tells that the server speaks only 0.6; `None` for another datagram, and for a
+/// server of DDNet, which would answer in 0.7, too.
+fn info(variant: Variant, datagram: &[u8]) -> Option<Vec<u8>> {
+    const OUTSIDE: [u8; 4] = [0xff; 4];
+    let release = match variant {
+        Variant::V6 => "0.6.4",
+        Variant::V65 => "0.6.5",
+        _ => return None,
+    };
+    let (request, token) = datagram.get(6..)?.split_at_checked(8)?;
+    if request != [&OUTSIDE[..], b"gie3"].concat() {
+        return None;
+    }
+    let mut answer = [&[0xff; 6][..], &OUTSIDE, b"inf3"].concat();
+    let token = token.first()?.to_string();
+    for text in [
+        token.as_str(),
+        release,
+        "scripted",
+        "dm1",
+        "DM",
+        "0",
+        "0",
+        "16",
+        "0",
+        "16",
+    ] {
+        answer.extend(text.as_bytes());
+        answer.push(0);
+    }
+    Some(answer)
+}
+
+fn serve(variant: Variant, socket: &UdpSocket, mut game: Scripted, is_over: &AtomicBool) {
     // The clock of a machine does not begin with its servers.
     let clock = |begin: Instant| {
         u64::try_from(begin.elapsed().as_micros())
@@ -81,7 +114,14 @@ fn serve(socket: &UdpSocket, mut game: Scripted, is_over: &AtomicBool) {
         let received = socket.recv_from(&mut buffer);
         let now = clock(begin);
         match received {
-            Ok((len, from)) => game.receive(from, buffer.get(..len).unwrap_or_default(), now),
+            Ok((len, from)) => {
+                let datagram = buffer.get(..len).unwrap_or_default();
+                match info(variant, datagram) {
+                    // The asker may be gone.
+                    Some(answer) => drop(socket.send_to(&answer, from)),
+                    None => game.receive(from, datagram, now),
+                }
+            }
             // The other error is a client's port that is closed.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
             Err(_) => continue,

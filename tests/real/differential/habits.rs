@@ -22,7 +22,9 @@ pub(crate) fn cells(target: Target) -> Vec<Cell> {
     }
     let mut cells = lifelong(target);
     cells.extend(under_loss(target));
+    cells.extend(for_ever(target));
     cells.extend(late_in_the_game(target));
+    cells.extend(wrong_fields(target));
     cells.extend(packings(target));
     cells
 }
@@ -72,13 +74,6 @@ fn under_loss(target: Target) -> Vec<Cell> {
     ]
     .concat();
     let blind = [Pause(150), Send(StartInfo), Pause(150)];
-    let all_again = [
-        Resend(Info),
-        Resend(Ready),
-        Resend(StartInfo),
-        Send(Input),
-        Pause(250),
-    ];
     let acked_late = |habit: Habit| {
         let first = [Begin(habit), Lose(1), Send(Ready)];
         [&first[..], &blind, &entered].concat()
@@ -139,6 +134,20 @@ fn under_loss(target: Target) -> Vec<Cell> {
             "ConReady lost, the client acks nothing",
             &[&informed, &acked_late(Habit::AcksNothing)],
         ),
+    ]
+}
+
+/// A client that sends the same messages again and again.
+fn for_ever(target: Target) -> Vec<Cell> {
+    let with = |name: &str, parts: &[&[Step]]| Cell::new(target, name, parts.concat());
+    let all_again = [
+        Resend(Info),
+        Resend(Ready),
+        Resend(StartInfo),
+        Send(Input),
+        Pause(250),
+    ];
+    vec![
         with(
             "repeats everything for ever",
             &[&target.join(), &all_again.repeat(8)],
@@ -166,7 +175,7 @@ fn late_in_the_game(target: Target) -> Vec<Cell> {
     let edited = |message: Message, edit: fn(&mut Datagram)| Step::Edited(message, Edit::Parts(edit));
     let after = |step: Step| [&joined[..], &play(4), &[step], &play(8)].concat();
     let late: fn(&mut Datagram) = |datagram| input_with(datagram, 1, |ints| ints[1] - 20);
-    let mut cells = vec![
+    vec![
         with(
             "StartInfo right after Info",
             &[
@@ -214,6 +223,19 @@ fn late_in_the_game(target: Target) -> Vec<Cell> {
         )
         .lasting(5),
         with(
+            "acks nothing in the game",
+            &[&joined, &[Begin(Habit::AcksNothing)], &play(120)],
+        )
+        .lasting(NOT_ACKED),
+        with("falls silent in the game", &[&joined, &play(4)]).lasting(NOT_ACKED),
+    ]
+}
+
+/// Mistakes in the fields of the player's info.
+fn wrong_fields(target: Target) -> Vec<Cell> {
+    let with = |name: &str, parts: &[&[Step]]| Cell::new(target, name, parts.concat());
+    let mut cells = vec![
+        with(
             "StartInfo as 32-bit integers",
             &[&replaced(target, StartInfo, |datagram| {
                 data(datagram, wide_country)
@@ -230,12 +252,6 @@ fn late_in_the_game(target: Target) -> Vec<Cell> {
                 })
             })],
         ),
-        with(
-            "acks nothing in the game",
-            &[&joined, &[Begin(Habit::AcksNothing)], &play(120)],
-        )
-        .lasting(NOT_ACKED),
-        with("falls silent in the game", &[&joined, &play(4)]).lasting(NOT_ACKED),
     ];
     if target.variant().is_seven() {
         cells.push(with(
@@ -330,7 +346,7 @@ fn packings(target: Target) -> Vec<Cell> {
     }
     if target.has_token() {
         cells.push(of(Info, "as an empty control packet", |datagram| {
-            let mut head = datagram.head.clone();
+            let mut head = datagram.head;
             (head.flags.control, head.num_chunks) = (true, 0);
             seal(&head, &[], Packing::Clear)
         }));

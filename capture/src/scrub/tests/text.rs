@@ -101,7 +101,7 @@ fn a_log_line_stays_only_as_a_sentence_of_the_program() {
         // A name that looks like the rest of the line.
         (
             "the server answers 0.6 in 3 ms (\"a\", version b, c on d, 1/2 players) e\", version 0.6.4, DM on dm1, 3/16 players)",
-            "*********************************************************************************************************",
+            "****************************************************************************************************************",
         ),
         ("/home/me/a b.tap was read again", "FILE was read again"),
         (

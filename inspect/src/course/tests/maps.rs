@@ -80,130 +80,134 @@ const OF_SERVER: &str = "the client waits for map_data from the server; ";
 const OF_CLIENT: &str = "the server waits for request_map_data from the client; ";
 const READY: &str = "the server waits for ready from the client";
 
+const ONE: Step = Part(0, false, 896);
+const TWO: Step = Part(1, false, 896);
+const THREE: Step = Part(2, true, 208);
+
+/// Steps of a download in 0.6, the side that owes the next message, and the reason.
+const NUMBERED: &[(&[Step], &str, &str)] = &[
+    // The server leaves parts out.
+    (&[Ask(0)], OF_SERVER, "the client has 0 of 3 parts of the map"),
+    (
+        &[Ask(0), ONE, Ask(1)],
+        OF_SERVER,
+        "the client has 1 of 3 parts of the map",
+    ),
+    (
+        &[Ask(0), ONE, Ask(1), TWO, Ask(2)],
+        OF_SERVER,
+        "the client has 2 of 3 parts of the map",
+    ),
+    // The client forgets a request.
+    (
+        &[Ask(0), ONE],
+        OF_CLIENT,
+        "the client has 1 of 3 parts of the map",
+    ),
+    (
+        &[Ask(0), ONE, Ask(1), TWO],
+        OF_CLIENT,
+        "the client has 2 of 3 parts of the map",
+    ),
+    // It asks for wrong parts.
+    (
+        &[Ask(9)],
+        OF_CLIENT,
+        "request_map_data asked for part 9, and the map has only 3, counted from 0",
+    ),
+    (
+        &[Ask(-1)],
+        OF_CLIENT,
+        "request_map_data asked for part -1, and the map has only 3, counted from 0",
+    ),
+    (
+        &[Ask(0), ONE, Ask(3)],
+        OF_CLIENT,
+        "request_map_data asked for part 3, and the map has only 3, counted from 0",
+    ),
+    (
+        &[Ask(0), ONE, Ask(2), THREE],
+        OF_CLIENT,
+        "the client has 2 of 3 parts of the map",
+    ),
+    (
+        &[Ask(0), ONE, Ask(0), ONE],
+        OF_CLIENT,
+        "the client has 1 of 3 parts of the map",
+    ),
+    (
+        &[Ask(0), ONE, Ask(1), TWO, Ask(0), ONE],
+        OF_CLIENT,
+        "the client has begun the download anew, with part 0",
+    ),
+    // The server sends wrong parts.
+    (
+        &[Ask(0), TWO],
+        OF_SERVER,
+        "map_data came with part 1 in place of part 0",
+    ),
+    (
+        &[Ask(0), ONE, Ask(1), ONE],
+        OF_SERVER,
+        "map_data came with part 0 in place of part 1",
+    ),
+    (
+        &[Ask(0), Part(0, false, 0)],
+        OF_SERVER,
+        "map_data came without the data of part 0",
+    ),
+    (
+        &[Ask(0), Foreign(0)],
+        OF_SERVER,
+        "map_data came with the map crc 76543211, and map_change has 76543210",
+    ),
+    (
+        &[Ask(0), Part(0, true, 896)],
+        OF_SERVER,
+        "map_data came with part 0 of 3, counted from 0, that is marked as the last",
+    ),
+    (
+        &[Ask(0), ONE, Ask(1), TWO, Ask(2), Part(2, false, 208)],
+        OF_SERVER,
+        "map_data came with the last part, 2, that is not marked as the last",
+    ),
+    // Copies change nothing.
+    (
+        &[Ask(0), Again, ONE, Again],
+        OF_CLIENT,
+        "the client has 1 of 3 parts of the map",
+    ),
+    (
+        &[Ask(0), ONE, Ask(1), Again],
+        OF_SERVER,
+        "the client has 1 of 3 parts of the map",
+    ),
+    // Several requests at once.
+    (
+        &[Ask(0), Ask(1), Ask(2), ONE, THREE],
+        OF_SERVER,
+        "the client has 2 of 3 parts of the map",
+    ),
+    // The window of DDNet: parts ahead of their requests.
+    (
+        &[Ask(0), ONE, TWO, Ask(1)],
+        OF_CLIENT,
+        "the client has 2 of 3 parts of the map",
+    ),
+    (
+        &[Ask(0), ONE, TWO, Ask(1), Ask(2)],
+        OF_SERVER,
+        "the client has 2 of 3 parts of the map",
+    ),
+    (&[Ask(0), ONE, TWO, THREE, Ask(1), Ask(2)], READY, ""),
+    (&[Ask(0), ONE, Ask(1), TWO, Ask(2), THREE], READY, ""),
+    // A wrong message that was made up for.
+    (&[Ask(9), Ask(0), TWO, ONE, Ask(1), TWO, Ask(2), THREE], READY, ""),
+];
+
 #[test]
 fn a_download_of_numbered_parts_stops_at_the_side_that_owes_the_next_message() {
-    let one = Part(0, false, 896);
-    let two = Part(1, false, 896);
-    let three = Part(2, true, 208);
-    for (steps, owes, why) in [
-        // The server leaves parts out.
-        (&[Ask(0)][..], OF_SERVER, "the client has 0 of 3 parts of the map"),
-        (
-            &[Ask(0), one, Ask(1)],
-            OF_SERVER,
-            "the client has 1 of 3 parts of the map",
-        ),
-        (
-            &[Ask(0), one, Ask(1), two, Ask(2)],
-            OF_SERVER,
-            "the client has 2 of 3 parts of the map",
-        ),
-        // The client forgets a request.
-        (
-            &[Ask(0), one],
-            OF_CLIENT,
-            "the client has 1 of 3 parts of the map",
-        ),
-        (
-            &[Ask(0), one, Ask(1), two],
-            OF_CLIENT,
-            "the client has 2 of 3 parts of the map",
-        ),
-        // It asks for wrong parts.
-        (
-            &[Ask(9)],
-            OF_CLIENT,
-            "request_map_data asked for part 9, and the map has only 3, counted from 0",
-        ),
-        (
-            &[Ask(-1)],
-            OF_CLIENT,
-            "request_map_data asked for part -1, and the map has only 3, counted from 0",
-        ),
-        (
-            &[Ask(0), one, Ask(3)],
-            OF_CLIENT,
-            "request_map_data asked for part 3, and the map has only 3, counted from 0",
-        ),
-        (
-            &[Ask(0), one, Ask(2), three],
-            OF_CLIENT,
-            "the client has 2 of 3 parts of the map",
-        ),
-        (
-            &[Ask(0), one, Ask(0), one],
-            OF_CLIENT,
-            "the client has 1 of 3 parts of the map",
-        ),
-        (
-            &[Ask(0), one, Ask(1), two, Ask(0), one],
-            OF_CLIENT,
-            "the client has begun the download anew, with part 0",
-        ),
-        // The server sends wrong parts.
-        (
-            &[Ask(0), two],
-            OF_SERVER,
-            "map_data came with part 1 in place of part 0",
-        ),
-        (
-            &[Ask(0), one, Ask(1), one],
-            OF_SERVER,
-            "map_data came with part 0 in place of part 1",
-        ),
-        (
-            &[Ask(0), Part(0, false, 0)],
-            OF_SERVER,
-            "map_data came without the data of part 0",
-        ),
-        (
-            &[Ask(0), Foreign(0)],
-            OF_SERVER,
-            "map_data came with the map crc 76543211, and map_change has 76543210",
-        ),
-        (
-            &[Ask(0), Part(0, true, 896)],
-            OF_SERVER,
-            "map_data came with part 0 of 3, counted from 0, that is marked as the last",
-        ),
-        (
-            &[Ask(0), one, Ask(1), two, Ask(2), Part(2, false, 208)],
-            OF_SERVER,
-            "map_data came with the last part, 2, that is not marked as the last",
-        ),
-        // Copies change nothing.
-        (
-            &[Ask(0), Again, one, Again],
-            OF_CLIENT,
-            "the client has 1 of 3 parts of the map",
-        ),
-        (
-            &[Ask(0), one, Ask(1), Again],
-            OF_SERVER,
-            "the client has 1 of 3 parts of the map",
-        ),
-        // Several requests at once.
-        (
-            &[Ask(0), Ask(1), Ask(2), one, three],
-            OF_SERVER,
-            "the client has 2 of 3 parts of the map",
-        ),
-        // The window of DDNet: parts ahead of their requests.
-        (
-            &[Ask(0), one, two, Ask(1)],
-            OF_CLIENT,
-            "the client has 2 of 3 parts of the map",
-        ),
-        (
-            &[Ask(0), one, two, Ask(1), Ask(2)],
-            OF_SERVER,
-            "the client has 2 of 3 parts of the map",
-        ),
-        (&[Ask(0), one, two, three, Ask(1), Ask(2)], READY, ""),
-        (&[Ask(0), one, Ask(1), two, Ask(2), three], READY, ""),
-        // A wrong message that was made up for.
-        (&[Ask(9), Ask(0), two, one, Ask(1), two, Ask(2), three], READY, ""),
-    ] {
+    for (steps, owes, why) in NUMBERED {
         for name in ["0.6 without tokens", "0.6.5", "DDNet"] {
             let got = stall(Script::named(name), steps);
             assert_eq!(got, format!("{owes}{why}"), "{name} {steps:?}");
