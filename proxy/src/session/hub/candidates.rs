@@ -99,7 +99,11 @@ impl Hub {
             .links
             .get(&candidate)
             .is_some_and(Link::shares_socket);
+        let former = self.sessions.links.get(&current).and_then(Link::server_token);
         self.announce(candidate, Link::promote);
+        if shares {
+            self.with_link(candidate, |link, _, env| link.succeed(former, env.now));
+        }
         self.with_link(current, |link, _, env| match shares {
             true => link.hand_over(env),
             false => link.leave(env),

@@ -67,6 +67,7 @@ impl Link {
             names: named.into_iter().collect(),
             first: Box::default(),
             shares_socket: opened.shared.is_some(),
+            former: None,
             asked: Asked::default(),
             lanes: Default::default(),
             open_lines: LineSet::ALL,

@@ -120,6 +120,9 @@ pub(crate) struct Link {
     first: Box<[u8]>,
     /// True while another session of the client has the same upstream socket.
     shares_socket: bool,
+    /// Token in the server's datagrams of the session that this one replaced on the same socket, and the time until which some of
+    /// them may still arrive.
+    former: Option<(Token, Time)>,
     /// TOKEN requests in the session that were sent on: the counterparts of the tokens that they name.
     asked: Asked,
     /// The links towards the client and towards the server.
@@ -378,6 +381,9 @@ impl Link {
                     return self.came_after_end(Side::Server, datagram, &packet, env);
                 }
                 Ok(()) => return self.relay_ruled(Side::Server, datagram, &packet, env),
+                Err(_) if self.is_of_former(&packet, env.now) => {
+                    return self.report_one_leg(Side::Server, datagram, &packet.notes, env);
+                }
                 Err(code) => code,
             },
             Err(error) => error.code(),

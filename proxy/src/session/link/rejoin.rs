@@ -108,6 +108,23 @@ impl Link {
             .is_ok_and(|packet| matches!(packet.control(), Some(Control::ConnectAccept { tken: true, .. })))
     }
 
+    /// Returns the token in the server's datagrams.
+    pub(crate) fn server_token(&self) -> Option<Token> {
+        self.server.token_in
+    }
+
+    /// Replaces the session of this token on the same socket. The server has sent datagrams of that session until it read the new
+    /// handshake; the client drops them, and they are nobody's mistake.
+    pub(crate) fn succeed(&mut self, former: Option<Token>, now: Time) {
+        self.former = former.map(|token| (token, now + SILENT));
+    }
+
+    /// Returns true for a late datagram of the session that this one replaced.
+    pub(super) fn is_of_former(&self, packet: &Packet<'_>, now: Time) -> bool {
+        self.former
+            .is_some_and(|(token, until)| now < until && packet.header.token == Some(token))
+    }
+
     /// Returns true if the server has answered a TOKEN request of this client since the session began.
     pub(crate) fn has_renewed_token(&self) -> bool {
         self.asked.is_answered
