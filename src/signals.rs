@@ -20,8 +20,9 @@ use tokio::{
 
 use crate::{child::tree, control::Guard, exit::Exit, wake::Wake};
 
-/// The longest time from the first signal to the end; closing and flushing take half of it.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Longest time from the first signal to the end. Closing and flushing take half a second, and more on a busy machine, where the recording
+/// must get its end, too. Another INT ends the process at once.
+const PATIENCE: Duration = Duration::from_secs(4);
 
 /// The longest time for which processes are killed when this one ends at once.
 const AT_ONCE: Duration = Duration::from_millis(100);
