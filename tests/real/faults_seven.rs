@@ -11,7 +11,7 @@ use teetap_kit::real::{Player as _, TeeworldsClient, TeeworldsServer, turn};
 
 use crate::faults::{Run, try_all};
 
-/// The time for which a client plays, or tries to.
+/// The time for which a client plays, or tries to. It draws its first frame in this time, which takes a core: these tests run alone.
 const PLAYS: Duration = Duration::from_secs(5);
 
 /// The time after which a socket that got nothing looks for the end.
@@ -142,7 +142,7 @@ fn play(fault: fn(&mut Vec<u8>), server: &TeeworldsServer) -> Result<Run> {
 
 #[test]
 fn each_fault_of_a_client_of_0_7_is_named() -> Result<()> {
-    let _turn = turn::shared()?;
+    let _turn = turn::alone()?;
     let server = TeeworldsServer::start(&[])?;
     let wrong = try_all(FAULTS, |(name, fault, code)| {
         let run = play(*fault, &server);
@@ -157,7 +157,7 @@ fn each_fault_of_a_client_of_0_7_is_named() -> Result<()> {
 
 #[test]
 fn a_client_of_0_7_without_a_fault_is_not_accused() -> Result<()> {
-    let _turn = turn::shared()?;
+    let _turn = turn::alone()?;
     let server = TeeworldsServer::start(&[])?;
     let run = play(|_| {}, &server)?;
     ensure!(run.is_clean(), "{run:?}");
