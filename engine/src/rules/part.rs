@@ -119,7 +119,7 @@ fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
         .then(|| (found.mtime(), found.mtime_nsec(), found.len(), found.ino())))
 }
 
-/// Reads a text of at most [`MAX_FILE`] bytes that the user named: a file, a pipe, or stdin for `-`.
+/// Reads a text of at most 1 MiB that the user named: a file, a pipe, or stdin for `-`.
 ///
 /// # Errors
 /// Returns the reason why the file cannot be read.

@@ -128,12 +128,17 @@ fn what_opens_nothing_keeps_nothing() {
         });
         counts.collect::<Vec<_>>()
     };
-    assert_eq!(counts(&stage), [("unknown_sender".to_owned(), 1990)]);
+    // Some strays look like compressed control packets, and the proxy inflates only so many.
+    let expected = [
+        ("unknown_sender".to_owned(), 1990),
+        ("dropped_by_proxy".to_owned(), 506),
+    ];
+    assert_eq!(counts(&stage), expected);
     for number in 0..11 {
         stage.world.stranger_sends(stranger(number), b"stray");
         stage.run(1100 * MS);
     }
-    assert_eq!(counts(&stage).len(), 1, "slow ones are all reported");
+    assert_eq!(counts(&stage).len(), 2, "slow ones are all reported");
 }
 
 /// Makes a message of every one outside the numbering.
