@@ -22,6 +22,9 @@ impl Hub {
             self.report_answer(client, Proto::V7, mark);
             return;
         }
+        if !link.shares_socket() {
+            return self.server_datagram(id, bytes);
+        }
         let candidate = self.sessions.slot(client).candidate;
         let claims = |candidate: &SessionId| {
             let candidate = self.sessions.links.get(candidate);

@@ -45,6 +45,10 @@ impl Hub {
     /// a CONNECT behind a token, which it takes for the token of the client (0.6.5, network_server.cpp, `Recv`).
     fn marked_connect(&self, addr: ClientAddr, bytes: &[u8], current: Option<SessionId>) -> Option<Vec<u8>> {
         const IS_CONNECT: Option<&u8> = Some(&1);
+        // Ordinary datagrams of a session look up nothing here.
+        if !matches!(bytes.first()? & FORM, 0x14 | 0x18 | 0x1c) {
+            return None;
+        }
         let link = current.and_then(|id| self.sessions.links.get(&id));
         if link.is_some_and(|link| !Link::is_half_open(link)) {
             return None;
