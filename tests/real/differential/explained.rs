@@ -161,7 +161,7 @@ const NAMED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Parts of the names of cells whose mistake is one in the game, too.
+/// Parts of the names of cells that also contain a mistake in the game, after the join.
 const IN_GAME: &[&str] = &[
     ": Input",
     ": Say ",

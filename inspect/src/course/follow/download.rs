@@ -67,7 +67,7 @@ pub(in crate::course) enum Flaw {
     NotLast { got: i64 },
     /// A part before the last one, marked as the last.
     EarlyLast { got: i64, parts: i64 },
-    /// A part that is shorter than `map_change` says.
+    /// A part that is shorter than the part size in `map_change`.
     Short { got: i64, expected: i64 },
 }
 
