@@ -53,7 +53,7 @@ pub use control::{Control, accept, close, connect, connect_accept, token_reply, 
 pub use detect::{First, detect};
 pub use huffman::{HuffmanError, Inflated, StreamEnd, Trailing, compress, decompress, replace_tail};
 pub use message::{Layer, MessageId, identify};
-pub use note::{Code, Note, Notes, Place, Severity};
+pub use note::{Code, Note, Notes, Place, Property, Severity};
 pub use packet::{
     Flags, Header, HeaderBits, HeaderField, HeaderView, MAX_CHUNKS, MAX_COMPOSED_PAYLOAD, MAX_DATAGRAM,
     Packet, PacketError, Rewrite, Scratch, rewrite, write,

@@ -51,9 +51,39 @@ pub struct Note {
     pub len: usize,
 }
 
+/// A property of a kind of oddity: what its receiver does, and where it may come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Property {
+    /// Its receiver drops the datagram.
+    DropsDatagram,
+    /// Its receiver drops the message. One that is ahead of a missing number is sent again.
+    DropsMessage,
+    /// Some receivers drop the datagram or read a part of it, so its chunks may not arrive.
+    MayLoseChunks,
+    /// Releases of the games treat the datagram differently.
+    ByRelease,
+    /// A loss, a delay or another order on the way explains it: no peer is at fault.
+    OfNetwork,
+    /// Unlike an error or another warning, it explains nothing that fails later.
+    Idle,
+    /// A recording that cut the datagram short may be the only reason for it.
+    MayComeFromCut,
+    /// It needs all datagrams of a session: numbers, acks, copies, pace, and what a join waits for. Watchers see it, rules do not.
+    NeedsStream,
+}
+
+/// A row of the table of codes.
+struct Row {
+    name: &'static str,
+    severity: Severity,
+    place: Place,
+    properties: &'static [Property],
+    text: &'static str,
+}
+
 macro_rules! codes {
-    ($($variant:ident $name:literal $severity:ident $place:ident $text:literal)*) => {
-        /// The kinds of oddities. One table defines the name, severity, place and text of each.
+    ($($variant:ident $name:literal $severity:ident $place:ident [$($property:ident)*] $text:literal)*) => {
+        /// The kinds of oddities. One table defines the name, severity, place, properties and text of each.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code {
             $(#[doc = $text] $variant,)*
@@ -63,9 +93,15 @@ macro_rules! codes {
             /// All codes.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            const fn row(self) -> (&'static str, Severity, Place, &'static str) {
+            const fn row(self) -> Row {
                 match self {
-                    $(Self::$variant => ($name, Severity::$severity, Place::$place, $text),)*
+                    $(Self::$variant => Row {
+                        name: $name,
+                        severity: Severity::$severity,
+                        place: Place::$place,
+                        properties: &[$(Property::$property,)*],
+                        text: $text,
+                    },)*
                 }
             }
         }
@@ -73,164 +109,208 @@ macro_rules! codes {
 }
 
 codes! {
-    TooShort          "too-short"            Error   Datagram "shorter than a header: the receiver drops the datagram"
-    BadHuffman        "bad-huffman"          Error   Datagram "cannot be decompressed: the receiver drops the datagram"
-    NotConnected      "not-connected"        Error   Datagram "a connless datagram in place of one of a connection: the receiver does not take it for one"
-    OverlongInt       "overlong-int"         Info    Message  "an int takes more bytes than needed: receivers read the same value"
-    IntPadding        "int-padding"          Warning Message  "the fifth byte of an int has bits too many: versions read other values"
-    UnknownFlags      "unknown-flags"        Warning Datagram "header bits that no sender of this version sets: DDNet since 19.4 drops the datagram, others read them in their own way"
-    Oversized         "oversized"            Error   Datagram "longer than 1400 bytes: receivers see only the first 1400"
-    PayloadOversized  "payload-oversized"    Error   Payload  "more payload than receivers of this version accept"
-    HuffmanSurplus    "huffman-surplus"      Warning Datagram "bytes after the end of the compressed data: receivers ignore them"
-    ControlCompressed "control-compressed"   Warning Datagram "a compressed control packet: DDNet drops it"
-    ControlWithChunks "control-with-chunks"  Warning Datagram "a control packet that announces chunks: DDNet since 19.4 drops it, others read chunks from it"
-    ControlEmpty      "control-empty"        Error   Payload  "a control packet without an id: DDNet since 19.4 drops it, others may read a leftover byte"
-    UnknownControl    "unknown-control"      Warning Payload  "a control id that this version does not have: receivers ignore it"
-    EmptyNoResend     "empty-without-resend" Warning Datagram "announces no chunks and requests no resend: DDNet since 19.4 drops it"
-    ChunkTruncated    "chunk-truncated"      Error   Payload  "a chunk runs past the end of the payload: it and all after it are lost"
-    ChunkCountTooHigh "chunk-count-too-high" Error   Datagram "fewer chunks than the header announces: the receiver takes those that are there"
-    ChunkSizeCut      "chunk-size-cut"       Error   Payload  "1024 bytes follow the last chunk: its size did not fit 10 bits, and receivers see only its start"
-    ChunkCountCut     "chunk-count-cut"      Error   Datagram "256 chunks more than the header announces: their number did not fit a byte, and receivers miss them"
-    ChunkOfOtherVersion "chunk-of-other-version" Error Datagram "chunk headers of the other version: the receiver splits the payload at other places"
-    TrailingBytes     "trailing-bytes"       Warning Payload  "bytes after the last announced chunk: receivers ignore them"
-    MissingToken      "missing-token"        Error   Payload  "the token that this version requires is missing: the receiver drops the datagram"
-    TokenReversed     "token-reversed"       Info    Payload  "the token with its bytes in reverse: the games do not read it here, other programs may"
-    WrongToken        "wrong-token"          Error   Datagram "the token does not belong to this leg: the receiver drops the datagram"
-    AckAhead          "ack-ahead"            Error   Datagram "acks a chunk that was never sent: the receiver drops the datagram"
-    AckBehind         "ack-behind"           Error   Datagram "acks less than before: the receiver drops the datagram"
-    AckGap            "ack-gap"              Warning Datagram "acks beyond a number that did not come: its sender never sends that one again"
-    AckStuck          "ack-stuck"            Error   Datagram "does not ack vital chunks that it gets: their sender repeats them and ends the connection"
-    NotInflated       "not-inflated"         Error   Datagram "acks no vital chunk that was sent compressed, only others: does it inflate datagrams?"
-    Overtaken         "overtaken"            Info    Datagram "older than the datagrams before it: the network changed the order, the receiver drops it"
-    SeqAhead          "seq-ahead"            Info    Payload  "ahead of a number that is missing: the receiver drops the chunk and asks for a resend"
-    SeqAgain          "seq-again"            Info    Payload  "a number that came before: a receiver that has it drops the chunk"
-    SeqBehind         "seq-behind"           Error   Payload  "a new message with an old number: the receiver takes it for a repeat and drops it"
-    SeqGap            "seq-gap"              Error   Datagram "a number never comes: the receiver drops all vital chunks after it"
-    ResendRequest     "resend-request"       Info    Datagram "asks for all vital chunks after its ack"
-    ResendUnmarked    "resend-unmarked"      Warning Payload  "sent again without the resend flag: some receivers count it as a new one"
-    ResendChanged     "resend-changed"       Error   Payload  "another message with a number that came before: the receiver drops it as a repeat"
-    ResendStorm       "resend-storm"         Warning Payload  "sent again more often than the game's timer and requests explain: the receiver drops each copy"
-    ResendNeedless    "resend-needless"      Warning Datagram "asks for resends that nothing missing explains: the receiver answers each with all unacked chunks"
-    ResendMissing     "resend-missing"       Warning Datagram "does not send a vital chunk again that is not acked: its receiver waits for it, and drops all after it"
-    ResendAcked       "resend-acked"         Warning Payload  "sends a chunk again that was acked: the receiver drops each copy"
-    Amplified         "amplified"            Warning Datagram "an answer much larger than its request: with a false address in requests it floods that address"
-    OtherSession      "other-session"        Error   Datagram "a part of another session: the receiver drops it"
-    MapAgain          "map-again"            Warning Payload  "the same map change under a new number while the client loads the map: it begins anew"
-    LateReply         "late-reply"           Warning Payload  "an answer that waited half a second, until its connection was flushed: the receiver waits as long"
-    KeepaliveLate     "keepalive-late"       Info    Datagram "nothing came from this peer for longer than between two keepalives"
-    CutByCapture      "cut-by-capture"       Warning Datagram "the recording holds only the first bytes of the datagram"
-    UnknownMessage    "unknown-message"      Warning Message  "no definition has this id: most receivers ignore it"
-    WrongId           "wrong-id"             Error   Payload  "the bytes of another message than the id says: the receiver takes them for that one, or ignores them"
-    FieldsOfOtherVersion "fields-of-other-version" Error Payload "the fields of the other version: the receiver reads other values, or drops it"
-    WrongDirection    "wrong-direction"      Warning Message  "a message of the other direction: the receiver ignores it or reads it as another one"
-    NotVital          "not-vital"            Warning Message  "not vital: the receiver ignores it"
-    UnexpectedVital   "unexpected-vital"     Warning Message  "vital, unlike the reference: some receivers ignore it"
-    MissingField      "missing-field"        Error   Message  "the message ends before this field: most receivers drop it"
-    SurplusBytes      "surplus-bytes"        Info    Message  "bytes after the last known field: receivers ignore them"
-    UnterminatedText  "unterminated-text"    Error   Message  "text without a NUL: the receiver drops the message"
-    InvalidUtf8       "invalid-utf8"         Warning Message  "text that is not UTF-8: DDNet since 18.0 drops the message"
-    TextCleaned       "text-cleaned"         Info    Message  "text with bytes that the receiver replaces or skips"
-    TextTooLong       "text-too-long"        Info    Message  "text longer than the receiver keeps"
-    OutOfRange        "out-of-range"         Warning Message  "a value outside its range: receivers may drop it"
-    UnknownValue      "unknown-value"        Info    Message  "a value without a name"
-    UnknownBits       "unknown-bits"         Info    Message  "flags without a name"
-    BadDecimal        "bad-decimal"          Warning Message  "not a plain decimal number: receivers read what they can, or 0"
-    UnexpectedBytes   "unexpected-bytes"     Warning Message  "bytes that differ from the fixed value of this field: the receiver takes it for another version"
-    ObjectShort       "object-short"         Warning Message  "an object with fewer ints than its fields need: most clients drop it"
-    ObjectLong        "object-long"          Info    Message  "an object with more ints than it has known fields"
-    TooManyFields     "too-many-fields"      Warning Message  "more values than teetap lists: receivers read them all"
-    SnapIgnored       "snap-ignored"         Error   Message  "an invalid part number: the client ignores the part"
-    SnapPartAgain     "snap-part-again"      Info    Message  "a part that was received before"
-    SnapPartShort     "snap-part-short"      Error   Message  "a part of less than 900 bytes before the last one: the client reads leftover bytes"
-    SnapPartsDiffer   "snap-parts-differ"    Warning Message  "differs from the other parts of the snapshot: the client takes the value of the last one"
-    SnapPartsMissing  "snap-parts-missing"   Warning Message  "the previous snapshot is incomplete: the client drops it"
-    SnapLate          "snap-late"            Info    Message  "older than the newest snapshot: a client that received that one ignores it"
-    SnapAgain         "snap-again"           Info    Message  "a snapshot that was received before"
-    SnapEmptyUnacked  "snap-empty-unacked"   Warning Message  "has acked none of 25 empty snapshots or more: the server takes them for lost"
-    SnapUnacked       "snap-unacked"         Warning Message  "has acked no snapshot that was sent, in 25 inputs or more: the server sends complete ones"
-    InputLate         "input-late"           Warning Message  "inputs for ticks of the past: the server uses each in its next tick, and jumps and shots come late"
-    SnapNoBase        "snap-no-base"         Error   Message  "relative to an unknown snapshot: a client that lacks it requests a complete one"
-    SnapBadCrc        "snap-bad-crc"         Error   Message  "the sum of all ints is wrong: the client discards the snapshot"
-    SnapTruncated     "snap-truncated"       Error   Message  "the snapshot ends too early: the client discards it"
-    SnapTooLarge      "snap-too-large"       Error   Message  "more than 1024 items or 64 KiB: the client discards the snapshot"
-    SnapBadItem       "snap-bad-item"        Error   Message  "an invalid type, id or size: the client discards the snapshot"
-    SnapItemAgain     "snap-item-again"      Warning Message  "an item that is changed or deleted more than once: the client takes the last change"
-    SnapNotThere      "snap-not-there"       Warning Message  "deletes an item that does not exist: the client ignores that"
-    SnapItemResized   "snap-item-resized"    Error   Message  "an item of another size than before: DDNet discards the snapshot"
-    SnapIdReused      "snap-id-reused"       Warning Message  "an id that another item had shortly before: clients take both for the same item"
-    SnapUndeclared    "snap-undeclared"      Info    Message  "an extended type that its snapshot does not declare: clients ignore the item"
-    SnapNearLimit     "snap-near-limit"      Warning Message  "near 1024 items, 64 KiB or 64 parts: past them senders drop items silently"
-    UnknownObject     "unknown-object"       Info    Message  "no definition has this type: clients ignore the item"
+    TooShort            "too-short"            Error   Datagram [MayComeFromCut]
+        "shorter than a header: the receiver drops the datagram"
+    BadHuffman          "bad-huffman"          Error   Datagram [MayComeFromCut]
+        "cannot be decompressed: the receiver drops the datagram"
+    NotConnected        "not-connected"        Error   Datagram [DropsDatagram]
+        "a connless datagram in place of one of a connection: the receiver does not take it for one"
+    OverlongInt         "overlong-int"         Info    Message  []
+        "an int takes more bytes than needed: receivers read the same value"
+    IntPadding          "int-padding"          Warning Message  []
+        "the fifth byte of an int has bits too many: versions read other values"
+    UnknownFlags        "unknown-flags"        Warning Datagram [MayLoseChunks ByRelease]
+        "header bits that no sender of this version sets: DDNet since 19.4 drops the datagram, others read them in their own way"
+    Oversized           "oversized"            Error   Datagram [MayLoseChunks]
+        "longer than 1400 bytes: receivers see only the first 1400"
+    PayloadOversized    "payload-oversized"    Error   Payload  [DropsDatagram]
+        "more payload than receivers of this version accept"
+    HuffmanSurplus      "huffman-surplus"      Warning Datagram [MayLoseChunks Idle]
+        "bytes after the end of the compressed data: receivers ignore them"
+    ControlCompressed   "control-compressed"   Warning Datagram [ByRelease]
+        "a compressed control packet: DDNet drops it"
+    ControlWithChunks   "control-with-chunks"  Warning Datagram [ByRelease]
+        "a control packet that announces chunks: DDNet since 19.4 drops it, others read chunks from it"
+    ControlEmpty        "control-empty"        Error   Payload  [ByRelease MayComeFromCut]
+        "a control packet without an id: DDNet since 19.4 drops it, others may read a leftover byte"
+    UnknownControl      "unknown-control"      Warning Payload  []
+        "a control id that this version does not have: receivers ignore it"
+    EmptyNoResend       "empty-without-resend" Warning Datagram [MayLoseChunks ByRelease]
+        "announces no chunks and requests no resend: DDNet since 19.4 drops it"
+    ChunkTruncated      "chunk-truncated"      Error   Payload  [MayLoseChunks MayComeFromCut]
+        "a chunk runs past the end of the payload: it and all after it are lost"
+    ChunkCountTooHigh   "chunk-count-too-high" Error   Datagram [MayLoseChunks MayComeFromCut]
+        "fewer chunks than the header announces: the receiver takes those that are there"
+    ChunkSizeCut        "chunk-size-cut"       Error   Payload  [MayLoseChunks]
+        "1024 bytes follow the last chunk: its size did not fit 10 bits, and receivers see only its start"
+    ChunkCountCut       "chunk-count-cut"      Error   Datagram [MayLoseChunks]
+        "256 chunks more than the header announces: their number did not fit a byte, and receivers miss them"
+    ChunkOfOtherVersion "chunk-of-other-version" Error   Datagram [NeedsStream]
+        "chunk headers of the other version: the receiver splits the payload at other places"
+    TrailingBytes       "trailing-bytes"       Warning Payload  []
+        "bytes after the last announced chunk: receivers ignore them"
+    MissingToken        "missing-token"        Error   Payload  [DropsDatagram MayComeFromCut]
+        "the token that this version requires is missing: the receiver drops the datagram"
+    TokenReversed       "token-reversed"       Info    Payload  [NeedsStream]
+        "the token with its bytes in reverse: the games do not read it here, other programs may"
+    WrongToken          "wrong-token"          Error   Datagram [DropsDatagram]
+        "the token does not belong to this leg: the receiver drops the datagram"
+    AckAhead            "ack-ahead"            Error   Datagram [DropsDatagram]
+        "acks a chunk that was never sent: the receiver drops the datagram"
+    AckBehind           "ack-behind"           Error   Datagram [DropsDatagram]
+        "acks less than before: the receiver drops the datagram"
+    AckGap              "ack-gap"              Warning Datagram [NeedsStream]
+        "acks beyond a number that did not come: its sender never sends that one again"
+    AckStuck            "ack-stuck"            Error   Datagram [NeedsStream]
+        "does not ack vital chunks that it gets: their sender repeats them and ends the connection"
+    NotInflated         "not-inflated"         Error   Datagram [NeedsStream]
+        "acks no vital chunk that was sent compressed, only others: does it inflate datagrams?"
+    Overtaken           "overtaken"            Info    Datagram [DropsDatagram OfNetwork NeedsStream]
+        "older than the datagrams before it: the network changed the order, the receiver drops it"
+    SeqAhead            "seq-ahead"            Info    Payload  [DropsMessage OfNetwork NeedsStream]
+        "ahead of a number that is missing: the receiver drops the chunk and asks for a resend"
+    SeqAgain            "seq-again"            Info    Payload  [OfNetwork NeedsStream]
+        "a number that came before: a receiver that has it drops the chunk"
+    SeqBehind           "seq-behind"           Error   Payload  [DropsMessage NeedsStream]
+        "a new message with an old number: the receiver takes it for a repeat and drops it"
+    SeqGap              "seq-gap"              Error   Datagram [NeedsStream]
+        "a number never comes: the receiver drops all vital chunks after it"
+    ResendRequest       "resend-request"       Info    Datagram [OfNetwork NeedsStream]
+        "asks for all vital chunks after its ack"
+    ResendUnmarked      "resend-unmarked"      Warning Payload  [NeedsStream]
+        "sent again without the resend flag: some receivers count it as a new one"
+    ResendChanged       "resend-changed"       Error   Payload  [DropsMessage NeedsStream]
+        "another message with a number that came before: the receiver drops it as a repeat"
+    ResendStorm         "resend-storm"         Warning Payload  [Idle NeedsStream]
+        "sent again more often than the game's timer and requests explain: the receiver drops each copy"
+    ResendNeedless      "resend-needless"      Warning Datagram [Idle NeedsStream]
+        "asks for resends that nothing missing explains: the receiver answers each with all unacked chunks"
+    ResendMissing       "resend-missing"       Warning Datagram [NeedsStream]
+        "does not send a vital chunk again that is not acked: its receiver waits for it, and drops all after it"
+    ResendAcked         "resend-acked"         Warning Payload  [Idle NeedsStream]
+        "sends a chunk again that was acked: the receiver drops each copy"
+    Amplified           "amplified"            Warning Datagram [Idle NeedsStream]
+        "an answer much larger than its request: with a false address in requests it floods that address"
+    OtherSession        "other-session"        Error   Datagram [NeedsStream]
+        "a part of another session: the receiver drops it"
+    MapAgain            "map-again"            Warning Payload  [NeedsStream]
+        "the same map change under a new number while the client loads the map: it begins anew"
+    LateReply           "late-reply"           Warning Payload  [Idle NeedsStream]
+        "an answer that waited half a second, until its connection was flushed: the receiver waits as long"
+    KeepaliveLate       "keepalive-late"       Info    Datagram [OfNetwork NeedsStream]
+        "nothing came from this peer for longer than between two keepalives"
+    CutByCapture        "cut-by-capture"       Warning Datagram [OfNetwork]
+        "the recording holds only the first bytes of the datagram"
+    UnknownMessage      "unknown-message"      Warning Message  []
+        "no definition has this id: most receivers ignore it"
+    WrongId             "wrong-id"             Error   Payload  [NeedsStream]
+        "the bytes of another message than the id says: the receiver takes them for that one, or ignores them"
+    FieldsOfOtherVersion "fields-of-other-version" Error   Payload  [NeedsStream]
+        "the fields of the other version: the receiver reads other values, or drops it"
+    WrongDirection      "wrong-direction"      Warning Message  [DropsMessage]
+        "a message of the other direction: the receiver ignores it or reads it as another one"
+    NotVital            "not-vital"            Warning Message  []
+        "not vital: the receiver ignores it"
+    UnexpectedVital     "unexpected-vital"     Warning Message  []
+        "vital, unlike the reference: some receivers ignore it"
+    MissingField        "missing-field"        Error   Message  [DropsMessage MayComeFromCut]
+        "the message ends before this field: most receivers drop it"
+    SurplusBytes        "surplus-bytes"        Info    Message  []
+        "bytes after the last known field: receivers ignore them"
+    UnterminatedText    "unterminated-text"    Error   Message  [DropsMessage MayComeFromCut]
+        "text without a NUL: the receiver drops the message"
+    InvalidUtf8         "invalid-utf8"         Warning Message  [MayComeFromCut]
+        "text that is not UTF-8: DDNet since 18.0 drops the message"
+    TextCleaned         "text-cleaned"         Info    Message  []
+        "text with bytes that the receiver replaces or skips"
+    TextTooLong         "text-too-long"        Info    Message  []
+        "text longer than the receiver keeps"
+    OutOfRange          "out-of-range"         Warning Message  []
+        "a value outside its range: receivers may drop it"
+    UnknownValue        "unknown-value"        Info    Message  []
+        "a value without a name"
+    UnknownBits         "unknown-bits"         Info    Message  []
+        "flags without a name"
+    BadDecimal          "bad-decimal"          Warning Message  [MayComeFromCut]
+        "not a plain decimal number: receivers read what they can, or 0"
+    UnexpectedBytes     "unexpected-bytes"     Warning Message  []
+        "bytes that differ from the fixed value of this field: the receiver takes it for another version"
+    ObjectShort         "object-short"         Warning Message  []
+        "an object with fewer ints than its fields need: most clients drop it"
+    ObjectLong          "object-long"          Info    Message  []
+        "an object with more ints than it has known fields"
+    TooManyFields       "too-many-fields"      Warning Message  [Idle]
+        "more values than teetap lists: receivers read them all"
+    SnapIgnored         "snap-ignored"         Error   Message  []
+        "an invalid part number: the client ignores the part"
+    SnapPartAgain       "snap-part-again"      Info    Message  [OfNetwork]
+        "a part that was received before"
+    SnapPartShort       "snap-part-short"      Error   Message  []
+        "a part of less than 900 bytes before the last one: the client reads leftover bytes"
+    SnapPartsDiffer     "snap-parts-differ"    Warning Message  []
+        "differs from the other parts of the snapshot: the client takes the value of the last one"
+    SnapPartsMissing    "snap-parts-missing"   Warning Message  [OfNetwork]
+        "the previous snapshot is incomplete: the client drops it"
+    SnapLate            "snap-late"            Info    Message  [OfNetwork]
+        "older than the newest snapshot: a client that received that one ignores it"
+    SnapAgain           "snap-again"           Info    Message  [OfNetwork]
+        "a snapshot that was received before"
+    SnapEmptyUnacked    "snap-empty-unacked"   Warning Message  [Idle]
+        "has acked none of 25 empty snapshots or more: the server takes them for lost"
+    SnapUnacked         "snap-unacked"         Warning Message  [Idle]
+        "has acked no snapshot that was sent, in 25 inputs or more: the server sends complete ones"
+    InputLate           "input-late"           Warning Message  [Idle]
+        "inputs for ticks of the past: the server uses each in its next tick, and jumps and shots come late"
+    SnapNoBase          "snap-no-base"         Error   Message  []
+        "relative to an unknown snapshot: a client that lacks it requests a complete one"
+    SnapBadCrc          "snap-bad-crc"         Error   Message  []
+        "the sum of all ints is wrong: the client discards the snapshot"
+    SnapTruncated       "snap-truncated"       Error   Message  []
+        "the snapshot ends too early: the client discards it"
+    SnapTooLarge        "snap-too-large"       Error   Message  []
+        "more than 1024 items or 64 KiB: the client discards the snapshot"
+    SnapBadItem         "snap-bad-item"        Error   Message  []
+        "an invalid type, id or size: the client discards the snapshot"
+    SnapItemAgain       "snap-item-again"      Warning Message  [Idle]
+        "an item that is changed or deleted more than once: the client takes the last change"
+    SnapNotThere        "snap-not-there"       Warning Message  [Idle]
+        "deletes an item that does not exist: the client ignores that"
+    SnapItemResized     "snap-item-resized"    Error   Message  []
+        "an item of another size than before: DDNet discards the snapshot"
+    SnapIdReused        "snap-id-reused"       Warning Message  [Idle]
+        "an id that another item had shortly before: clients take both for the same item"
+    SnapUndeclared      "snap-undeclared"      Info    Message  []
+        "an extended type that its snapshot does not declare: clients ignore the item"
+    SnapNearLimit       "snap-near-limit"      Warning Message  [Idle]
+        "near 1024 items, 64 KiB or 64 parts: past them senders drop items silently"
+    UnknownObject       "unknown-object"       Info    Message  []
+        "no definition has this type: clients ignore the item"
 }
 
 impl Code {
     /// Returns the kebab-case name, which is stable for scripts.
     pub const fn name(self) -> &'static str {
-        self.row().0
+        self.row().name
     }
 
     /// Returns the importance.
     pub const fn severity(self) -> Severity {
-        self.row().1
+        self.row().severity
     }
 
     /// Returns what the byte ranges of its notes count in.
     pub const fn place(self) -> Place {
-        self.row().2
+        self.row().place
     }
 
-    /// Returns true if a recording that cut the datagram short may be the only reason for the note.
-    pub const fn may_come_from_cut(self) -> bool {
-        matches!(
-            self,
-            Self::TooShort
-                | Self::BadHuffman
-                | Self::ControlEmpty
-                | Self::ChunkTruncated
-                | Self::ChunkCountTooHigh
-                | Self::MissingToken
-                | Self::MissingField
-                | Self::UnterminatedText
-                | Self::InvalidUtf8
-                | Self::BadDecimal
-        )
-    }
-
-    /// Returns true if the note needs all datagrams of a session: numbers, acks, copies, pace, and what a join waits for. Watchers see it,
-    /// rules do not.
-    pub const fn needs_stream(self) -> bool {
-        matches!(
-            self,
-            Self::AckGap
-                | Self::AckStuck
-                | Self::NotInflated
-                | Self::Overtaken
-                | Self::SeqAhead
-                | Self::SeqAgain
-                | Self::SeqBehind
-                | Self::SeqGap
-                | Self::ResendRequest
-                | Self::ResendUnmarked
-                | Self::ResendChanged
-                | Self::ResendStorm
-                | Self::ResendNeedless
-                | Self::ResendMissing
-                | Self::ResendAcked
-                | Self::Amplified
-                | Self::OtherSession
-                | Self::MapAgain
-                | Self::TokenReversed
-                | Self::LateReply
-                | Self::KeepaliveLate
-                | Self::WrongId
-                | Self::FieldsOfOtherVersion
-                | Self::ChunkOfOtherVersion
-        )
+    /// Returns true if oddities of this kind have a property.
+    pub fn has(self, property: Property) -> bool {
+        self.row().properties.contains(&property)
     }
 
     /// Returns a description of one line.
     pub const fn text(self) -> &'static str {
-        self.row().3
+        self.row().text
     }
 }
 

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use teetap_proxy::session::{Action, Datagram};
 use teetap_rules::impair::Lost;
 use teetap_wire::{
-    Code,
+    Code, Property,
     receiver::{MessageVerdict, checks_ranges},
 };
 
@@ -112,14 +112,16 @@ pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> F
     }
     let of_datagram = datagram.notes.iter();
     let mut notes = of_datagram.chain(reading.notes.iter().copied());
-    if let Some(note) = notes.find(|note| drops_datagram(note.code)) {
+    if let Some(note) = notes.find(|note| note.code.has(Property::DropsDatagram)) {
         return Fate::Lost(Why::Datagram(note.code));
     }
     let mut notes = message.notes.iter();
     let is_checked = message
         .name
         .is_some_and(|name| message.layer == Layer::Game && checks_ranges(datagram.proto, name));
-    match notes.find(|note| drops(note.code) || is_checked && note.code == Code::OutOfRange) {
+    match notes
+        .find(|note| note.code.has(Property::DropsMessage) || is_checked && note.code == Code::OutOfRange)
+    {
         Some(note) => {
             let values = reading.detail(note).map(|detail| detail.fact.to_string());
             Fate::Lost(Why::Message(note.code, values))
@@ -153,25 +155,4 @@ pub(super) fn delay(datagram: &Datagram) -> Option<Duration> {
     left.map(|transit| transit.delay)
         .min()
         .filter(|delay| !delay.is_zero())
-}
-
-/// Returns true for the note of a datagram that its receiver drops as a whole.
-const fn drops_datagram(code: Code) -> bool {
-    matches!(
-        code,
-        Code::MissingToken | Code::WrongToken | Code::AckAhead | Code::AckBehind | Code::PayloadOversized
-    )
-}
-
-/// Returns true for the note of a message that its receiver drops as a whole. One that is ahead comes again.
-const fn drops(code: Code) -> bool {
-    matches!(
-        code,
-        Code::MissingField
-            | Code::UnterminatedText
-            | Code::WrongDirection
-            | Code::SeqAhead
-            | Code::SeqBehind
-            | Code::ResendChanged
-    )
 }

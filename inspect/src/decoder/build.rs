@@ -5,7 +5,7 @@ use std::ops::Range;
 use teetap_proxy::session::{Action, Connless, Datagram, Origin, Placed, SessionId, Time};
 use teetap_rules::context::PacketView;
 use teetap_wire::{
-    Code, Control, Dir, HeaderView, Note, Notes, Packet, PacketError, Place, Scratch, chunk,
+    Code, Control, Dir, HeaderView, Note, Notes, Packet, PacketError, Place, Property, Scratch, chunk,
     connless::Connless as Parsed,
 };
 
@@ -387,7 +387,7 @@ impl<'a> Build<'a> {
             let is_known = notes.contains(&note)
                 || self.takes_all && is_about_size(&note)
                 || messages.iter().any(|message| message.notes.contains(&note))
-                || *is_cut && note.code.may_come_from_cut();
+                || *is_cut && note.code.has(Property::MayComeFromCut);
             if !is_known {
                 notes.push(note);
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use teetap_rules::{context::MessageView, eval::Lazy};
 use teetap_wire::{
-    Code, Note, Notes,
+    Code, Note, Notes, Property,
     def::{Class, Decoded, Def, Gist, Record, Registry},
 };
 
@@ -98,7 +98,7 @@ fn add_notes(message: &mut Message, mut notes: Notes, view: &MessageView<'_>) {
     let notes = notes.iter();
     message
         .notes
-        .extend(notes.filter(|note| !(is_cut && note.code.may_come_from_cut())));
+        .extend(notes.filter(|note| !(is_cut && note.code.has(Property::MayComeFromCut))));
 }
 
 /// Reads a message without a definition of its own; an unknown UUID is read as its envelope.

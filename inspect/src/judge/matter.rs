@@ -3,7 +3,7 @@
 use std::fmt;
 
 use teetap_proxy::session::{Notice, Stranger};
-use teetap_wire::{Code, Severity, def::suggest};
+use teetap_wire::{Code, Property, Severity, def::suggest};
 
 /// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -176,20 +176,9 @@ impl Topic {
 
     /// Returns the part that such findings play.
     #[must_use]
-    pub const fn role(self) -> Role {
+    pub fn role(self) -> Role {
         match self {
-            Self::Note(
-                Code::CutByCapture
-                | Code::KeepaliveLate
-                | Code::Overtaken
-                | Code::ResendRequest
-                | Code::SeqAgain
-                | Code::SeqAhead
-                | Code::SnapAgain
-                | Code::SnapLate
-                | Code::SnapPartAgain
-                | Code::SnapPartsMissing,
-            ) => Role::Network,
+            Self::Note(code) if code.has(Property::OfNetwork) => Role::Network,
             Self::Note(_) => Role::Fault,
             Self::Matter(matter) => matter.row().2,
         }
@@ -198,26 +187,8 @@ impl Topic {
     /// Returns true if its bytes may be lost for their receiver, or mislead it: what fails later may come from it. An error does so in any
     /// case.
     #[must_use]
-    pub const fn leads(self) -> bool {
-        !matches!(
-            self,
-            Self::Note(
-                Code::Amplified
-                    | Code::HuffmanSurplus
-                    | Code::LateReply
-                    | Code::ResendAcked
-                    | Code::ResendNeedless
-                    | Code::ResendStorm
-                    | Code::SnapEmptyUnacked
-                    | Code::SnapIdReused
-                    | Code::SnapItemAgain
-                    | Code::SnapNearLimit
-                    | Code::SnapNotThere
-                    | Code::SnapUnacked
-                    | Code::InputLate
-                    | Code::TooManyFields
-            )
-        )
+    pub fn leads(self) -> bool {
+        !matches!(self, Self::Note(code) if code.has(Property::Idle))
     }
 
     /// Returns the condition of a filter that the datagrams of such findings meet; `None` if no datagram shows them.

@@ -1,7 +1,7 @@
 //! A datagram: its token and ack, the silence before it, a resend request.
 
 use teetap_proxy::session::SessionId;
-use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Proto, Seq, Side, Token};
+use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Property, Proto, Seq, Side, Token};
 
 use super::{Detail, Fact, Found, Part, Seen, Stream, Streams, past::Past};
 use crate::reading::Expected;
@@ -32,13 +32,19 @@ impl Streams {
             stream.note_overtaken(seen, found);
         }
         let expected = stream.expect(seen, token, found);
-        let is_dropped = found.notes.iter().any(|note| drops(note.code));
+        let is_dropped = found
+            .notes
+            .iter()
+            .any(|note| note.code.has(Property::DropsDatagram));
         stream.is_void = seen.datagram.leg.is_some() || is_dropped;
         if notes {
             stream.note_foreign_ack(past, seen, expected.ack, found);
             stream.is_doubled = stream.is_doubled(seen);
         }
-        stream.is_doubtful = found.notes.iter().any(|note| is_about_form(note.code));
+        stream.is_doubtful = found
+            .notes
+            .iter()
+            .any(|note| note.code.has(Property::MayLoseChunks));
         if notes && !stream.is_void {
             stream.note_form(seen, found);
         }
@@ -106,7 +112,11 @@ impl Stream {
             return;
         };
         if seen.datagram.dir == Dir::C2s {
-            if !found.notes.iter().any(|note| drops(note.code)) {
+            if !found
+                .notes
+                .iter()
+                .any(|note| note.code.has(Property::DropsDatagram))
+            {
                 let acks = seen.packet.header.ack != Seq::ZERO;
                 self.unproven.asked(seen.at, bytes, token, acks);
             }
@@ -219,7 +229,10 @@ impl Stream {
 
     /// Adds what the receiver does with a datagram of an odd form, if its release is known.
     fn note_form(&self, seen: &Seen<'_>, found: &mut Found<'_>) {
-        let mut odd = found.notes.iter().filter(|note| differs_by_release(note.code));
+        let mut odd = found
+            .notes
+            .iter()
+            .filter(|note| note.code.has(Property::ByRelease));
         let Some(note) = odd.next().copied() else { return };
         let [c2s, s2c] = &self.ways;
         let own = if seen.datagram.dir == Dir::C2s { c2s } else { s2c };
@@ -361,47 +374,6 @@ impl Stream {
             found.add(whole(seen, Code::SeqGap), fact);
         }
     }
-}
-
-/// Returns true for a note because of which the receiver takes nothing of a datagram.
-const fn drops(code: Code) -> bool {
-    matches!(
-        code,
-        Code::WrongToken
-            | Code::MissingToken
-            | Code::AckAhead
-            | Code::AckBehind
-            | Code::Overtaken
-            | Code::PayloadOversized
-            | Code::NotConnected
-    )
-}
-
-/// Returns true for a note about the form of a datagram that some receivers drop or read only in part: its chunks may not arrive.
-const fn is_about_form(code: Code) -> bool {
-    matches!(
-        code,
-        Code::UnknownFlags
-            | Code::Oversized
-            | Code::HuffmanSurplus
-            | Code::EmptyNoResend
-            | Code::ChunkTruncated
-            | Code::ChunkCountTooHigh
-            | Code::ChunkSizeCut
-            | Code::ChunkCountCut
-    )
-}
-
-/// Returns true for a note about the form of a datagram that some releases drop, and others do not.
-const fn differs_by_release(code: Code) -> bool {
-    matches!(
-        code,
-        Code::UnknownFlags
-            | Code::ControlCompressed
-            | Code::ControlWithChunks
-            | Code::ControlEmpty
-            | Code::EmptyNoResend
-    )
 }
 
 /// Returns a note about a whole datagram.

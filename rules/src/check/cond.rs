@@ -1,7 +1,7 @@
 //! Conditions.
 
-use teetap_wire::Code as Lint;
 use teetap_wire::def::{Field, Registry, Type, suggest};
+use teetap_wire::{Code as Lint, Property};
 
 use super::checker::{Checker, Knows};
 use super::kinds::Variables;
@@ -124,7 +124,7 @@ impl Checker<'_> {
         let wanted = code.text.replace('_', "-").to_ascii_lowercase();
         let names = || Lint::ALL.iter().map(|code| code.name());
         match Lint::ALL.iter().find(|code| code.name() == wanted) {
-            Some(lint) if self.is_rule && lint.needs_stream() => {
+            Some(lint) if self.is_rule && lint.has(Property::NeedsStream) => {
                 let what = format!("a rule does not see `lint.{}`", code.text);
                 let diagnostic = Diagnostic::new(Code::NotHere, code.span, what)
                     .note("it needs all datagrams of the session, and a rule decides about each as it comes")

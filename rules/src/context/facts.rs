@@ -9,7 +9,7 @@ use std::{
 };
 
 use teetap_wire::{
-    Code, Dir, Flags, Notes, Proto, Severity, Side,
+    Code, Dir, Flags, Notes, Property, Proto, Severity, Side,
     def::{Class, Decoded, Def, Id, Source},
     snap::{Change, Completed},
 };
@@ -98,7 +98,7 @@ impl<'a> MessageFacts<'a> {
             let fields = self.fields.fields()?;
             let is_cut = self.view.is_cut();
             let mut notes = fields.decoded.notes().iter();
-            Some(notes.any(|note| !(is_cut && note.code.may_come_from_cut()) && wanted(note.code)))
+            Some(notes.any(|note| !(is_cut && note.code.has(Property::MayComeFromCut)) && wanted(note.code)))
         };
         let wanted_too = |code| wanted(code);
         let of_snapshot = || {

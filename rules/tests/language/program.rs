@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use teetap_rules::{Fate, Filter, Order, Program, RuleId, Verdict};
 use teetap_wire::def::Registry;
-use teetap_wire::{Code, Dir, Proto};
+use teetap_wire::{Code, Dir, Property, Proto};
 
 use crate::stage::{OPENING, decide, program, say, verdict, wrong};
 
@@ -300,7 +300,7 @@ fn everything_wrong_is_said_with_its_place() {
         let lint = format!("lint.{}", code.name().replace('-', "_"));
         assert!(Filter::parse(&lint, registry).is_ok(), "{lint}");
         let rule = Program::compile(&format!("drop when {lint}"), registry);
-        assert_eq!(rule.is_err(), code.needs_stream(), "{lint}");
+        assert_eq!(rule.is_err(), code.has(Property::NeedsStream), "{lint}");
     }
     let many = "drop when s2c\n".repeat(1025);
     assert_eq!(wrong(&many), ["1025:1 E007 more than 1024 statements"]);

@@ -12,7 +12,7 @@ mod surplus;
 
 use teetap_proxy::session::{Action, Placed};
 use teetap_rules::Filter;
-use teetap_wire::{Code, Dir, Proto, Seq, Severity, def::Registry};
+use teetap_wire::{Code, Dir, Property, Proto, Seq, Severity, def::Registry};
 
 use script::{KILL, READY, Script};
 
@@ -48,7 +48,12 @@ const OF_STREAMS: &[Code] = &[
 #[test]
 fn the_codes_of_streams_are_known_as_such() {
     for code in Code::ALL {
-        assert_eq!(code.needs_stream(), OF_STREAMS.contains(code), "{}", code.name());
+        assert_eq!(
+            code.has(Property::NeedsStream),
+            OF_STREAMS.contains(code),
+            "{}",
+            code.name()
+        );
     }
 }
 
