@@ -2,110 +2,15 @@
 
 use std::fmt::Write as _;
 
-macro_rules! pages {
-    ($($code:literal)*) => {
-        /// The page of each code.
-        const PAGES: &[(&str, &str)] = &[
-            $(($code, include_str!(concat!("../../docs/src/notes/", $code, ".md"))),)*
-        ];
-    };
-}
+use include_dir::{Dir, include_dir};
 
-pages! {
-    "too-short"
-    "bad-huffman"
-    "not-connected"
-    "overlong-int"
-    "int-padding"
-    "unknown-flags"
-    "oversized"
-    "payload-oversized"
-    "huffman-surplus"
-    "control-compressed"
-    "control-with-chunks"
-    "control-empty"
-    "unknown-control"
-    "empty-without-resend"
-    "chunk-truncated"
-    "chunk-count-too-high"
-    "chunk-size-cut"
-    "chunk-count-cut"
-    "chunk-of-other-version"
-    "trailing-bytes"
-    "missing-token"
-    "wrong-token"
-    "token-reversed"
-    "ack-ahead"
-    "ack-behind"
-    "ack-gap"
-    "ack-stuck"
-    "not-inflated"
-    "overtaken"
-    "seq-ahead"
-    "seq-again"
-    "seq-behind"
-    "seq-gap"
-    "resend-request"
-    "resend-unmarked"
-    "resend-changed"
-    "resend-storm"
-    "resend-needless"
-    "resend-missing"
-    "resend-acked"
-    "amplified"
-    "other-session"
-    "late-reply"
-    "map-again"
-    "keepalive-late"
-    "cut-by-capture"
-    "unknown-message"
-    "wrong-id"
-    "fields-of-other-version"
-    "wrong-direction"
-    "not-vital"
-    "unexpected-vital"
-    "missing-field"
-    "surplus-bytes"
-    "unterminated-text"
-    "invalid-utf8"
-    "text-cleaned"
-    "text-too-long"
-    "out-of-range"
-    "unknown-value"
-    "unknown-bits"
-    "bad-decimal"
-    "unexpected-bytes"
-    "object-short"
-    "object-long"
-    "too-many-fields"
-    "snap-ignored"
-    "snap-part-again"
-    "snap-part-short"
-    "snap-parts-differ"
-    "snap-parts-missing"
-    "snap-late"
-    "snap-again"
-    "snap-no-base"
-    "snap-empty-unacked"
-    "snap-unacked"
-    "input-late"
-    "snap-bad-crc"
-    "snap-truncated"
-    "snap-too-large"
-    "snap-bad-item"
-    "snap-item-again"
-    "snap-not-there"
-    "snap-item-resized"
-    "snap-id-reused"
-    "snap-undeclared"
-    "snap-near-limit"
-    "unknown-object"
-}
+/// The page of each code, under its name.
+static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/docs/src/notes");
 
 /// Returns the page of a code as plain text; `None` if the name is not a code.
 pub(super) fn page(name: &str) -> Option<String> {
-    let (_, page) = PAGES.iter().find(|(code, _)| *code == name)?;
-    Some(plain(page))
+    let page = PAGES.get_file(format!("{name}.md"))?;
+    Some(plain(page.contents_utf8()?))
 }
 
 /// Returns a page without the marks of Markdown.
@@ -172,7 +77,7 @@ mod tests {
                 assert!(!page.contains(mark), "{mark} in {page}");
             }
         }
-        assert_eq!(PAGES.len(), Code::ALL.len());
+        assert_eq!(PAGES.files().count(), Code::ALL.len(), "pages of no code");
     }
 
     #[test]
