@@ -66,7 +66,7 @@ fn compared(condition: &str) -> [usize; 2] {
         hub.handle(Time(entry.at), input.unwrap());
         while let Some(output) = hub.poll() {
             if let Output::Event(event) = output {
-                let counts = matches(condition, &mut decoder, event);
+                let counts = matches(condition, &mut decoder, *event);
                 totals = [totals[0] + counts[0], totals[1] + counts[1]];
             }
         }

@@ -120,7 +120,7 @@ impl Sockets {
                 addr,
                 bytes,
             } => self.send_to_client(listener, addr, bytes),
-            Output::Event(event) => events.push(event),
+            Output::Event(event) => events.push(*event),
             Output::OpenUpstream { upstream, port } => self.open(upstream, port),
             Output::OpenListener { listener, port } => self.listen(listener, port),
             Output::CloseUpstream(id) => self.close(id),

@@ -42,7 +42,7 @@ pub(crate) struct Outbox {
     polled: usize,
     /// The effects of links on datagrams, with the steps that kept them.
     transits: Vec<(usize, Transit)>,
-    events: VecDeque<Event>,
+    events: VecDeque<Box<Event>>,
     watched: Events,
 }
 
@@ -173,7 +173,7 @@ impl Outbox {
 
     pub(crate) fn event(&mut self, at: Time, session: Option<SessionId>, what: What) {
         if self.is_watched() {
-            self.events.push_back(Event { at, session, what });
+            self.events.push_back(Box::new(Event { at, session, what }));
         }
     }
 

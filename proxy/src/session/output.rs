@@ -11,7 +11,6 @@ use super::{
 
 /// A task for the driver.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one at a time, and moved out at once")]
 pub enum Output<'a> {
     /// Open a fresh socket, connected to a server; answer with `UpstreamOpened` or `UpstreamFailed`.
     /// Datagrams for it may follow in the same drain.
@@ -47,6 +46,6 @@ pub enum Output<'a> {
     },
     /// Close a socket. What was to be sent on it has come before.
     CloseUpstream(UpstreamId),
-    /// Publish to the watchers.
-    Event(Event),
+    /// Publish to the watchers. Boxed, so that each datagram moves few bytes.
+    Event(Box<Event>),
 }

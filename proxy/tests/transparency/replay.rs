@@ -402,7 +402,7 @@ impl Replay {
                     assert!(is_open, "a closed socket: {}", self.place);
                     out.push(Out::Server(upstream, bytes.to_vec()));
                 }
-                Output::Event(event) => self.events.push(event),
+                Output::Event(event) => self.events.push(*event),
             }
         }
         for upstream in opened.iter().copied() {

@@ -280,7 +280,7 @@ impl Watch {
                     assert!(open, "{upstream:?} is not open");
                     sent.push(Sent::Server(upstream, bytes.to_vec()));
                 }
-                Output::Event(event) => events.push(event),
+                Output::Event(event) => events.push(*event),
             }
         }
         for one in &sent {

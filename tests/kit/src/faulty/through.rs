@@ -130,7 +130,7 @@ impl Middle {
                 Output::ToClient { addr, bytes, .. } => to_client.push((addr, bytes.to_vec())),
                 Output::ToServer { bytes, .. } => self.to_server.send(bytes.to_vec(), now),
                 Output::OpenUpstream { upstream, .. } => opened = Some(upstream),
-                Output::Event(event) => self.through.events.push(event),
+                Output::Event(event) => self.through.events.push(*event),
                 Output::OpenListener { .. } | Output::CloseUpstream(_) => {}
             }
         }

@@ -364,7 +364,7 @@ impl World {
                         self.up.send(item, self.now);
                     }
                 }
-                Output::Event(event) => self.events.push(event),
+                Output::Event(event) => self.events.push(*event),
             }
         }
         for upstream in opened {
