@@ -23,18 +23,19 @@ impl Hub {
             return;
         }
         if !link.shares_socket() {
-            return self.server_datagram(id, bytes);
+            let may_take_over = link.is_candidate() && self.may_take_over(id);
+            return self.server_datagram(id, may_take_over, bytes);
         }
         let candidate = self.sessions.slot(client).candidate;
         let claims = |candidate: &SessionId| {
             let candidate = self.sessions.links.get(candidate);
             candidate.is_some_and(|link| link.shares_socket() && link.claims(bytes))
         };
-        self.server_datagram(candidate.filter(claims).unwrap_or(id), bytes);
+        let id = candidate.filter(claims).unwrap_or(id);
+        self.server_datagram(id, self.may_take_over(id), bytes);
     }
 
-    pub(super) fn server_datagram(&mut self, id: SessionId, bytes: &[u8]) {
-        let may_take_over = self.may_take_over(id);
+    fn server_datagram(&mut self, id: SessionId, may_take_over: bool, bytes: &[u8]) {
         let answered = self.with_link(id, |link, scratch, env| {
             let was_answered = link.answer().is_some();
             link.on_server(bytes, may_take_over, scratch, env);

@@ -7,14 +7,14 @@ use crate::session::{ClientAddr, Family};
 
 /// Returns true for a CONNECT of DDNet or 0.6.5 with a bit that its server ignores, but that marks a token in 0.6.5 or a
 /// control packet in 0.7. Nothing else begins with these five bytes behind such a header. Servers of DDNet ignore bit 08 in each CONNECT.
-fn is_spare_connect(bytes: &[u8], is_ddnet: bool) -> bool {
+fn is_spare_connect(bytes: &[u8], is_ddnet: impl FnOnce() -> bool) -> bool {
     let spare = bytes.first().map_or(0, |first| first & 0x9c);
+    if !matches!(spare, 0x14 | 0x18) {
+        return false;
+    }
     match bytes.get(3..8) {
         Some(b"\x01TKEN") => spare == 0x18,
-        Some(b"\x01\0\0\0\0") => {
-            let is_ignored = spare == 0x14 || spare == 0x18 && is_ddnet;
-            is_ignored && bytes.len() >= 516
-        }
+        Some(b"\x01\0\0\0\0") => bytes.len() >= 516 && (spare == 0x14 || is_ddnet()),
         _ => false,
     }
 }
@@ -90,7 +90,7 @@ impl Hub {
         let first = *bytes.first()?;
         let (proto, plain, compressed) = match first {
             _ if first & CONNLESS != 0 => return None,
-            _ if is_spare_connect(bytes, self.families.are_both(addr.listener)) => (Proto::V6, 0x13, 0x80),
+            _ if is_spare_connect(bytes, || self.families.are_both(addr.listener)) => (Proto::V6, 0x13, 0x80),
             _ if first & 0x04 != 0 => (Proto::V7, 0x07, 0x10),
             _ if first & 0x1c == 0x10 => (Proto::V6, 0x13, 0x80),
             _ => return None,

@@ -91,6 +91,10 @@ impl Link {
 
     /// Carries out the effects of rules beside what becomes of messages. Returns true if the session is closing.
     pub(super) fn carry_out_effects(&mut self, env: &mut Env) -> bool {
+        // Each datagram asks; without rules there is nothing to do.
+        if self.rules.is_none() && env.work.failed.is_empty() && env.work.effects.is_empty() {
+            return self.is_closing();
+        }
         for (rule, why) in std::mem::take(&mut env.work.failed) {
             let rule = rule_name(rule, env);
             self.notice(Notice::RuleFailed { rule, why }, env);

@@ -131,6 +131,9 @@ impl Link {
 
     /// Sends the messages that rules made for the opposite direction.
     pub(super) fn send_crossing(&mut self, env: &mut Env) {
+        if env.work.crossing.is_empty() {
+            return;
+        }
         for made in std::mem::take(&mut env.work.crossing) {
             let _noticed = self.inject(&made, Origin::Rule, env);
         }

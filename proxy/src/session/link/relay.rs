@@ -405,6 +405,9 @@ impl Link {
         let leg = self.leg(from);
         leg.ordinal += 1;
         let ordinal = leg.ordinal;
+        if !env.out.is_watched() {
+            return;
+        }
         add_touched(packet, &mut env.work);
         self.report_full(Dir::from_sender(from), env);
         let is_odd = odd_ack.is_some() || !packet.notes.is_empty() || env.work.missing > 0;
@@ -429,6 +432,9 @@ impl Link {
 
     /// Reports the messages that are held from now on, and those that are held no more.
     pub(super) fn report_waits(&mut self, dir: Dir, env: &mut Env) {
+        if !self.splice(dir).has_waits() {
+            return;
+        }
         for wait in self.splice(dir).take_waits() {
             let notice = match wait {
                 Wait::Begins { id, rule, max } => Notice::Held {

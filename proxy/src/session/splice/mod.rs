@@ -303,6 +303,11 @@ impl Splice {
         self.hold.list(list, of);
     }
 
+    /// Returns true if there is something to report about held messages.
+    pub(crate) fn has_waits(&self) -> bool {
+        !self.waits.is_empty()
+    }
+
     /// Returns what is to be reported about held messages since the last call.
     pub(crate) fn take_waits(&mut self) -> Vec<Wait> {
         std::mem::take(&mut self.waits)
