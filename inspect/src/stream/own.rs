@@ -37,7 +37,7 @@ const REPEATS: u8 = 2;
 /// The vital messages of one peer.
 #[derive(Debug, Default)]
 pub(super) struct Own {
-    /// Messages without an ack, the oldest first.
+    /// Messages without an ack, in the order of their numbers.
     open: VecDeque<Open>,
     /// The last ones that were acked.
     done: VecDeque<Done>,
@@ -212,24 +212,16 @@ impl Own {
             open.at = at;
             return None;
         }
-        match self.open.front() {
-            // One before those that are known was lost.
-            Some(first) if seq.is_behind(first.seq) => {
-                self.has_losses = true;
-                self.open.push_front(Open { seq, name, at });
-                self.begin(at);
-            }
-            _ => {
-                let last = self.open.back().map(|last| last.seq).or(self.shown);
-                self.has_losses |= last.is_some_and(|last| seq != last.next());
-                if self.open.is_empty() {
-                    self.begin(at);
-                }
-                if self.open.len() < MOST {
-                    self.open.push_back(Open { seq, name, at });
-                }
-            }
+        let last = self.open.back().map(|last| last.seq).or(self.shown);
+        self.has_losses |= last.is_some_and(|last| seq != last.next());
+        // A datagram that was overtaken brings it after later ones.
+        let later = self.open.iter().rev().take_while(|open| seq.is_behind(open.seq));
+        let place = self.open.len() - later.count();
+        if place == 0 {
+            self.begin(at);
         }
+        self.open.insert(place, Open { seq, name, at });
+        self.open.truncate(MOST);
         None
     }
 
