@@ -13,7 +13,8 @@ use teetap_wire::{Code, Dir, Seq};
 /// The silence of both peers that may be a hole: peers that play never rest as long.
 const SILENCE: Duration = Duration::from_millis(500);
 
-/// The time after a silence in which acks may still come for what was sent in it.
+/// The time after a silence, or after the start of a recording in the middle of a session, in which acks may still come for what was sent
+/// before.
 const AFTER_SILENCE: Duration = Duration::from_secs(2);
 
 /// The most by which an ack that is behind may be an old one. After a hole of half of all numbers any ack may be behind.
@@ -24,6 +25,8 @@ const NEAR: u16 = 64;
 pub(super) struct Acks {
     /// The numbers of the client, which the server acks, and those of the server.
     numbers: [Numbers; 2],
+    /// The first datagram of a recording that begins in the middle of the session.
+    began: Option<Time>,
     last: Option<Time>,
     /// The end of the last silence.
     silence: Option<Time>,
@@ -128,19 +131,27 @@ impl Acks {
         let (ack, is_restart) = self.see_anew(dir, ack, sent);
         let Self {
             numbers: [c2s, s2c],
+            began,
             last,
             silence,
             is_reported,
             ..
         } = self;
+        if last.is_none() && c2s.window.is_none() && s2c.window.is_none() {
+            *began = Some(at);
+        }
         if last.replace(at).is_some_and(|last| at.since(last) >= SILENCE) {
             (*silence, *is_reported) = (Some(at), false);
         }
+        let is_new = began.is_some_and(|began| at.since(began) < AFTER_SILENCE);
         let is_after_silence = silence.is_some_and(|end| at.since(end) < AFTER_SILENCE);
         let (own, other) = match dir {
             Dir::C2s => (c2s, s2c),
             Dir::S2c => (s2c, c2s),
         };
+        if let Some(ack) = ack.filter(|_| is_new) {
+            other.sent_before(ack);
+        }
         let mut finding = ack.map_or(Finding::default(), |ack| other.ack(ack, is_after_silence));
         if other.is_open && own.doubtful.is_some_and(|first| sent.contains(&first)) {
             // Its receiver has not acked what came with the ack.
@@ -184,6 +195,16 @@ impl Numbers {
         Self {
             window: Some(window),
             ..Self::default()
+        }
+    }
+
+    /// Takes an ack at the start of a recording: numbers up to it may have been sent before, and only older ones again since then.
+    fn sent_before(&mut self, ack: Seq) {
+        if let Some(window) = &mut self.window
+            && window.check(ack) == Err(Code::AckAhead)
+            && window.top.distance_to(ack) <= NEAR
+        {
+            window.sent(ack);
         }
     }
 

@@ -264,9 +264,7 @@ impl Observer {
         event.ordinal = *ordinal;
         let state = emitted.state;
         if session.is_some() && !is_wrong {
-            if kind.is_lone_accept && dir == Dir::C2s {
-                emitted.acks.accepted();
-            }
+            emitted.look_for_slot(proto, dir, &kind);
             let is_cut = missing.is_some() && kind.is_short;
             let finding = emitted.acks.see(at, dir, kind.ack, &kind.numbers, is_cut);
             if let Some(code) = finding.odd {
@@ -308,8 +306,9 @@ impl Observer {
         (sender, state): (Side, Option<State>),
         kind: Kind,
     ) {
-        let is_server = sender == Side::Server;
-        if state == Some(State::Opening) && (kind.accepts || is_server && kind.closes.is_none()) {
+        // The network may deliver the reply to a token request twice.
+        let is_of_slot = sender == Side::Server && kind.closes.is_none() && !kind.is_token;
+        if state == Some(State::Opening) && (kind.accepts || is_of_slot) {
             self.emit_state(emission, id, State::Online, None, None);
         }
         if let Some(reason) = kind.closes
@@ -331,6 +330,7 @@ impl Observer {
         if kind.requests.is_some() || kind.accepts {
             if let Some(emitted) = self.emitted(id) {
                 emitted.acks = Acks::from_the_start();
+                emitted.awaits_accept = true;
             }
             self.emit_state(emission, id, State::Opening, None, None);
             return Some(session);
@@ -405,6 +405,16 @@ impl Emitted {
         Some(Code::WrongToken)
     }
 
+    /// Looks for the slot of the client at a server of DDNet's. The first ACCEPT makes it, also if messages have overtaken that, and each
+    /// further one begins the numbers anew (DDNet 16.4 and 20.1, network_server.cpp, `OnTokenCtrlMsg` and `OnConnCtrlMsg`).
+    fn look_for_slot(&mut self, proto: Proto, dir: Dir, kind: &Kind) {
+        if dir == Dir::S2c {
+            self.awaits_accept &= kind.accepts || kind.is_token || kind.closes.is_some();
+        } else if proto == Proto::Ddnet && kind.is_lone_accept && !std::mem::take(&mut self.awaits_accept) {
+            self.acks.accepted();
+        }
+    }
+
     /// Takes the token that a handshake gives to the other side: the one that it will write from then on.
     fn learn_token(&mut self, proto: Proto, dir: Dir, kind: &Kind) {
         if !matches!(self.state, None | Some(State::Opening)) {
@@ -415,6 +425,12 @@ impl Emitted {
         };
         let [c2s, s2c] = &mut self.tokens;
         let (own, others) = if dir == Dir::C2s { (c2s, s2c) } else { (s2c, c2s) };
+        if proto == Proto::V7 && given == Token::TKEN && others.0.is_some() {
+            // DDNet's client repeats CONNECT in the form of 0.6 (DDNet 18.5, network_conn.cpp, `Update`): a server that got only this one
+            // writes these bytes, another one the token before.
+            others.1 = Some(given);
+            return;
+        }
         others.0 = Some(given);
         if proto == Proto::V65 {
             // There both sides write the same one.
@@ -469,10 +485,10 @@ fn kind(proto: Proto, bytes: &[u8], scratch: &mut teetap_wire::Scratch) -> Kind 
     kind.numbers
         .extend(packet.chunks_of_control().filter_map(|chunk| chunk.header.vital));
     match packet.control() {
-        Some(Control::Connect { token, tken }) => {
+        Some(Control::Connect { token, .. }) => {
             (kind.requests, kind.token, kind.ack) = (Some(proto), None, None);
             // The client of 0.6.5 writes the server's token, not this one.
-            kind.gives = token.filter(|_| proto == Proto::V7 && !tken);
+            kind.gives = token.filter(|_| proto == Proto::V7);
         }
         // In a handshake 0.6.5 and DDNet show other tokens than afterwards.
         Some(Control::ConnectAccept { token, .. }) => {

@@ -87,6 +87,8 @@ pub(super) struct Emitted {
     /// The token of each direction, and the last one that differed.
     pub(super) tokens: [(Option<Token>, Option<Token>); 2],
     pub(super) acks: Acks,
+    /// True from the handshake until the server is known to have a slot, which DDNet's makes for ACCEPT only.
+    pub(super) awaits_accept: bool,
     pub(super) is_foreign: bool,
 }
 
