@@ -176,7 +176,8 @@ fn a_wrong_token_is_named_with_the_right_one() {
 fn a_wrong_ack_is_named_with_its_bound() {
     let mut shown = Shown::new();
     let with_ack = |ack| chunks(ack, false, &[(None, b"\x38")]);
-    shown.chunk(1, Dir::S2c, b"\x02a\0");
+    shown.event(1, What::Session(session(State::Opening, Proto::V7)));
+    shown.datagram(1, Dir::S2c, &chunks(0, false, &[(Some(1), b"\x02a\0")]), |_| {});
     shown.datagram(1, Dir::C2s, &with_ack(1), |_| {});
     let ahead = shown.datagram(1, Dir::C2s, &with_ack(9), note(Code::AckAhead, 0, 2));
     assert_eq!(

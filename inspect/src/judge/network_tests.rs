@@ -5,7 +5,7 @@ use teetap_kit::{
     faulty::{Setting, Step},
     link::{Conditions, MS, Random, SECOND},
 };
-use teetap_wire::{Code, Severity};
+use teetap_wire::Severity;
 
 use super::*;
 
@@ -49,12 +49,9 @@ fn a_bad_network_accuses_no_peer() {
             let has_entered = reached == Some(Step::EnterGame);
             entered += u64::from(has_entered);
             lost += u64::from(findings.list.iter().any(|one| one.role == Role::Network));
-            // The client of DDNet repeats the CONNECT of 0.7 without its token, and gets an answer with a wrong one.
-            let is_known =
-                |one: &Finding| variant == Variant::D7 && one.topic == Topic::Note(Code::WrongToken);
             // A session that never began has a line about where it stopped.
             let accuses = |one: &&Finding| {
-                one.role == Role::Fault && one.severity >= Severity::Warning && !is_known(one)
+                one.role == Role::Fault && one.severity >= Severity::Warning
                     || has_entered && one.role == Role::Consequence && one.severity == Severity::Error
             };
             let accusing: Vec<_> = findings

@@ -12,6 +12,9 @@ use super::needless::{Needless, Requests};
 /// The acks before the last one that are known.
 const RECENT: usize = 8;
 
+/// The most by which an ack below the first known one may be older.
+const NEAR: u16 = 64;
+
 /// The time for which an overtaken datagram may be late.
 const LATE: Duration = Duration::from_millis(300);
 
@@ -23,6 +26,10 @@ pub(super) const STUCK: Duration = Duration::from_secs(4);
 
 /// The same of a receiver that has answered the message.
 const STUCK_AFTER_ANSWER: Duration = Duration::from_millis(1500);
+
+/// The same where the network loses datagrams: it may lose one message many times.
+const STUCK_WITH_LOSSES: Duration = Duration::from_secs(7);
+const SIGHTS_WITH_LOSSES: u8 = 8;
 
 /// The times that messages were sent since then, this far apart at least, and the same after an answer.
 pub(super) const SIGHTS: u8 = 4;
@@ -42,6 +49,8 @@ pub(super) struct Acks {
     pub(super) top: Option<Seq>,
     /// The last valid ack.
     pub(super) last: Option<Seq>,
+    /// The first known ack, and its time.
+    first: Option<(Seq, Time)>,
     /// True if messages were sent on with other numbers than their sender gave them.
     pub(super) is_shifted: bool,
     /// The acks before the last one, and when they were replaced.
@@ -113,8 +122,9 @@ impl Acks {
         }
     }
 
-    /// Takes a valid ack. Returns the state of an ack that does not move, once.
-    pub(super) fn acked(&mut self, ack: Seq, at: Time) -> Option<Stuck> {
+    /// Takes a valid ack. Returns the state of an ack that does not move, once. `is_rough`: the network has lost datagrams.
+    pub(super) fn acked(&mut self, ack: Seq, at: Time, is_rough: bool) -> Option<Stuck> {
+        self.first.get_or_insert((ack, at));
         if let Some(last) = self.last.replace(ack).filter(|last| *last != ack) {
             self.recent.push_back((last, at));
             if self.recent.len() > RECENT {
@@ -144,6 +154,7 @@ impl Acks {
         let for_ = at.since(pending.since);
         let (time, sights) = match pending.answer {
             Some(_) => (STUCK_AFTER_ANSWER, SIGHTS_AFTER_ANSWER),
+            None if is_rough => (STUCK_WITH_LOSSES, SIGHTS_WITH_LOSSES),
             None => (STUCK, SIGHTS),
         };
         let is_stuck = for_ >= time && pending.sights >= sights && pending.replies >= REPLIES;
@@ -198,6 +209,13 @@ impl Acks {
     pub(super) fn was_last(&self, ack: Seq, at: Time) -> bool {
         let mut recent = self.recent.iter().rev();
         recent.any(|(known, until)| known.is_behind(ack) && at.since(*until) <= LATE)
+    }
+
+    /// Returns true if an ack is below the first known one, a short time after that: its datagram was overtaken by one that is not known.
+    pub(super) fn is_before_first(&self, ack: Seq, at: Time) -> bool {
+        let is_before = |first: Seq| ack.is_behind(first) && ack.distance_to(first) <= NEAR;
+        self.first
+            .is_some_and(|(first, since)| is_before(first) && at.since(since) <= LATE)
     }
 
     /// Returns true if a message that was last sent at this time has been lost if it has no ack now.

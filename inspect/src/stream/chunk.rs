@@ -93,6 +93,8 @@ impl Streams {
             Order::Ahead(expected) => Some(expected),
             Order::Next | Order::Again => None,
         };
+        stream.is_rough |= expected.is_some() || stream.deliveries > 0;
+        stream.has_repeats |= piece.chunk.header.resend;
         if notes {
             let found_order = Ordered { seq, order, base };
             let likeness = stream.note_copies(seen, piece, found_order, found);
@@ -131,11 +133,13 @@ impl Stream {
         Ordered { seq, order, .. }: Ordered,
         found: &mut Found<'_>,
     ) -> Likeness {
-        let is_doubled = self.is_doubled;
+        let deliveries = self.deliveries;
         let (own, _) = self.both(seen.datagram.dir);
         let Chunk { header, data, .. } = piece.chunk;
         let is_repeat = order == Order::Again;
-        let likeness = own.copies.take(seq, data, (header.resend, is_repeat), seen.at);
+        let likeness = own
+            .copies
+            .take(seq, data, (header.resend, is_repeat, deliveries == 1), seen.at);
         let known = seen
             .registry
             .known_message(seen.datagram.proto, seen.datagram.dir, data);
@@ -149,7 +153,7 @@ impl Stream {
         }
         match likeness {
             Likeness::Copy { was_plain, storm } => {
-                if was_plain && !header.resend && !is_doubled {
+                if was_plain && !header.resend && deliveries == 0 {
                     let (last, acked) = (own.numbers.last().unwrap_or(seq), own.acked());
                     let fact = Fact::Again {
                         got: seq,
@@ -158,9 +162,10 @@ impl Stream {
                     };
                     found.add(of_chunk(piece, Code::ResendUnmarked), fact);
                 }
-                let since = Time(seen.at.0.saturating_sub(1_000_000));
+                // The requests of a second, and those before that the network has kept back, or whose answers it has.
+                let since = Time(seen.at.0.saturating_sub(3_000_000));
                 // The first one, those of the timer, and one for each request.
-                let expected = own.acks.requests_since(since).map(|requests| requests + 2);
+                let expected = own.acks.requests_since(since).map(|requests| requests + 3);
                 if let Some((copies, expected)) = storm.zip(expected)
                     && usize::from(copies) > expected
                 {
@@ -309,9 +314,10 @@ impl Stream {
         }
         self.note_map(def, dir, piece, found);
         let receiver = self.receiver(seen);
+        let is_rough = self.is_rough || self.has_repeats;
         let (own, other) = self.both(dir);
         // One that is sent again was lost before.
-        let late = own.pace.answered(&def.name, seen.at);
+        let late = own.pace.answered(&def.name, seen.at, is_rough);
         if let Some(late) = late.filter(|_| !piece.chunk.header.resend) {
             let fact = Fact::Late {
                 question: late.question,

@@ -75,12 +75,13 @@ pub(super) fn hash(bytes: &[u8]) -> u64 {
 
 impl Copies {
     /// Records a vital message. `is_resent`: it is marked as sent again. `is_repeat`: its receiver has a message with this number; until
-    /// then a copy that was ahead of a missing number was refused, and another message may have its number.
+    /// then a copy that was ahead of a missing number was refused, and another message may have its number. `is_double`: the network
+    /// may have delivered its datagram for the second time.
     pub(super) fn take(
         &mut self,
         seq: Seq,
         data: &[u8],
-        (is_resent, is_repeat): (bool, bool),
+        (is_resent, is_repeat, is_double): (bool, bool, bool),
         at: Time,
     ) -> Likeness {
         let hash = hash(data);
@@ -111,7 +112,7 @@ impl Copies {
         if at.since(known.burst_since) >= BURST {
             (known.burst_since, known.burst, known.is_storm) = (at, 0, false);
         }
-        known.burst = known.burst.saturating_add(1);
+        known.burst = known.burst.saturating_add(u8::from(!is_double));
         known.at = at;
         let was_plain = known.was_plain;
         known.was_plain |= !is_resent;
@@ -135,16 +136,17 @@ impl Copies {
         }
     }
 
-    /// Takes a datagram. Returns true if the network has delivered it twice.
-    pub(super) fn is_doubled(&mut self, bytes: &[u8], at: Time) -> bool {
+    /// Takes a datagram. Returns the times that it came before, a short time ago.
+    pub(super) fn deliveries(&mut self, bytes: &[u8], at: Time) -> usize {
         let hash = hash(bytes);
-        let mut known = self.datagrams.iter();
-        let is_doubled = known.any(|(known, then)| *known == hash && at.since(*then) < DOUBLED);
+        let known = self.datagrams.iter();
+        let same = known.filter(|(known, then)| *known == hash && at.since(*then) < DOUBLED);
+        let count = same.count();
         self.datagrams.push_back((hash, at));
         if self.datagrams.len() > DATAGRAMS {
             self.datagrams.pop_front();
         }
-        is_doubled
+        count
     }
 
     /// Returns true if one of the last datagrams had these bytes.

@@ -255,7 +255,7 @@ impl Fact {
             } => write!(
                 f,
                 "got number {got} {copies} times within 1 s, expected at most {expected} after {}",
-                Requests(expected.saturating_sub(2))
+                Requests(expected.saturating_sub(3))
             ),
             Self::Unrepeated(Unrepeated { seq, name, for_ }) => write!(
                 f,

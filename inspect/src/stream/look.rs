@@ -23,11 +23,7 @@ impl Streams {
             return Expected::default();
         };
         stream.catch_up(seen.at);
-        let is_of_client = dir == Dir::C2s && seen.datagram.leg != Some(Side::Server);
-        if is_of_client && packet.proto == Proto::Ddnet && packet.control() == Some(Control::Accept) {
-            // A server that takes it begins its numbers anew.
-            stream.renumber();
-        }
+        let is_before_slot = stream.is_before_slot(seen);
         if notes {
             stream.note_overtaken(seen, found);
         }
@@ -36,11 +32,12 @@ impl Streams {
             .notes
             .iter()
             .any(|note| note.code.has(Property::DropsDatagram));
-        stream.is_void = seen.datagram.leg.is_some() || is_dropped;
+        stream.is_void = seen.datagram.leg.is_some() || is_dropped || is_before_slot;
         if notes {
             stream.note_foreign_ack(past, seen, expected.ack, found);
-            stream.is_doubled = stream.is_doubled(seen);
+            stream.deliveries = stream.deliveries(seen);
         }
+        stream.is_rough |= packet.header.flags.contains(Flags::RESEND) || found.has(Code::Overtaken);
         stream.is_doubtful = found
             .notes
             .iter()
@@ -106,6 +103,32 @@ impl Streams {
 }
 
 impl Stream {
+    /// Looks for the slot of the client at a server of DDNet's. Returns true for a message that the server drops because there is none
+    /// yet.
+    fn is_before_slot(&mut self, seen: &Seen<'_>) -> bool {
+        let (dir, leg, control) = (seen.datagram.dir, seen.datagram.leg, seen.packet.control());
+        if dir == Dir::S2c {
+            // Without a slot it accepts, refuses, or challenges a client without a token.
+            let is_stateless = matches!(
+                control,
+                Some(Control::ConnectAccept { .. } | Control::Close { .. } | Control::Token { .. })
+            );
+            self.awaits_accept &= is_stateless;
+            return false;
+        }
+        if seen.packet.proto != Proto::Ddnet || leg == Some(Side::Server) {
+            return false;
+        }
+        if control == Some(Control::Accept) {
+            if !std::mem::take(&mut self.awaits_accept) {
+                // A server that takes one more begins its numbers anew.
+                self.renumber();
+            }
+            return false;
+        }
+        self.awaits_accept && control.is_none()
+    }
+
     /// Counts the bytes for a client whose address is not proven, and adds a note if they are many.
     fn note_surplus(&mut self, seen: &Seen<'_>, token: Option<Token>, notes: bool, found: &mut Found<'_>) {
         let Some(bytes) = seen.datagram.received().map(<[u8]>::len) else {
@@ -144,6 +167,7 @@ impl Stream {
         let ack = packet.header.ack;
         let is_overtaken = || {
             other.acks.was_last(ack, seen.at)
+                || !other.numbers.is_whole() && other.acks.is_before_first(ack, seen.at)
                 || seen
                     .datagram
                     .received()
@@ -248,21 +272,22 @@ impl Stream {
         }
     }
 
-    fn is_doubled(&mut self, seen: &Seen<'_>) -> bool {
+    fn deliveries(&mut self, seen: &Seen<'_>) -> usize {
         let (own, _) = self.both(seen.datagram.dir);
         let bytes = seen.datagram.received();
-        bytes.is_some_and(|bytes| own.copies.is_doubled(bytes, seen.at))
+        bytes.map_or(0, |bytes| own.copies.deliveries(bytes, seen.at))
     }
 
     /// Takes a valid ack, and the request in the same header.
     fn take_ack(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
         let (at, header) = (seen.at, &seen.packet.header);
+        let is_rough = self.is_rough;
         let (own, other) = self.both(seen.datagram.dir);
         let ack = header.ack;
         own.own.proved(ack, at);
         let requests = header.flags.contains(Flags::RESEND);
         let needless = requests.then(|| other.acks.requested(at));
-        let stuck = other.acks.acked(ack, at);
+        let stuck = other.acks.acked(ack, at, is_rough);
         let deaf = other.inflation.acked(ack, requests, at);
         // An ack of what was never sent has a note of its own.
         let is_sent = other.acks.top.is_some_and(|top| ack.is_behind(top));

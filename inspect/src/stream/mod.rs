@@ -105,14 +105,21 @@ struct Stream {
     is_doubtful: bool,
     /// The address of the client, until it is proven.
     unproven: Unproven,
-    /// True if the network has delivered the current datagram twice.
-    is_doubled: bool,
+    /// The times that the network delivered the current datagram before.
+    deliveries: usize,
+    /// True if the network has lost, doubled or kept back a datagram.
+    is_rough: bool,
+    /// True if a message was sent again: it or its ack may have been lost.
+    has_repeats: bool,
     /// True if both peers carry messages.
     is_online: bool,
     /// True if the session is closed.
     is_over: bool,
     /// True if an ACCEPT of DDNet's came among its messages: the server may begin its numbers anew, with other messages.
     may_renumber: bool,
+    /// True from the start of a session until its server is known to have a slot, which DDNet's makes for ACCEPT only. It drops messages
+    /// that overtake ACCEPT (DDNet 16.4 and 20.1, network_server.cpp, `Recv` and `OnPreConnMsg`).
+    awaits_accept: bool,
 }
 
 /// One direction.
@@ -205,6 +212,7 @@ impl Streams {
                 *self.of(session) = Stream {
                     client,
                     ways: [way(), way()],
+                    awaits_accept: true,
                     ..Stream::default()
                 };
             }
@@ -281,6 +289,7 @@ impl Streams {
 
 impl Stream {
     fn gap(&mut self) {
+        self.awaits_accept = false;
         for way in &mut self.ways {
             *way = Way {
                 token: way.token,

@@ -18,6 +18,12 @@ const FLUSH: std::ops::RangeInclusive<Duration> = Duration::from_millis(480)..=D
 /// The time that an answer has to be late for it, beyond the usual way to its sender and back. A later one waited for something else.
 const WAITED: std::ops::RangeInclusive<Duration> = Duration::from_millis(250)..=Duration::from_millis(560);
 
+/// The times to a peer and back that show how long the way is.
+const TRIPS: u8 = 2;
+
+/// The most by which the times to a peer and back differ on a network that keeps nothing back.
+const SPREAD: Duration = Duration::from_millis(100);
+
 /// The questions that are known.
 const MOST: usize = 4;
 
@@ -31,13 +37,33 @@ pub(super) struct Pace {
     others: u32,
     /// The time of the last one of the other peer.
     other: Option<Time>,
-    /// The shortest time after which a datagram followed one of the other peer, where both sent one at a time, as in handshakes: the way
-    /// to this peer and back.
-    trip: Option<Duration>,
+    /// The times after which a datagram followed one of the other peer, where both sent one at a time, as in handshakes: the way to this
+    /// peer and back.
+    trips: Trips,
     /// The same without the current datagram.
-    trip_before: Option<Duration>,
+    trips_before: Trips,
     /// The questions to it: the name of the answer and the time.
     questions: Vec<(&'static str, &'static str, Time)>,
+}
+
+/// The times to a peer and back.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trips {
+    count: u8,
+    shortest: Duration,
+    longest: Duration,
+}
+
+impl Trips {
+    fn add(&mut self, trip: Duration) {
+        self.shortest = if self.count == 0 {
+            trip
+        } else {
+            self.shortest.min(trip)
+        };
+        self.longest = self.longest.max(trip);
+        self.count = self.count.saturating_add(1);
+    }
 }
 
 /// A late answer.
@@ -53,10 +79,9 @@ impl Pace {
         let last = self.last.replace(at);
         self.pause = last.map_or(Duration::ZERO, |last| at.since(last));
         let others = std::mem::take(&mut self.others);
-        self.trip_before = self.trip;
+        self.trips_before = self.trips;
         if let Some(other) = self.other.filter(|_| others == 1) {
-            let trip = at.since(other);
-            self.trip = Some(self.trip.map_or(trip, |known| known.min(trip)));
+            self.trips.add(at.since(other));
         }
         (
             Some(self.pause).filter(|pause| *pause >= SILENCE),
@@ -85,13 +110,16 @@ impl Pace {
     }
 
     /// Takes a message of this peer in the current datagram. Returns the delay if it is an answer that waited for the flush of the
-    /// connection.
-    pub(super) fn answered(&mut self, name: &str, at: Time) -> Option<Late> {
+    /// connection. `is_rough`: the network has lost, doubled or kept back a datagram.
+    pub(super) fn answered(&mut self, name: &str, at: Time, is_rough: bool) -> Option<Late> {
         let index = self.questions.iter().position(|(_, answer, _)| *answer == name)?;
         let (question, _, asked) = self.questions.remove(index);
         let after = at.since(asked);
-        // Without the handshake a long way to the peer looks the same.
-        let waited = after.saturating_sub(self.trip_before?);
-        (FLUSH.contains(&self.pause) && WAITED.contains(&waited)).then_some(Late { question, after })
+        // Without the handshake a long way to the peer looks the same, and so does a network that keeps datagrams back.
+        let trips = self.trips_before;
+        let waited = after.saturating_sub(trips.shortest);
+        let is_steady = !is_rough && trips.count >= TRIPS && trips.longest - trips.shortest <= SPREAD;
+        let is_late = is_steady && FLUSH.contains(&self.pause) && WAITED.contains(&waited);
+        is_late.then_some(Late { question, after })
     }
 }

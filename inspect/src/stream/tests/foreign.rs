@@ -18,6 +18,7 @@ fn second(proto: Proto) -> Script {
     script.token = Token(*b"othr");
     script.state(State::Opening);
     script.state(State::Online);
+    script.accept();
     script
 }
 

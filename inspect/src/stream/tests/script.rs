@@ -32,8 +32,22 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// Opens session 1.
+    /// Opens session 1. A client of DDNet has sent its ACCEPT.
     pub(super) fn new(proto: Proto) -> Self {
+        let mut script = Self::before_accept(proto);
+        script.accept();
+        script
+    }
+
+    /// Sends the ACCEPT of a client of DDNet.
+    pub(super) fn accept(&mut self) {
+        if self.proto == Proto::Ddnet {
+            self.control(Dir::C2s, b"\x03");
+        }
+    }
+
+    /// Opens session 1, before the ACCEPT of a client of DDNet.
+    pub(super) fn before_accept(proto: Proto) -> Self {
         let mut script = Self {
             decoder: Decoder::new(Registry::builtin()),
             proto,

@@ -15,7 +15,7 @@ fn much_for_an_address_that_has_proven_nothing_is_noted() {
     let large = vec![0x7e; 1000];
     for proto in Proto::ALL {
         for is_proven in [false, true] {
-            let mut script = Script::new(proto);
+            let mut script = Script::before_accept(proto);
             if is_proven {
                 script.vital(Dir::S2c, 0, 1);
                 script.keepalive(Dir::C2s, 1);
