@@ -4,10 +4,10 @@
 use teetap_kit::{
     codec::{Variant, control},
     link::{Conditions, MS, SECOND},
-    peer::{Policy, State},
+    peer::{Policy, Server, State},
     world::{Middle, config, hub},
 };
-use teetap_proxy::session::Notice;
+use teetap_proxy::session::{Notice, What};
 use teetap_rules::Fate;
 use teetap_wire::Code;
 
@@ -244,4 +244,42 @@ fn numbers_that_begin_anew_without_an_accept_are_wrong() {
     bench.send("S a0 1:e");
     assert_eq!(bench.odd_acks, [Code::AckBehind]);
     assert_eq!(restarts(&bench), 0);
+}
+
+/// Datagrams of the server that belong to the session which its client has replaced on its port may still be on their way. The client drops
+/// them by their token, and so does the proxy, but they are nobody's mistake.
+#[test]
+fn late_datagrams_of_a_replaced_session_are_not_odd() {
+    for pair in Pair::ALL.into_iter().filter(|pair| !pair.is_tokenless()) {
+        let mut stage = Stage::joined(pair, 1);
+        let (session, upstream) = (stage.session(), stage.world.sockets[0]);
+        let (format, (_, shown)) = (stage.client().format(), stage.slot().tokens());
+        let late = control::control(format, 0, Some(shown), control::KEEPALIVE, &[]);
+        // Its tokens are other ones, and it has no slot that would have to time out first.
+        stage.world.server = Server::new(pair.server, stage.world.server.policy.clone(), 99);
+        stage.restart();
+        stage.run(SECOND);
+        stage.assert_plays();
+        let is_other = stage.session() != session;
+        stage.check(is_other, "the session is another one");
+        assert_eq!(stage.world.sockets, [upstream], "{pair:?}: the same socket");
+        let codes = |stage: &mut Stage| {
+            let before = stage.world.events.len();
+            stage.world.server_sends(upstream, &late);
+            let events = stage.world.events.iter().skip(before);
+            let of_datagrams = events.filter_map(|event| match &event.what {
+                What::Datagram(datagram) => {
+                    Some(datagram.notes.iter().map(|note| note.code).collect::<Vec<_>>())
+                }
+                _ => None,
+            });
+            of_datagrams.collect::<Vec<_>>()
+        };
+        let at_once = codes(&mut stage);
+        stage.equal(at_once, vec![vec![]], "at once");
+        stage.run(3 * SECOND);
+        let later = codes(&mut stage);
+        stage.equal(later, vec![vec![Code::WrongToken]], "later");
+        stage.assert_plays();
+    }
 }
