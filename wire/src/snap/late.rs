@@ -10,7 +10,7 @@
 const ZEROS: u16 = 25;
 
 /// The inputs of a row behind the acked snapshot, the ticks that are acked in it, and the answers of the server to late ones.
-const INPUTS: u16 = 50;
+const INPUTS: u16 = 25;
 const TICKS: i32 = 150;
 const ANSWERS: u16 = 10;
 
