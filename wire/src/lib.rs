@@ -56,7 +56,7 @@ pub use message::{Layer, MessageId, identify};
 pub use note::{Code, Note, Notes, Place, Property, Severity};
 pub use packet::{
     Flags, Header, HeaderBits, HeaderField, HeaderView, MAX_CHUNKS, MAX_COMPOSED_PAYLOAD, MAX_DATAGRAM,
-    Packet, PacketError, Rewrite, Scratch, rewrite, write,
+    Packet, PacketError, Rewrite, Scratch, rewrite, write, written_form,
 };
 pub use printable::{is_deceptive, is_invisible, printable, printable_json, printable_path};
 pub use proto::{ConnectForm, Dir, Layout, ParseProtoError, Proto, Side, TokenPlace};

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use teetap_wire::{
     Code, Connless as Wire, Control, Dir, First, Flags, Inflated, MAX_DATAGRAM, Note, Packet, Proto, Seq,
-    Side, Token, TokenPlace, connless, is_connless,
+    Side, Token, TokenPlace, connless, is_connless, written_form,
 };
 
 use super::{
@@ -223,8 +223,14 @@ impl Observer {
         let sender = peers.sender(seen.from_low);
         let dir = Dir::from_sender(sender);
         self.count(sender, seen.len);
-        let proto = self.variant(emission, sender);
+        let variant = self.variant(emission, sender);
         let missing = emission.missing();
+        let known = self.emitted(id).and_then(|emitted| emitted.known_token(dir));
+        let proto = if missing.is_some() {
+            variant
+        } else {
+            written_form(variant, bytes, known)
+        };
         let mut kind = kind(proto, bytes, &mut self.scratch);
         if missing.is_some() && proto.layout().token == TokenPlace::PayloadTail {
             // The bytes in its place are from the middle of the datagram.
@@ -245,7 +251,7 @@ impl Observer {
         let Some(emitted) = self.emitted(id) else { return };
         let is_checked = session.is_some() && kind.requests.is_none();
         let wrong = if is_checked {
-            emitted.odd_token(proto, dir, &kind, missing.is_some())
+            emitted.odd_token(variant, dir, &kind, missing.is_some())
         } else {
             None
         };
@@ -417,6 +423,12 @@ impl Emitted {
         } else if proto == Proto::Ddnet && kind.is_lone_accept && !std::mem::take(&mut self.awaits_accept) {
             self.acks.accepted();
         }
+    }
+
+    /// Returns the token of a direction.
+    fn known_token(&self, dir: Dir) -> Option<Token> {
+        let [(c2s, _), (s2c, _)] = self.tokens;
+        if dir == Dir::C2s { c2s } else { s2c }
     }
 
     /// Takes the token that a handshake gives to the other side: the one that it will write from then on.

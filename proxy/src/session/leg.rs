@@ -1,6 +1,8 @@
 //! One leg of a session: the proxy and one peer.
 
-use teetap_wire::{Code, Control, Packet, Proto, Scratch, Seq, Token, Trailing, receiver::token_fits};
+use teetap_wire::{
+    Code, Control, Packet, Proto, Scratch, Seq, Token, Trailing, receiver::token_fits, written_form,
+};
 
 use super::Time;
 
@@ -30,6 +32,11 @@ impl Leg {
             trailing: Trailing::Always,
             ordinal: 0,
         }
+    }
+
+    /// Returns the protocol in which the peer wrote a datagram: a CLOSE of DDNet may have no token.
+    pub(crate) fn form(&self, datagram: &[u8]) -> Proto {
+        written_form(self.proto, datagram, self.token_in)
     }
 
     /// Checks that the peer's token is the agreed one.
@@ -65,14 +72,29 @@ pub(crate) struct EndedLeg {
     pub(crate) expects: Option<Token>,
     /// The last ack that it was shown.
     pub(crate) ack: Seq,
+    /// True if the proxy has ended the session with a CLOSE.
+    pub(crate) is_closed: bool,
+    /// True if the client has sent nothing behind the answer to its CONNECT.
+    pub(crate) may_come: bool,
 }
 
 impl EndedLeg {
-    /// Returns true if a datagram shows the token, and is not a CLOSE itself.
+    /// Returns true if a datagram shows the token, is not a CLOSE itself, and the proxy has ended the session with a CLOSE.
     pub(crate) fn is_due(&self, bytes: &[u8], scratch: &mut Scratch) -> bool {
-        Packet::parse(self.proto, bytes, scratch).is_ok_and(|packet| {
-            packet.header.token == Some(self.shows)
-                && !matches!(packet.control(), Some(Control::Close { .. }))
-        })
+        self.is_closed
+            && Packet::parse(self.proto, bytes, scratch).is_ok_and(|packet| {
+                packet.header.token == Some(self.shows)
+                    && !matches!(packet.control(), Some(Control::Close { .. }))
+            })
+    }
+
+    /// Returns true if a datagram is the ACCEPT with which the client comes at last. The tokens of a server of DDNet are valid for as
+    /// long as it runs (16.4, network_server.cpp, `GetToken`).
+    pub(crate) fn is_accepted(&self, bytes: &[u8], scratch: &mut Scratch) -> bool {
+        self.may_come
+            && self.proto == Proto::Ddnet
+            && Packet::parse(self.proto, bytes, scratch).is_ok_and(|packet| {
+                packet.header.token == Some(self.shows) && matches!(packet.control(), Some(Control::Accept))
+            })
     }
 }

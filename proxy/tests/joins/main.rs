@@ -38,6 +38,7 @@ mod resyncs;
 mod ruled;
 mod samples;
 mod servers;
+mod slow;
 mod snapshots;
 mod sockets;
 mod spoofs;

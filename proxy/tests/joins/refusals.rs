@@ -10,6 +10,8 @@ use teetap_kit::{
 };
 use teetap_proxy::session::{Input, State, UpstreamId, What};
 
+use teetap_wire::{Code, Control, Scratch};
+
 use crate::stage::{Pair, Stage, closed};
 
 const VERSION: &str =
@@ -63,6 +65,44 @@ fn the_client_reads_the_servers_refusal() {
             stage.run(3 * SECOND);
             stage.assert_clear(reason);
         }
+    }
+}
+
+/// Returns the reasons of all CLOSE that the proxy has received, as watchers read them, with their notes.
+fn reasons(stage: &Stage) -> Vec<(String, Vec<Code>)> {
+    let mut scratch = Scratch::new();
+    let mut reasons = Vec::new();
+    for event in &stage.world.events {
+        let What::Datagram(datagram) = &event.what else {
+            continue;
+        };
+        let Some(Ok(packet)) = datagram.packet(&mut scratch) else {
+            continue;
+        };
+        if let Some(Control::Close { reason }) = packet.control() {
+            let reason = String::from_utf8_lossy(reason.unwrap_or_default()).into_owned();
+            reasons.push((reason, datagram.notes.iter().map(|note| note.code).collect()));
+        }
+    }
+    reasons
+}
+
+/// Before a server of DDNet has given a token its CLOSE has none, and later one without is no CLOSE of the session. The NUL behind a reason
+/// of three letters makes it as long as a token.
+#[test]
+fn a_short_reason_is_no_token() {
+    let pair = Pair::ALL[4];
+    for reason in ["a", "no", "bye", "full"] {
+        let policy = Policy::refuses(Refusal::Banned(reason.into()));
+        let (_, stage) = refused(pair, &policy, hub(1, None, true));
+        stage.equal(reasons(&stage), vec![(reason.to_owned(), vec![])], reason);
+        let mut stage = Stage::joined(pair, 3);
+        let close = control::close(Variant::V6, 1, None, reason);
+        server_sends(&mut stage, &close);
+        stage.world.client_sends(0, &close);
+        let expected = (reason.to_owned(), vec![Code::MissingToken]);
+        stage.equal(reasons(&stage), vec![expected.clone(), expected], reason);
+        stage.assert_plays();
     }
 }
 
@@ -230,7 +270,7 @@ fn a_lost_close_leaves_nothing_behind() {
             times,
         });
         stage.leave("bye");
-        stage.run(130 * SECOND);
+        stage.run(235 * SECOND);
         stage.assert_clear("after the CLOSE");
         assert_eq!(stage.world.server.peers().count(), 0, "{pair:?}");
     }

@@ -14,7 +14,7 @@ const KEEPALIVE: u8 = 0;
 const CONNECT: u8 = 1;
 const CONNECT_ACCEPT: u8 = 2;
 const ACCEPT: u8 = 3;
-const CLOSE: u8 = 4;
+pub(crate) const CLOSE: u8 = 4;
 const TOKEN: u8 = 5;
 
 /// The length in bytes of the control payload of a 0.7 token request. Servers require 512 so that no reply is larger
@@ -102,7 +102,8 @@ impl<'a> Control<'a> {
     }
 
     /// Returns true if a clear payload of DDNet is a CLOSE without a token behind it: nothing, or a text and its NUL. Servers send such a one to
-    /// clients without a slot, and to banned ones. A text of three letters is taken for a token.
+    /// clients without a slot, and to banned ones. The bytes of a text of three letters alone may be a token: see
+    /// [`written_form`](crate::written_form).
     #[must_use]
     pub fn is_close_without_token(clear: &[u8]) -> bool {
         let [CLOSE, rest @ ..] = clear else { return false };
@@ -110,7 +111,7 @@ impl<'a> Control<'a> {
             return rest.is_empty();
         };
         let is_text = || std::str::from_utf8(text).is_ok_and(|text| !text.contains(char::is_control));
-        text.len() >= Token::LEN && is_text()
+        rest.len() != Token::LEN && is_text()
     }
 
     /// Returns the id byte.

@@ -53,6 +53,10 @@ fn a_magic_with_one_mistake_is_recognised() {
 fn a_close_may_have_no_token() {
     for whole in [
         &b"\x04"[..],
+        b"\x04\0",
+        b"\x04a\0",
+        b"\x04no\0",
+        b"\x04full\0",
         b"\x04This server is full\0",
         b"\x04You have been banned for 5 minutes\0",
     ] {
@@ -66,6 +70,7 @@ fn a_close_may_have_no_token() {
         &b""[..],
         b"\x00",
         b"\x04full",
+        b"\x04abc\0",
         b"\x04full\xff\x01\0",
         b"\x03This server is full\0",
     ] {

@@ -304,6 +304,25 @@ impl<'a> Packet<'a> {
     }
 }
 
+/// Returns the protocol in which a datagram was written whose sender shows a token that is `known`, or no token yet. A CLOSE of DDNet
+/// without a token is one of 0.6: behind a text of three letters and its NUL its length does not show that, but the token does.
+#[must_use]
+pub fn written_form(proto: Proto, datagram: &[u8], known: Option<Token>) -> Proto {
+    let (Proto::Ddnet, &[flags, _, _, id, a, b, c, 0]) = (proto, datagram) else {
+        return proto;
+    };
+    let layout = proto.layout();
+    let is_clear = flags & (layout.control | layout.compression) == layout.control;
+    let shown = Token([a, b, c, 0]);
+    let is_text = std::str::from_utf8(&[a, b, c]).is_ok_and(|text| !text.contains(char::is_control));
+    let is_close = is_clear && id == control::CLOSE;
+    if is_close && is_text && known != Some(shown) {
+        Proto::V6
+    } else {
+        proto
+    }
+}
+
 /// Returns the part of a datagram that receivers see.
 fn seen(datagram: &[u8]) -> &[u8] {
     datagram.get(..MAX_DATAGRAM).unwrap_or(datagram)

@@ -308,3 +308,23 @@ fn surplus_stays_after_a_replaced_token() {
         assert_eq!(rewritten(&long, Proto::Ddnet, dear, 0, false), kept);
     }
 }
+
+#[test]
+fn a_close_without_a_token_is_one_of_0_6() {
+    let (bye, shown) = (b"\x10\0\0\x04bye\0", Token(*b"bye\0"));
+    let form = |datagram: &[u8], known| written_form(Proto::Ddnet, datagram, known);
+    assert_eq!(form(bye, None), Proto::V6);
+    assert_eq!(form(bye, Some(Token([1, 2, 3, 4]))), Proto::V6);
+    assert_eq!(form(bye, Some(shown)), Proto::Ddnet);
+    for other in [
+        &b"\x10\0\0\x04by\x01\0"[..],
+        b"\x10\0\0\x04byes",
+        b"\x10\0\0\x03bye\0",
+        b"\x00\0\0\x04bye\0",
+        b"\x90\0\0\x04bye\0",
+        b"\x10\0\0\x04byes\0",
+    ] {
+        assert_eq!(form(other, None), Proto::Ddnet, "{other:02x?}");
+    }
+    assert_eq!(written_form(Proto::V65, bye, None), Proto::V65);
+}

@@ -272,3 +272,30 @@ fn what_falls_silent_is_closed_while_others_go_on_and_at_the_end() {
     assert_eq!(states(&events).last(), Some(&(1, State::Closed)));
     assert_eq!(events.last().unwrap().at.0, HOUR + 1_000);
 }
+
+/// A server of DDNet that has given no token yet refuses its client without one, however short the reason is.
+#[test]
+fn a_refusal_of_three_letters_is_no_token() {
+    let (client, server) = ("10.0.0.1:7000".parse().unwrap(), "10.0.0.2:8303".parse().unwrap());
+    let connect = b"\x10\0\0\x01TKEN\xff\xff\xff\xff";
+    for reason in ["a", "no", "bye", "full"] {
+        let close = [b"\x10\0\0\x04", reason.as_bytes(), b"\0"].concat();
+        let sighting = |at, from, to, bytes| Sighting {
+            at: Time(at),
+            from,
+            to,
+            bytes,
+            len: bytes.len(),
+            frame: at,
+        };
+        let all = [sighting(1, client, server, &connect[..]), sighting(2, server, client, &close)];
+        let events = observe(all).0;
+        let reasons = events.iter().filter_map(|event| match &event.what {
+            What::Session(change) => change.reason.clone(),
+            _ => None,
+        });
+        assert_eq!(reasons.collect::<Vec<_>>(), [reason.as_bytes().into()]);
+        let form = if reason == "bye" { Proto::V6 } else { Proto::Ddnet };
+        assert_eq!(readings(&events), [(Proto::Ddnet, vec![]), (form, vec![])], "{reason}");
+    }
+}

@@ -122,7 +122,7 @@ impl Hub {
                 }
             }
             First::Close | First::MidSession | First::Noise | First::Connless(_) => {
-                if self.admit_first_packet(addr, slot, bytes) {
+                if self.admit_late(addr, slot, bytes) || self.admit_first_packet(addr, slot, bytes) {
                     return true;
                 }
                 if current.is_none() && !self.answer_ended(addr, bytes) {

@@ -95,7 +95,7 @@ impl Crowd {
     }
 }
 
-/// Half-open sessions and those that linger, of one standing.
+/// Half-open sessions of one standing, and those that linger: they have ended, or their clients are late.
 #[derive(Debug, Default)]
 struct Waiting {
     count: usize,
@@ -111,10 +111,10 @@ struct Waiting {
 type Turn = (Time, SessionId);
 
 impl Waiting {
-    fn add(&mut self, link: &Link) {
+    fn add(&mut self, link: &Link, now: Time) {
         self.count += 1;
         let turn = (link.opened_at(), link.id());
-        if !link.is_half_open() {
+        if !link.is_half_open() || link.is_late(now) {
             self.lingers = Some(self.lingers.map_or(turn, |first| first.min(turn)));
             return;
         }
@@ -181,7 +181,8 @@ impl Hub {
         let mut waiting = Waiting::default();
         let links = self.sessions.links.values();
         let links = links.filter(|link| !link.is_online() && link.standing() == standing);
-        links.for_each(|link| waiting.add(link));
+        let now = self.env.now;
+        links.for_each(|link| waiting.add(link, now));
         let ip = addr.addr.ip();
         let room = match cost {
             Cost::Unproved(group) => waiting.for_forgeable(ip, group),

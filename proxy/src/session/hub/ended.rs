@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use teetap_wire::{Flags, Header, control, write};
 
-use super::Hub;
+use super::{Hub, crowd::Cost, sessions::Slot};
 use crate::session::{ClientAddr, leg::EndedLeg, link::Link, outbox::Destination};
 
 /// Ended sessions that are remembered.
@@ -42,6 +42,18 @@ impl Ended {
 }
 
 impl Hub {
+    /// Opens a session for a client of DDNet that sends its ACCEPT long after the answer to its CONNECT, when the session that had that
+    /// answer is forgotten. Returns false if it is not one.
+    pub(super) fn admit_late(&mut self, addr: ClientAddr, slot: Slot, bytes: &[u8]) -> bool {
+        let scratch = &mut self.scratch;
+        let leg = self.ended.of(addr).find(|leg| leg.is_accepted(bytes, scratch));
+        let Some(leg) = leg.filter(|_| slot.current.is_none()) else {
+            return false;
+        };
+        self.open_first(addr, None, (leg.proto, Some(leg.shows)), Cost::Proved, bytes);
+        true
+    }
+
     /// Answers a client that shows the token of a session that has ended. Returns false if it does not.
     pub(super) fn answer_ended(&mut self, addr: ClientAddr, bytes: &[u8]) -> bool {
         let scratch = &mut self.scratch;

@@ -147,7 +147,7 @@ impl Hub {
     }
 
     /// Opens a session in place of `current`. If there is no room for it, `current` stays and the packet is dropped.
-    fn open_first(
+    pub(super) fn open_first(
         &mut self,
         addr: ClientAddr,
         current: Option<SessionId>,

@@ -7,7 +7,7 @@ use teetap_wire::{Dir, Flags, Header, Packet, Proto, Rewrite, Side, control, rew
 
 use super::{
     Env, Link,
-    phase::{Closing, Phase, SERVER_SILENT},
+    phase::{BOTH_SILENT, Closing, LEFT, Phase, SERVER_SILENT},
 };
 use crate::session::{Notice, Origin, State, Time};
 use crate::words::Word;
@@ -24,14 +24,15 @@ const EARLY: Duration = Duration::from_secs(1);
 
 impl Link {
     pub(super) fn online_timeout(&mut self, env: &mut Env) {
-        let silence = self.client_silence(env.now);
+        let has_left = self.client_silence(env.now) >= LEFT;
         if let Some(online) = self.online()
-            && silence >= online.patience()
+            && has_left
+            && let Some(reason) = online.left.take()
         {
-            return match online.left.take() {
-                Some(reason) => self.begin_closing(Some(Side::Client), Some(&reason), env),
-                None => self.forget(b"Timeout", env),
-            };
+            return self.begin_closing(Some(Side::Client), Some(&reason), env);
+        }
+        if env.now.since(self.last_sign()) >= BOTH_SILENT {
+            return self.forget(b"Timeout", env);
         }
         let limit = env.config.patience.unwrap_or(self.not_acked_limit());
         if self.c2s.custody_age(env.now) >= limit || self.s2c.custody_age(env.now) >= limit {
@@ -199,9 +200,10 @@ impl Link {
         self.close(None, reason, env);
     }
 
-    /// Ends the session of a client that sends nothing more. Neither peer gets a CLOSE, as directly: the server gives the client up
+    /// Ends a session in which nothing is sent any more. Neither peer gets a CLOSE, as directly: the server gives the client up
     /// in its own time, or keeps the player for it (DDNet's timeout protection).
     pub(super) fn forget(&mut self, reason: &[u8], env: &mut Env) {
+        self.is_forgotten = true;
         self.begin_closing(None, Some(reason), env);
     }
 

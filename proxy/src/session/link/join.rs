@@ -84,6 +84,7 @@ impl Link {
             answer: None,
             tried: Tried::default(),
             may_take_over: false,
+            is_forgotten: false,
             is_ddnet: false,
             rules: None,
             snapshots: Snapshots::default(),

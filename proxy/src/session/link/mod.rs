@@ -25,7 +25,7 @@ use teetap_rules::{Decide, impair::LineSet};
 use teetap_wire::{Code, Dir, Packet, Proto, Scratch, Side, Token};
 
 use self::carry::Name;
-use self::phase::{CLIENT_NEVER_CAME, Closing, Online, Phase, SERVER_SILENT};
+use self::phase::{BOTH_SILENT, CLIENT_LATE, Closing, LEFT, Online, Phase, SERVER_SILENT};
 use self::rejoin::Asked;
 use self::ruled::{Came, Later};
 use super::{
@@ -136,6 +136,8 @@ pub(crate) struct Link {
     tried: Tried,
     /// True if it may take the place of the session beside which it waits without showing a token.
     may_take_over: bool,
+    /// True if neither peer was told of the end.
+    is_forgotten: bool,
     /// True once the server has sent a message that only DDNet has.
     is_ddnet: bool,
     /// The state that the program keeps for this session.
@@ -285,6 +287,8 @@ impl Link {
             shows: self.client.token_in?,
             expects: self.client.token_out,
             ack: self.c2s.shown(),
+            is_closed: !self.is_forgotten,
+            may_come: self.opened.standing == Standing::Unproved,
         })
     }
 
@@ -299,6 +303,16 @@ impl Link {
 
     pub(crate) fn is_closed(&self) -> bool {
         matches!(self.phase, Phase::Closed(_))
+    }
+
+    /// Returns the time of the last valid datagram of either peer.
+    fn last_sign(&self) -> Time {
+        self.client.last_received.max(self.server.last_received)
+    }
+
+    /// Returns true if the client is not in the session and has been silent for so long that its session gives way to others.
+    pub(crate) fn is_late(&self, now: Time) -> bool {
+        self.is_half_open() && self.client_silence(now) >= CLIENT_LATE
     }
 
     /// Returns how long the client has sent nothing valid.
@@ -332,7 +346,10 @@ impl Link {
                         self.relay_ruled(Side::Client, datagram, &packet, env);
                         Taken::Yes
                     }
-                    Err(code) => Taken::No(code),
+                    Err(code) => {
+                        self.may_have_left(&packet);
+                        Taken::No(code)
+                    }
                 }
             }
             Phase::Closing(_) | Phase::Closed(_) => {
@@ -451,7 +468,7 @@ impl Link {
                 let patience = heard + opening.patience();
                 request.into_iter().chain([opening.next_notice, patience]).min()
             }
-            Phase::Answered(_) => Some(heard + CLIENT_NEVER_CAME),
+            Phase::Answered(answered) => Some(self.last_sign() + answered.patience()),
             Phase::Online(online) => {
                 let accept = online.accept.as_ref().map(|accept| accept.repeat_at());
                 let silent = (!online.is_silence_reported).then(|| self.server.last_received + SERVER_SILENT);
@@ -461,7 +478,10 @@ impl Link {
                     accept,
                     self.rules.as_ref().and_then(|rules| rules.deadline()).map(Time),
                     silent,
-                    Some(heard + online.patience()),
+                    Some(match online.left {
+                        Some(_) => heard + LEFT,
+                        None => self.last_sign() + BOTH_SILENT,
+                    }),
                 ]
                 .into_iter()
                 .flatten()
@@ -476,13 +496,15 @@ impl Link {
     pub(crate) fn on_timeout(&mut self, env: &mut Env) {
         self.send_late(env.now, env);
         self.handle_later(env);
-        match self.phase {
+        let silence = env.now.since(self.last_sign());
+        match &mut self.phase {
             Phase::Opening(_) => self.opening_timeout(env),
-            Phase::Answered(_) if self.client_silence(env.now) >= CLIENT_NEVER_CAME => {
-                self.forget(b"the client never came", env);
-            }
+            Phase::Answered(answered) if silence >= answered.patience() => match answered.left.take() {
+                Some(reason) => self.begin_closing(Some(Side::Client), Some(&reason), env),
+                None => self.forget(b"the client never came", env),
+            },
             Phase::Online(_) => self.online_timeout(env),
-            Phase::Closing(Closing { until, .. }) if until <= env.now => self.finish(env),
+            Phase::Closing(Closing { until, .. }) if *until <= env.now => self.finish(env),
             Phase::Answered(_) | Phase::Closing(_) | Phase::Closed(_) => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_wire::{Code, Control, Note, Notes, Packet, Proto, Scratch, Side};
+use teetap_wire::{Code, Control, Note, Notes, Packet, Proto, Scratch, Side, Token};
 
 use super::{
     Env, Link, Taken,
@@ -22,9 +22,10 @@ const SLOWEST: Duration = Duration::from_secs(3);
 impl Link {
     /// Notes a CONNECT that the rules have let through: the client is there.
     pub(super) fn begin(&mut self) {
-        if let Phase::Opening(opening) = &mut self.phase {
-            opening.left = None;
-            opening.has_begun = true;
+        match &mut self.phase {
+            Phase::Opening(opening) => (opening.left, opening.has_begun) = (None, true),
+            Phase::Answered(answered) => answered.left = None,
+            _ => {}
         }
     }
 
@@ -170,15 +171,10 @@ impl Link {
             Came::AsItIs => self.pass_raw(datagram, env),
             Came::Times(bytes, times) => (0..times).for_each(|_| self.pass_raw(&bytes, env)),
         }
-        let mut scratch = Scratch::new();
-        let closes = Packet::parse(Proto::V6, datagram, &mut scratch)
-            .ok()
-            .and_then(|packet| match packet.control() {
-                Some(Control::Close { reason }) => Some(reason.unwrap_or_default().into()),
-                _ => None,
-            });
-        if let (Some(reason), Phase::Opening(opening)) = (closes, &mut self.phase) {
-            opening.left = Some(reason);
+        if let (Some(Control::Close { reason }), Phase::Opening(opening)) =
+            (packet.control(), &mut self.phase)
+        {
+            opening.left = Some(reason.unwrap_or_default().into());
         }
         Taken::Yes
     }
@@ -206,6 +202,17 @@ impl Link {
             self.may_leave_while_opening(reason, env);
         }
         Taken::Yes
+    }
+
+    /// Notes a CLOSE of a client that has not got the answer with its token yet.
+    pub(super) fn may_have_left(&mut self, packet: &Packet<'_>) {
+        let knows_none = packet.header.token.is_none_or(|token| token == Token::NONE);
+        if let (Some(Control::Close { reason }), Phase::Answered(answered)) =
+            (packet.control(), &mut self.phase)
+            && knows_none
+        {
+            answered.left = Some(reason.unwrap_or_default().into());
+        }
     }
 
     /// The CLOSE of a client without tokens, which may be forged: the server gets it, and does what it does with one. The
@@ -243,7 +250,7 @@ impl Link {
         scratch: &mut Scratch,
         env: &mut Env,
     ) -> bool {
-        let came = match Packet::parse(self.server.proto, datagram, scratch) {
+        let came = match Packet::parse(self.server.form(datagram), datagram, scratch) {
             Ok(packet) => self.control_came(Side::Server, datagram, &packet, env),
             Err(_) => Came::AsItIs,
         };
@@ -358,9 +365,14 @@ impl Link {
     fn on_accepted(&mut self, accepted: &Accepted, chosen: Option<Name>, env: &Env) {
         // From the first CONNECT on: on a slow line the answer to that one comes after others have been sent.
         let connect_took = env.now.since(self.opened.at).min(SLOWEST);
+        let left = match &mut self.phase {
+            Phase::Opening(opening) => opening.left.take(),
+            _ => None,
+        };
         self.phase = Phase::Answered(Answered {
             connect_took,
             began: None,
+            left,
         });
         self.server.proto = accepted.proto;
         self.server.token_in = accepted.token_in;

@@ -10,15 +10,15 @@ use crate::session::{acks::Anew, handshake::Handshake, resync::Resync, time::Tim
 pub(super) const REQUEST_EVERY: Duration = Duration::from_millis(500);
 /// A client that repeats its CONNECT no more has given up.
 pub(super) const CLIENT_GONE: Duration = Duration::from_secs(5);
-/// A client that was answered but never came, or came but was not let in. A server that keeps a slot for it ends that after
-/// 10 s, and its CLOSE has to reach the client.
-pub(super) const CLIENT_NEVER_CAME: Duration = Duration::from_secs(12);
 /// A client that sends nothing after its CLOSE for so long has left: while a session opens, clients repeat CONNECT every
 /// 500 ms, and later they send inputs.
 const LEFT_WHILE_OPENING: Duration = Duration::from_secs(1);
-const LEFT: Duration = Duration::from_secs(2);
-/// A client that says nothing for so long is gone.
-const CLIENT_SILENT: Duration = Duration::from_secs(120);
+pub(super) const LEFT: Duration = Duration::from_secs(2);
+/// A session in which neither peer says anything for so long is over. A server that keeps a silent client sends it keepalives, and
+/// its CLOSE in the end, after 10 s, or up to 1000 s in DDNet (`conn_timeout`).
+pub(super) const BOTH_SILENT: Duration = Duration::from_secs(120);
+/// A client that has been silent for so long before it was let in gives way to others.
+pub(super) const CLIENT_LATE: Duration = Duration::from_secs(12);
 /// A server that says nothing for so long is worth a notice (it sends a keepalive every second).
 pub(super) const SERVER_SILENT: Duration = Duration::from_secs(5);
 /// Something has to come back after a lone ACCEPT within this, or four times what CONNECT took.
@@ -88,6 +88,18 @@ pub(super) struct Answered {
     pub(super) connect_took: Duration,
     /// The peer that has sent the first messages, of a session without tokens.
     pub(super) began: Option<Side>,
+    /// The reason of the client's CLOSE before the server had answered, if nothing has come since.
+    pub(super) left: Option<Box<[u8]>>,
+}
+
+impl Answered {
+    /// Returns the time for which neither peer may say anything. A client that has said CLOSE before is not expected to come.
+    pub(super) fn patience(&self) -> Duration {
+        match self.left {
+            Some(_) => CLIENT_LATE,
+            None => BOTH_SILENT,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -134,15 +146,6 @@ impl Online {
             is_silence_reported: false,
             left: None,
             resync: Resync::default(),
-        }
-    }
-
-    /// Returns how long the client may be silent.
-    pub(super) fn patience(&self) -> Duration {
-        match self.left {
-            Some(_) => LEFT,
-            None if self.is_let_in => CLIENT_SILENT,
-            None => CLIENT_NEVER_CAME,
         }
     }
 }

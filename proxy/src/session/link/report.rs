@@ -42,7 +42,7 @@ impl Link {
     pub(super) fn report_one_leg(&mut self, from: Side, datagram: &[u8], notes: &Notes, env: &mut Env) {
         let leg = self.leg(from);
         leg.ordinal += 1;
-        let (proto, ordinal) = (leg.proto, leg.ordinal);
+        let (proto, ordinal) = (leg.form(datagram), leg.ordinal);
         let placed = env.work.control.take();
         let is_odd = !notes.is_empty() || placed.is_some();
         if env.out.is_watched_closely() || env.out.is_watched() && is_odd {

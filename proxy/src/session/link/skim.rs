@@ -22,7 +22,7 @@ impl Link {
             Side::Client => (&self.client, &self.c2s),
             Side::Server => (&self.server, &self.s2c),
         };
-        let proto = leg.proto;
+        let proto = leg.form(datagram);
         if !self.may_skim(env) {
             return Packet::parse(proto, datagram, scratch);
         }
