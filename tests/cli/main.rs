@@ -20,6 +20,7 @@ mod junit;
 mod look;
 mod messages;
 mod museum;
+mod mutants;
 mod options;
 mod processes;
 mod progress;
