@@ -54,7 +54,7 @@ pub(super) fn align(a: &[Key], b: &[Key]) -> Vec<Step> {
 
 type Ranges = (std::ops::Range<usize>, std::ops::Range<usize>);
 
-/// Aligns what is between messages that are alike.
+/// Aligns what is between messages that are alike, by the names of the messages.
 fn between(a: &[Key], b: &[Key], (of_a, of_b): Ranges, steps: &mut Vec<Step>) {
     let names = |side: &[Key], range: &std::ops::Range<usize>| {
         let keys = side.get(range.clone()).unwrap_or_default();
@@ -68,20 +68,12 @@ fn between(a: &[Key], b: &[Key], (of_a, of_b): Ranges, steps: &mut Vec<Step>) {
         );
         let (len_a, len_b) = (op.old_range().len(), op.new_range().len());
         if let DiffOp::Equal { .. } = op {
-            steps.extend((0..len_a).map(|at| same_name(a, b, at_a + at, at_b + at)));
+            // No two of them are alike: the messages that are alike are as many as can be aligned in order.
+            steps.extend((0..len_a).map(|at| Step::Changed(at_a + at, at_b + at)));
         } else {
             steps.extend((at_a..at_a + len_a).map(Step::OnlyA));
             steps.extend((at_b..at_b + len_b).map(Step::OnlyB));
         }
-    }
-}
-
-/// Returns the step of two messages of the same name. The search for alike ones does not find all of them.
-fn same_name(a: &[Key], b: &[Key], at: usize, other: usize) -> Step {
-    if a.get(at) == b.get(other) {
-        Step::Alike(at, other)
-    } else {
-        Step::Changed(at, other)
     }
 }
 
