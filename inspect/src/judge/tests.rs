@@ -203,6 +203,8 @@ fn a_warning_is_a_cause_in_its_own_session_up_to_the_end_of_the_consequence() {
     run.judge.report(of(note(Code::UnknownFlags), 500, 2));
     run.judge.report(of(note(Code::LateReply), 600, 1));
     run.judge.report(of(note(Code::TrailingBytes), 700, 1));
+    // In a session without a consequence.
+    run.judge.report(of(note(Code::LateReply), 800, 3));
     // Within the time of the consequence, and after its end.
     run.judge.report(of(note(Code::NotVital), 2000, 1));
     run.judge.report(of(note(Code::OutOfRange), 4001, 1));
@@ -212,8 +214,9 @@ fn a_warning_is_a_cause_in_its_own_session_up_to_the_end_of_the_consequence() {
         ("not-vital", 1),
         ("never-entered", 1),
         ("unknown-flags", 2),
+        ("late-reply", 3),
         ("out-of-range", 1),
-        // A harmless one stands below all that may have led to something.
+        // A harmless one stands below all that may have led to something in its session.
         ("late-reply", 1),
     ];
     assert_eq!(order(list.clone()), expected);
