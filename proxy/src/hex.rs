@@ -114,3 +114,22 @@ impl de::Visitor<'_> for Digits {
         Hex::parse(text).ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_written_in_lower_case_and_read_in_either() {
+        let bytes: Vec<u8> = (0..=u8::MAX).collect();
+        let lower: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(text(&bytes), lower);
+        let read = |text: &str| Hex::parse(text).map(|hex| hex.0.into_vec());
+        assert_eq!(read(&lower).as_ref(), Some(&bytes), "lower case");
+        assert_eq!(read(&lower.to_uppercase()), Some(bytes), "upper case");
+        assert_eq!(read(""), Some(Vec::new()), "no byte");
+        for wrong in ["0", "012", "0g", "G0", "/0", ":0", "@0", "`0", "+1", " 1", "é"] {
+            assert_eq!(read(wrong), None, "{wrong:?} is not hex");
+        }
+    }
+}

@@ -264,3 +264,7 @@ impl Line {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "sockets_tests.rs"]
+mod tests;
