@@ -36,6 +36,7 @@ mod repeats;
 mod restarts;
 mod resyncs;
 mod ruled;
+mod same;
 mod samples;
 mod servers;
 mod slow;
