@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic: that is how it fails")]
 
 mod actions;
+mod colours;
 mod feed;
 mod held;
 mod keys;
