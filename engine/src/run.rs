@@ -485,6 +485,57 @@ mod tests {
         assert!(server.recv_from(&mut buffer).is_ok(), "the CONNECT was dropped");
     }
 
+    /// Returns the token that the client gets, of a run with this secret.
+    fn token(client: &UdpSocket, secret: [u8; 16]) -> [u8; 4] {
+        let server = socket();
+        let builder = Builder::new(server.local_addr().unwrap()).secret(secret);
+        let run = builder.start().unwrap();
+        client.send_to(&CONNECT, run.addr()).unwrap();
+        let mut buffer = [0; 1400];
+        let (_, from) = server.recv_from(&mut buffer).unwrap();
+        let accept = [0x10, 0, 0, 2, b'T', b'K', b'E', b'N'];
+        server.send_to(&[&accept[..], b"ownt"].concat(), from).unwrap();
+        let (len, _) = client.recv_from(&mut buffer).unwrap();
+        let (start, token) = buffer[..len].split_last_chunk().unwrap();
+        assert_eq!(start, accept, "the ACCEPT of the server");
+        let token = *token;
+        // The run closes the session at its end.
+        drop(run);
+        client.recv_from(&mut buffer).unwrap();
+        token
+    }
+
+    /// Nothing but the timer of the proxy ends these delays: there is no other traffic.
+    #[test]
+    fn one_delay_after_another_ends_without_further_datagrams() {
+        let (server, client) = (socket(), socket());
+        let builder = Builder::new(server.local_addr().unwrap());
+        let run = builder.rules("link c2s delay 60ms").start().unwrap();
+        let mut buffer = [0; 1400];
+        for number in 1..=3 {
+            let sent = Instant::now();
+            client.send_to(&CONNECT, run.addr()).unwrap();
+            let received = server.recv_from(&mut buffer);
+            assert!(received.is_ok(), "CONNECT {number} is still in the link");
+            let waited = sent.elapsed();
+            assert!(
+                waited >= Duration::from_millis(60),
+                "CONNECT {number} waited {waited:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn tokens_are_derived_from_the_secret() {
+        let client = socket();
+        let [one, again, other] = [[3; 16], [3; 16], [4; 16]].map(|secret| token(&client, secret));
+        assert_eq!(one, again, "the same secret");
+        assert!(
+            one != other && one != *b"ownt",
+            "{one:?}, {other:?}: each secret has its own tokens"
+        );
+    }
+
     #[test]
     fn wrong_rules_start_nothing() {
         let builder = Builder::new(socket().local_addr().unwrap()).rules("drup when c2s");

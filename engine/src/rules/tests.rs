@@ -13,11 +13,12 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
+/// Returns lines with their levels.
 fn texts(lines: &[(Level, String)], path: &Path) -> Vec<String> {
     let name = path.to_string_lossy();
     lines
         .iter()
-        .map(|(_, line)| line.replace(&*name, "FILE"))
+        .map(|(level, line)| format!("{level}: {}", line.replace(&*name, "FILE")))
         .collect()
 }
 
@@ -44,7 +45,7 @@ fn a_changed_file_is_read_again_and_an_erroneous_one_keeps_the_last_program() {
     assert!(rules.reload().0.is_empty());
     fs::write(&path, "link both loss 50%\n").unwrap();
     let (lines, program) = rules.reload();
-    assert_eq!(texts(&lines, &path), ["FILE was read again"]);
+    assert_eq!(texts(&lines, &path), ["info: FILE was read again"]);
     assert_eq!(program.unwrap().source(), "link both loss 50%\n");
     fs::write(&path, "link both\n loss 5\n").unwrap();
     let (lines, program) = rules.reload();
@@ -52,8 +53,8 @@ fn a_changed_file_is_read_again_and_an_erroneous_one_keeps_the_last_program() {
     assert_eq!(
         texts(&lines, &path),
         [
-            "FILE has errors, the last rules stay",
-            "FILE:2:7: [E202] expected a percentage, found `5`; write `5%`"
+            "warning: FILE has errors, the last rules stay",
+            "warning: FILE:2:7: [E202] expected a percentage, found `5`; write `5%`"
         ]
     );
     assert!(rules.reload().0.is_empty());
@@ -174,6 +175,20 @@ fn a_wrong_change_has_no_effect() {
 }
 
 #[test]
+fn a_file_without_statements_stays_when_a_rule_is_removed() {
+    let (_folder, path) = folder();
+    fs::write(&path, "# none yet\n").unwrap();
+    let mut rules = rules(&["a: drop when sv_chat"], std::slice::from_ref(&path));
+    let change = rules.remove("a").unwrap();
+    assert_eq!(change.program().source(), "# none yet\n");
+    assert_eq!(rules.accept(change).0, "removed a");
+    fs::write(&path, "b: drop when sv_motd\n").unwrap();
+    let (lines, program) = rules.reload();
+    assert_eq!(texts(&lines, &path), ["info: FILE was read again"]);
+    assert_eq!(program.unwrap().source(), "b: drop when sv_motd\n");
+}
+
+#[test]
 fn a_file_that_vanishes_is_reported_once_and_read_when_it_is_back() {
     let (_folder, path) = folder();
     fs::write(&path, "link both loss 5%\n").unwrap();
@@ -182,7 +197,7 @@ fn a_file_that_vanishes_is_reported_once_and_read_when_it_is_back() {
     let (lines, program) = rules.reload();
     assert_eq!(
         texts(&lines, &path),
-        ["cannot read FILE any more, its last rules stay: No such file or directory (os error 2)"]
+        ["warning: cannot read FILE any more, its last rules stay: No such file or directory (os error 2)"]
     );
     assert!(program.is_none() && rules.reload().0.is_empty());
     fs::write(&path, "link both loss 6%\n").unwrap();
