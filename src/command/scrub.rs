@@ -303,3 +303,21 @@ fn summary(tally: &Scrubbed, output: &Path) -> String {
 fn count(count: u64, one: &str, more: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { more })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Another program may make the file while this one writes.
+    #[test]
+    fn a_file_that_exists_at_the_end_is_kept_and_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.pcapng");
+        let new = || NamedTempFile::new_in(folder.path()).unwrap();
+        assert!(persist(new(), &path).is_ok(), "the name is free");
+        fs::write(&path, "of others").unwrap();
+        let error = persist(new(), &path).unwrap_err().to_string();
+        assert_eq!(error, format!("{} exists; name another file", path.display()));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "of others");
+    }
+}

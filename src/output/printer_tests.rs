@@ -105,6 +105,17 @@ fn long_names_have_room_where_there_is_some() {
         let expected = if columns.is_none() { roomy } else { narrow };
         assert_eq!(size, expected + 3, "{line}");
     }
+    // One space stays before the size.
+    let (name, mut longest) = ("a_name_that_is_longer_than_any_column", row("x"));
+    longest.text = longest.text.replace("sv_motd        ", name);
+    longest.layout.column = longest.layout.name + name.len();
+    for columns in [None, Some(80)] {
+        let line = lines(&mut printer(columns, false, false), &longest)[0].clone();
+        assert!(
+            line.contains(&format!(" {name} 23 bytes x")),
+            "one space before the size: {line}"
+        );
+    }
 }
 
 #[test]

@@ -64,6 +64,12 @@ impl Times {
 
 #[cfg(test)]
 mod tests {
+    use teetap_inspect::{
+        Stated,
+        judge::{By, Judge, Matter, Place, Report, Topic},
+    };
+    use teetap_wire::def::Secrets;
+
     use super::*;
 
     #[test]
@@ -76,5 +82,30 @@ mod tests {
         assert_eq!(times.of(None, Time(700_000)), Time(700_000));
         let run = Times::new(Clock::Run);
         assert_eq!(run.of(session, Time(700_999)), Time(700_000));
+    }
+    #[test]
+    fn both_times_of_a_finding_count_from_the_start_of_its_session() {
+        let session = Some(SessionId(3));
+        let mut judge = Judge::new(Secrets::Hide, Stated::default());
+        for at in [700_999, 800_000] {
+            judge.report(Report {
+                topic: Topic::Matter(Matter::UpstreamSilent),
+                session,
+                by: By::Server,
+                severity: None,
+                text: "for a test".into(),
+                detail: None,
+                place: Place::at(Time(at)),
+            });
+        }
+        let mut times = Times::new(Clock::Session);
+        times.begins.insert(SessionId(3), Time(500_000));
+        let found = judge.findings().list;
+        let shown: Vec<_> = found.iter().map(|finding| times.finding(finding)).collect();
+        let at: Vec<_> = shown
+            .iter()
+            .map(|finding| (finding.first.at, finding.last))
+            .collect();
+        assert_eq!(at, [(Time(200_000), Time(300_000))]);
     }
 }

@@ -23,7 +23,11 @@ fn demo(options: &[&str]) -> Vec<Value> {
 fn the_list_has_every_class_and_all_three_ids() {
     let (list, _) = run(&["messages"], 0);
     for class in ["CONTROL", "SYSTEM", "GAME", "CONNLESS", "OBJECT"] {
-        assert!(list.lines().any(|line| line.starts_with(class)), "{class}");
+        let header = format!("{class:<38} {:>5} {:>5} {:>5}", "0.6", "ddnet", "0.7");
+        assert!(
+            list.lines().any(|line| line == header),
+            "no line {header:?} in {list}"
+        );
     }
     let line = list
         .lines()

@@ -392,6 +392,15 @@ time.sleep(60)";
 }
 
 #[test]
+fn a_run_without_clients_says_where_they_connect() {
+    let sentence = "teetap: no client sent a datagram: clients connect to the address of the proxy\n";
+    let (_, stderr) = run(&["run", NO_SERVER, "-l", ":0", "--timeout", "300ms"], 0);
+    assert!(stderr.contains(sentence), "without clients: {stderr}");
+    let (_, stderr) = run(&["demo", "--seconds", "1", "-l", ":0"], 0);
+    assert!(!stderr.contains(sentence), "with players: {stderr}");
+}
+
+#[test]
 fn a_quiet_run_prints_what_its_rules_log_and_mark() {
     let rules = [
         "-r",

@@ -37,11 +37,14 @@ fn lines(log: &Path) -> Vec<String> {
 #[test]
 fn a_run_is_logged_from_start_to_end_without_its_traffic() {
     let (_folder, log) = place("run.log");
-    run(demo(&log).args(["--until", "rcon_auth"]), 4);
+    let expressions = ["--until", "rcon_auth", "--fail-on", "sv_kill_msg", "-f", "c2s"];
+    run(demo(&log).args(expressions), 4);
     assert_eq!(fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
     let logged = lines(&log);
     for part in [
+        "INFO teetap::run: expression set option=\"--filter\" text=\"c2s\"",
         "INFO teetap::run: expression set option=\"--until\" text=\"rcon_auth\"",
+        "INFO teetap::run: expression set option=\"--fail-on\" text=\"sv_kill_msg\"",
         "INFO teetap::run: started version=",
         " seed=77",
         "INFO teetap::session: opening session=1 proto=",
