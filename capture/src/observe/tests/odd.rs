@@ -288,7 +288,10 @@ fn a_refusal_of_three_letters_is_no_token() {
             len: bytes.len(),
             frame: at,
         };
-        let all = [sighting(1, client, server, &connect[..]), sighting(2, server, client, &close)];
+        let all = [
+            sighting(1, client, server, &connect[..]),
+            sighting(2, server, client, &close),
+        ];
         let events = observe(all).0;
         let reasons = events.iter().filter_map(|event| match &event.what {
             What::Session(change) => change.reason.clone(),
@@ -296,6 +299,10 @@ fn a_refusal_of_three_letters_is_no_token() {
         });
         assert_eq!(reasons.collect::<Vec<_>>(), [reason.as_bytes().into()]);
         let form = if reason == "bye" { Proto::V6 } else { Proto::Ddnet };
-        assert_eq!(readings(&events), [(Proto::Ddnet, vec![]), (form, vec![])], "{reason}");
+        assert_eq!(
+            readings(&events),
+            [(Proto::Ddnet, vec![]), (form, vec![])],
+            "{reason}"
+        );
     }
 }
