@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use teetap_proxy::session::Time;
-use teetap_wire::Severity;
+use teetap_wire::{Code, Severity};
 
 use super::{
     finding::Finding,
@@ -36,7 +36,8 @@ pub struct Counts {
 impl Findings {
     /// Ranks findings.
     ///
-    /// Faults and consequences come before losses, errors before warnings, early ones before late ones. A fault that came in the
+    /// Faults and consequences come before losses, errors before warnings, early ones before late ones; bytes that no receiver reads come
+    /// last. A fault that came in the
     /// session before one of its consequences counts as much as that, and stands before it: an error always, a warning if the fate of the
     /// awaited message does not point elsewhere. A harmless warning stands below the consequences in its session. A warning also counts as much as an error of its peer in the same or the next datagram.
     pub(super) fn rank(list: Vec<Finding>) -> Vec<Finding> {
@@ -111,6 +112,8 @@ impl Finding {
 /// The rank of a finding; the lowest is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
+    /// Bytes that no receiver reads.
+    is_trifle: bool,
     is_network: bool,
     severity: Reverse<Severity>,
     /// A harmless warning in a session with a consequence, which did not come from it.
@@ -134,6 +137,7 @@ impl Key {
         let is_harmless = finding.role == Role::Fault && !finding.leads && severity.is_none();
         let severity = severity.max(finding.next_error(all).map(|error| error.severity));
         Self {
+            is_trifle: finding.topic == Topic::Note(Code::SurplusBytes),
             is_network: finding.role == Role::Network,
             severity: Reverse(finding.severity.max(severity.unwrap_or(Severity::Info))),
             is_beside: is_harmless && consequences.iter().copied().any(|end| same(&end)),
