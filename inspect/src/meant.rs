@@ -6,7 +6,7 @@
 use std::fmt;
 
 use teetap_wire::{
-    Chunks, Code, Dir, Layer, MessageId, Note, Packet, Proto,
+    Chunks, Code, Dir, Flags, Layer, MessageId, Note, Packet, Proto, Scratch,
     def::{Class, Decoded, Def, Id, Registry},
     varint,
 };
@@ -64,7 +64,8 @@ pub(crate) struct Suspect<'a> {
 impl Suspect<'_> {
     /// Returns the message that the bytes are, with the id that they lack. `notes` are those of the message under its own id.
     pub(crate) fn other_id(&self, notes: &[Note]) -> Option<OtherId> {
-        let is_odd = notes.iter().any(|note| is_about_fields(note.code));
+        let is_dead = self.is_dead();
+        let is_odd = is_dead || notes.iter().any(|note| is_about_fields(note.code));
         if !is_odd && !self.has_more(notes) {
             return None;
         }
@@ -77,7 +78,11 @@ impl Suspect<'_> {
         let is_long = body.len() >= ENOUGH;
         let awaited = fits.iter().position(|other| self.awaited == Some(other.name));
         let awaited = awaited.filter(|_| is_odd || is_long);
-        let only = (fits.len() == 1 && is_odd && is_long).then_some(0);
+        // A message that has all of its fields, and one of them with an odd value, is what its id says.
+        let is_clear = is_dead
+            || notes.iter().any(|note| is_about_form(note.code))
+            || self.has_more(notes) && (is_odd || ends_with_text(body));
+        let only = (fits.len() == 1 && is_clear && is_long).then_some(0);
         Some(fits.swap_remove(awaited.or(only)?))
     }
 
@@ -99,6 +104,12 @@ impl Suspect<'_> {
     /// Returns true if a client sends more than the server reads, which is harmless by itself.
     fn has_more(&self, notes: &[Note]) -> bool {
         self.dir == Dir::C2s && notes.iter().any(|note| note.code == Code::SurplusBytes)
+    }
+
+    /// Returns true if the message has an id that the games do not use any more.
+    fn is_dead(&self) -> bool {
+        let found = self.registry.known_message(self.proto, self.dir, self.data);
+        found.is_some_and(|found| found.def.dead)
     }
 
     /// Returns the messages that the sender may have meant, each with the fields that it then has.
@@ -175,6 +186,39 @@ pub(crate) fn other_chunks(
     (is_right && is_whole && packet.header.num_chunks > 0).then_some(Note { code, at, len })
 }
 
+/// Returns the note about a datagram whose payload is compressed without the flag that says so: with the flag it has a right form, and each
+/// chunk is a message without an oddity. `notes` are those of the packet as it stands.
+pub(crate) fn unmarked(
+    packet: &Packet<'_>,
+    datagram: &[u8],
+    notes: &[Note],
+    registry: &'static Registry,
+    dir: Dir,
+) -> Option<Note> {
+    let is_odd = |code| is_about_chunks(code) || matches!(code, Code::WrongToken | Code::MissingToken);
+    let is_clear = !packet
+        .header
+        .flags
+        .intersects(Flags::COMPRESSION | Flags::CONTROL);
+    if !is_clear || !notes.iter().any(|note| is_odd(note.code)) {
+        return None;
+    }
+    let (first, rest) = datagram.split_first()?;
+    let marked = [&[first | packet.proto.layout().compression], rest].concat();
+    let mut scratch = Scratch::new();
+    let packet = Packet::parse(packet.proto, &marked, &mut scratch).ok()?;
+    let mut decoded = Decoded::new();
+    let mut is_message = |data: &[u8]| {
+        let def = decoded.message(registry, packet.proto, dir, data);
+        def.is_some() && decoded.notes().is_empty()
+    };
+    let mut chunks = packet.chunks();
+    let is_right = chunks.by_ref().all(|chunk| is_message(chunk.data));
+    let is_whole = chunks.rest().is_empty() && chunks.missing() == 0 && packet.notes.is_empty();
+    let (code, at, len) = (Code::CompressionUnmarked, 0, 1);
+    (is_right && is_whole && packet.header.num_chunks > 0).then_some(Note { code, at, len })
+}
+
 const fn other_version(proto: Proto) -> Proto {
     match proto {
         Proto::V7 => Proto::V6,
@@ -191,6 +235,17 @@ fn number(def: &Def) -> Option<i32> {
         Class::Control | Class::Connless | Class::Object => return None,
     };
     Some(id.checked_mul(2)? | class)
+}
+
+/// Returns true for bytes that end with a text of three letters or more.
+fn ends_with_text(bytes: &[u8]) -> bool {
+    let text = bytes.strip_suffix(&[0]).and_then(<[u8]>::last_chunk::<3>);
+    text.is_some_and(|text| text.iter().all(|byte| (b' '..=b'~').contains(byte)))
+}
+
+/// Returns true for the note of a message that has other fields than its id says, or another place.
+const fn is_about_form(code: Code) -> bool {
+    is_about_fields(code) && !matches!(code, Code::OutOfRange | Code::InvalidUtf8)
 }
 
 /// Returns true for the note of a message that may be another one.

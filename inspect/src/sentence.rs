@@ -200,6 +200,12 @@ impl<'a> Noted<'a> {
                 let expected = reading.expected.ack.map(|ack| format!("{bound} {}", ack.get()));
                 Some(with(reading.ack?.get().to_string(), expected))
             }
+            Code::CompressionUnmarked => {
+                let datagram = self.datagram?;
+                let first = *datagram.received()?.first()?;
+                let marked = first | datagram.proto.layout().compression;
+                Some(with(format!("a first byte of {first:02x}"), Some(format!("{marked:02x}"))))
+            }
             Code::SnapNearLimit => {
                 let snapshot = self.message?.snapshot()?;
                 let (items, parts) = (snapshot.counts.items, snapshot.parts);

@@ -147,6 +147,8 @@ codes! {
         "256 chunks more than the header announces: their number did not fit a byte, and receivers miss them"
     ChunkOfOtherVersion "chunk-of-other-version" Error   Datagram [NeedsStream]
         "chunk headers of the other version: the receiver splits the payload at other places"
+    CompressionUnmarked "compression-unmarked" Error   Datagram [NeedsStream]
+        "a compressed payload without the flag of compression: the receiver reads the compressed bytes"
     TrailingBytes       "trailing-bytes"       Warning Payload  []
         "bytes after the last announced chunk: receivers ignore them"
     MissingToken        "missing-token"        Error   Payload  [DropsDatagram MayComeFromCut]

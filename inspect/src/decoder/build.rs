@@ -217,28 +217,34 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Adds the note about chunk headers of the other version, before those that follow from it.
+    /// Adds the note about chunk headers of the other version, or about a flag that is missing, before those that follow from it.
     fn note_other_chunks(&mut self, packet: &Packet<'_>) {
         let (registry, dir) = (self.decoder.registry(), self.datagram.dir);
         let notes = &mut self.reading.notes;
-        if let Some(note) = meant::other_chunks(packet, notes, registry, dir).filter(|_| !self.reading.is_cut)
-        {
+        let received = self.datagram.received();
+        let note = meant::other_chunks(packet, notes, registry, dir).or_else(|| {
+            let unmarked = |received| meant::unmarked(packet, received, notes, registry, dir);
+            received.and_then(unmarked)
+        });
+        if let Some(note) = note.filter(|_| !self.reading.is_cut) {
             notes.insert(0, note);
         }
     }
 
     /// Adds the note about a message under the id of another one, or with the fields of another version, before those that follow from it.
     fn note_meant(&mut self, message: &mut Message, data: &[u8]) {
-        if message.notes.is_empty() || self.reading.is_cut || self.session.is_none() {
+        let (proto, dir) = (self.datagram.proto, self.datagram.dir);
+        let awaited = self.decoder.courses.awaits(self.session, dir.sender());
+        let is_plain = message.notes.is_empty() && awaited.is_none();
+        if is_plain || self.reading.is_cut || self.session.is_none() {
             return;
         }
-        let (proto, dir) = (self.datagram.proto, self.datagram.dir);
         let suspect = Suspect {
             registry: self.decoder.registry(),
             proto,
             dir,
             to_ddnet: message.for_ddnet,
-            awaited: self.decoder.courses.awaits(self.session, dir.sender()),
+            awaited,
             vital: message.vital,
             data,
         };

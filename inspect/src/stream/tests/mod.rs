@@ -42,6 +42,7 @@ const OF_STREAMS: &[Code] = &[
     Code::WrongId,
     Code::FieldsOfOtherVersion,
     Code::ChunkOfOtherVersion,
+    Code::CompressionUnmarked,
 ];
 
 /// Rules, which do not see these, are refused if they name one.

@@ -5,7 +5,7 @@ use super::{
     game::{self, Step},
 };
 use crate::{
-    codec::{Chunk, Datagram, Packing, Variant, seal},
+    codec::{Chunk, Datagram, Packing, Variant, parse, seal},
     huffman::Ending,
     peer::{
         Peer, SEQUENCES,
@@ -125,6 +125,19 @@ pub const FAULTS: &[Fault] = &[
         Act::Bytes(|variant, bytes| {
             if let Some(first) = bytes.first_mut() {
                 *first |= if variant.is_seven() { 0x10 } else { 0x80 };
+            }
+        }),
+    ),
+    fault(
+        "compressed data without its flag",
+        ALL,
+        Act::Bytes(|variant, bytes| {
+            let Ok(datagram) = parse(variant, bytes) else {
+                return;
+            };
+            *bytes = datagram.pack(Packing::Always(Ending::Padded));
+            if let Some(first) = bytes.first_mut() {
+                *first &= if variant.is_seven() { !0x10 } else { !0x80 };
             }
         }),
     ),
@@ -296,8 +309,8 @@ pub const FAULTS: &[Fault] = &[
     ),
     fault(
         "ready without its class bit",
-        // In DDNet 14 is a message of the game without an oddity.
-        &[Variant::V6, Variant::V65, Variant::V7],
+        // In DDNet 14 is an unused message of the game.
+        ALL,
         Act::Message(Step::Ready, |variant, message| {
             vec![(true, renumbered(&message, game::id_of(variant, Step::Ready) >> 1))]
         }),
@@ -358,6 +371,20 @@ pub const FAULTS: &[Fault] = &[
         Act::Message(Step::Say, |variant, _| {
             let mut message = head(variant, Step::Say);
             put_int(&mut message, 77);
+            if variant.is_seven() {
+                put_int(&mut message, -1);
+            }
+            message.extend(b"hello\0");
+            vec![(true, message)]
+        }),
+    ),
+    fault(
+        // With this value the bytes are also those of another message.
+        "value out of range by a little",
+        ALL,
+        Act::Message(Step::Say, |variant, _| {
+            let mut message = head(variant, Step::Say);
+            put_int(&mut message, 9);
             if variant.is_seven() {
                 put_int(&mut message, -1);
             }
