@@ -158,8 +158,8 @@ fn a_client_whose_inputs_are_for_ticks_of_the_past_is_noted() {
             }
             noted
         };
-        assert_eq!(play(-400, -20, |tick| tick), [1196], "{proto}");
-        assert_eq!(play(-20, 0, |tick| tick), [1196], "{proto}");
+        assert_eq!(play(-400, -20, |tick| tick), [1152], "{proto}");
+        assert_eq!(play(-20, 0, |tick| tick), [1152], "{proto}");
         assert_eq!(play(-400, -2000, |_| -1), [1096], "{proto}");
         assert_eq!(play(100, 5, |tick| tick), [], "{proto}");
         assert_eq!(play(-5, 1, |tick| tick), [], "{proto}");
