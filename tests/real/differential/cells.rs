@@ -8,6 +8,8 @@ use teetap_kit::script::{Edit, Message, Script, Step};
 use super::firsts;
 use super::habits;
 use super::mistakes;
+use super::more;
+use super::pauses;
 use super::rejoins;
 use super::special;
 use super::target::{LASTS, Target, steps};
@@ -52,6 +54,8 @@ pub(crate) fn all() -> Vec<Cell> {
         cells.extend(mistakes::cells(target));
         cells.extend(firsts::cells(target));
         cells.extend(habits::cells(target));
+        cells.extend(pauses::cells(target));
+        cells.extend(more::cells(target));
         cells
     };
     Target::ALL.into_iter().flat_map(of).collect()

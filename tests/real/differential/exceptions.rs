@@ -27,6 +27,13 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("0.6.5: Info as an empty control packet", OF_A_BUFFER),
     ("0.6.4 on 0.6.5: Input before the game", OF_A_CHALLENGE),
     ("ddnet on 0.6.5: Input before the game", OF_A_CHALLENGE),
+    ("0.6.5: waits 14 s before Ready", OF_A_CLOSE),
+    ("0.6.5: waits 14 s before StartInfo", OF_A_CLOSE),
+    ("0.6.5: waits 14 s before EnterGame", OF_A_CLOSE),
+    ("0.6.5: waits 14 s in the game", OF_A_CLOSE),
+    ("0.7: waits 20 s before Connect", OF_A_SEED),
+    ("0.7: wrong port", OF_A_TOKEN),
+    ("0.7 on ddnet: wrong port", OF_A_TOKEN),
 ];
 
 /// The tokens of these servers are made of the address without its port.
@@ -39,6 +46,17 @@ const OF_A_BUFFER: &str =
 /// The challenge is a random number in place of a tick (0.6.5, server.cpp, `NETMSG_INPUT`).
 const OF_A_CHALLENGE: &str =
     "the server answers an input only if its tick is later than the one of the last input in the slot";
+
+/// The client ignores the server's CLOSE after 10 s. Its token is valid for 10 to 20 s (0.6.5, network_server.cpp, `IsCorrectToken`).
+const OF_A_CLOSE: &str = "the server gives a client that goes on 4 s after its CLOSE a slot without its messages; the session of the proxy is over";
+
+/// A seed lasts for 16 s (0.7.5, network_token.cpp, `CheckToken`).
+const OF_A_SEED: &str =
+    "the token of a server is valid for 16 to 32 s, as its seed has it, and one of the proxy for 32 s";
+
+/// A request for a token costs neither a session nor a socket.
+const OF_A_TOKEN: &str =
+    "the proxy answers requests for tokens itself unless it knows that the server does not";
 
 /// Returns the reason why a cell differs; `None` if it must not.
 pub(crate) fn exception(name: &str) -> Option<&'static str> {

@@ -177,6 +177,71 @@ const OF_SEVEN: &[Row] = &[
     ("data", b"\0\0\x01\xff\xff\xff\xff\x40\x01\x01\x1d", &[11]),
 ];
 
+/// First datagrams that their clients repeat, without ever sending a right one: the kind of server, the name, the first bytes, the length.
+const ALONE: &[(Target, &str, &[u8], usize)] = &[
+    (
+        Target::Seven,
+        "Token with the flag of 0.6",
+        b"\x10\0\0\xff\xff\xff\xff\x05abcd",
+        520,
+    ),
+    (
+        Target::Seven,
+        "Token with its flag not shifted",
+        b"\x01\0\0\xff\xff\xff\xff\x05abcd",
+        520,
+    ),
+    (
+        Target::Seven,
+        "Token with flag 80",
+        b"\x80\0\0\xff\xff\xff\xff\x05abcd",
+        520,
+    ),
+    (
+        Target::Seven,
+        "Token without a token in its header",
+        b"\x04\0\0\x05abcd",
+        516,
+    ),
+    (
+        Target::Seven,
+        "Token with the id as a packed int",
+        b"\x04\0\0\xff\xff\xff\xff\x0babcd",
+        520,
+    ),
+    (Target::Seven, "Connect of 0.6", b"\x10\0\0\x01", 4),
+    (
+        Target::Seven,
+        "Connect of DDNet",
+        b"\x10\0\0\x01TKEN\xff\xff\xff\xff",
+        12,
+    ),
+    (
+        Target::Seven,
+        "Connect of 0.6.5",
+        b"\x10\0\0\x01\0\0\0\0abcd",
+        516,
+    ),
+    (
+        Target::Ddnet,
+        "Connect with flag 04",
+        b"\x14\0\0\x01TKEN\xff\xff\xff\xff",
+        12,
+    ),
+    (
+        Target::Header,
+        "Token of 0.7",
+        b"\x04\0\0\xff\xff\xff\xff\x05abcd",
+        520,
+    ),
+    (
+        Target::Old,
+        "Token of 0.7",
+        b"\x04\0\0\xff\xff\xff\xff\x05abcd",
+        520,
+    ),
+];
+
 /// Returns the cells of a kind of client: the first datagrams of its protocol, and of others that its server may take for one of it.
 pub(crate) fn cells(target: Target) -> Vec<Cell> {
     let of = |kind: &'static str, rows: &'static [Row]| {
@@ -193,6 +258,11 @@ pub(crate) fn cells(target: Target) -> Vec<Cell> {
         // Its server is not a real one.
         return Vec::new();
     }
+    let alone = ALONE.iter().filter(|(of, ..)| *of == target);
+    let alone = alone.map(|(_, name, start, len)| {
+        let steps = [Step::Bytes(start, *len), Step::Pause(500)].repeat(4);
+        Cell::new(target, &format!("nothing but {name}"), steps)
+    });
     let own: Vec<Cell> = match target.variant() {
         Variant::V7 | Variant::D7 => of("", OF_SEVEN).collect(),
         Variant::V65 => of("", OF_HEADER).collect(),
@@ -208,5 +278,5 @@ pub(crate) fn cells(target: Target) -> Vec<Cell> {
         Target::Old => of("0.7 ", OF_SEVEN).collect(),
         _ => Vec::new(),
     };
-    own.into_iter().chain(foreign).collect()
+    own.into_iter().chain(foreign).chain(alone).collect()
 }

@@ -6,7 +6,7 @@ use teetap_kit::huffman::Ending;
 use teetap_kit::script::{Edit, Got, Habit, Message, Step};
 
 use super::cells::Cell;
-use super::mistakes::{data, input_with};
+use super::mistakes::{data, input_with, with_id};
 use super::target::{Target, steps};
 
 use Message::{Connect, EnterGame, Info, Input, Ready, Say, StartInfo};
@@ -64,9 +64,10 @@ fn lifelong(target: Target) -> Vec<Cell> {
 
 /// Datagrams of the client or to it are lost, and the client makes a mistake because of that.
 fn under_loss(target: Target) -> Vec<Cell> {
-    let with = |name: &str, parts: &[&[Step]]| Cell::new(target, name, parts.concat());
+    let with = |name: &str, parts: &[&[Step]]| Cell::new(target, name, parts.concat()).lasting(7);
     let informed = target.up_to(Info);
-    let entered = [steps(EnterGame, Some(Got::Snapshot)), play(12)].concat();
+    // Long enough to show that a lost message does not come again.
+    let entered = [steps(EnterGame, Some(Got::Snapshot)), play(55)].concat();
     let after_info = [
         steps(Ready, Some(Got::ConReady)),
         steps(StartInfo, Some(Got::MayEnter)),
@@ -200,6 +201,12 @@ fn late_in_the_game(target: Target) -> Vec<Cell> {
                 "Say with the fields of 0.7"
             },
             &[&after(edited(Say, other_chat))],
+        ),
+        with(
+            "Say with the id of the other version",
+            &[&after(edited(Say, |datagram| {
+                with_id(datagram, |id| if id >> 1 == 17 { 24 << 1 } else { 17 << 1 })
+            }))],
         ),
         with(
             "Say before the game",

@@ -52,6 +52,12 @@ const ROWS: &[Row] = &[
             )
         },
     ),
+    ("Input with the id of the other version", Input, |datagram| {
+        with_id(
+            datagram,
+            |id| if id >> 1 == 20 { 16 << 1 | 1 } else { 20 << 1 | 1 },
+        )
+    }),
     (
         "Info with the chunk header of the other version",
         Info,
@@ -172,7 +178,7 @@ fn seq(datagram: &mut Datagram, change: fn(Option<u16>) -> Option<u16>) {
 }
 
 /// Replaces the number at the beginning of the message, with the bit of its class.
-fn with_id(datagram: &mut Datagram, change: fn(i32) -> i32) {
+pub(crate) fn with_id(datagram: &mut Datagram, change: fn(i32) -> i32) {
     data(datagram, |data| {
         let Some((id, rest)) = int(data).map(|(id, rest)| (id, rest.to_vec())) else {
             return;

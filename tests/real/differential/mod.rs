@@ -8,12 +8,15 @@
 //! `TEETAP_SERVER_065` name real ones; a scripted one for DDNet's challenge, which 16.4 sends wrong. The short form runs a part of the
 //! cells, `TEETAP_LONG=1` (`tests/run --long`) all; `TEETAP_CELLS=text` those whose names contain the text.
 
+mod beginners;
 mod cells;
 mod exceptions;
 mod explained;
 mod firsts;
 mod habits;
 mod mistakes;
+mod more;
+mod pauses;
 mod rejoins;
 mod special;
 mod target;
@@ -148,10 +151,10 @@ fn lanes() -> Vec<Vec<Cell>> {
 }
 
 /// Runs this many cells at a time.
-fn side_by_side<T: Send>(
-    cells: Vec<Cell>,
+fn side_by_side<C: Send, T: Send>(
+    cells: Vec<C>,
     at_once: usize,
-    run: impl Fn(Cell) -> Result<T> + Sync,
+    run: impl Fn(C) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let (queue, done) = (Mutex::new(VecDeque::from(cells)), Mutex::new(Vec::new()));
     thread::scope(|scope| {
