@@ -1,6 +1,6 @@
 //! Tests of every kind of error, with the exact messages.
 
-use teetap_rules::{Filter, Style};
+use teetap_rules::{Filter, Program, Style};
 use teetap_wire::def::Registry;
 
 /// Returns the messages for each text.
@@ -189,4 +189,28 @@ fn all_at_once_and_in_order() {
 fn a_number_is_no_field() {
     let got = crate::stage::wrong("drop when sys.3.4 == 1");
     assert_eq!(got, ["1:17 E001 expected a name, found `4`"]);
+}
+
+/// Statements that are wrong, or that cannot be meant, one a line.
+const STATEMENTS: &str = include_str!("wrong.tap");
+
+/// Every statement of the list has its diagnostics, word for word.
+#[test]
+fn statements() {
+    let registry = Registry::builtin();
+    let mut messages = String::new();
+    for text in STATEMENTS.lines() {
+        let diagnostics = match Program::compile(text, registry) {
+            Ok((_, diagnostics)) => diagnostics,
+            Err(diagnostics) => diagnostics,
+        };
+        assert!(!diagnostics.is_empty(), "nothing is wrong with {text}");
+        for diagnostic in diagnostics {
+            messages.push_str(&diagnostic.render("rules", text, Style::Plain));
+            messages.push_str("\n\n");
+        }
+    }
+    insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false}, {
+        insta::assert_snapshot!("statements", messages);
+    });
 }
