@@ -1,4 +1,4 @@
-//! The datagram of an event: its bytes as they came in and as they left, and what became of its chunks.
+//! The datagram of an event: its bytes as received and as sent, and the fate of its chunks.
 
 use std::{fmt, net::SocketAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -13,48 +13,48 @@ use crate::words::Words;
 /// One datagram of a session.
 #[derive(Clone, Debug)]
 pub struct Datagram {
-    /// Where it was going.
+    /// The direction.
     pub dir: Dir,
     /// Protocol of its bytes.
     pub proto: Proto,
     /// The origin of the datagram.
     pub origin: Origin,
-    /// The one leg it belongs to: handshakes, refused datagrams and what the proxy sends on its own.
-    /// `None` = it went from one leg to the other.
+    /// The leg of a datagram that is on one leg only: a handshake, a refused datagram, or one of the proxy itself. `None` if it was
+    /// forwarded from one leg to the other.
     pub leg: Option<Side>,
-    /// Ordinal in the session and direction, from 1, counting what peers sent; 0 when no peer sent it.
+    /// The ordinal in its session and direction, from 1, among the datagrams of peers; 0 if no peer sent it.
     pub ordinal: u64,
-    /// Between which addresses.
+    /// The addresses.
     pub ends: Ends,
-    /// As received, then as sent where that is kept, then what the payload inflates to where that is known.
+    /// The received bytes, then the sent ones if they are kept, then the inflated payload if it is known.
     bytes: Box<[u8]>,
-    /// Bytes received; 0 = nothing.
+    /// The length of the received bytes; 0 if nothing was received.
     received: u16,
     sent: Sent,
-    /// Of what was received, read as `proto`.
+    /// The result of inflating the received bytes, read as `proto`.
     inflated: Option<Inflated>,
-    /// The fate of each chunk, in order. Empty: every one passed as it was, under its own number.
+    /// The fate of each chunk, in order. Empty if each was forwarded unchanged under its own number.
     pub placed: Box<[Placed]>,
-    /// The effects of link lines on the datagrams that were sent. Empty: each left at once, once and unchanged.
+    /// The effects of link lines on the sent datagrams. Empty if each was sent at once, once and unchanged.
     pub link: Box<[Transit]>,
     /// Oddities.
     pub notes: Notes,
 }
 
-/// The datagrams that left.
+/// The sent datagrams.
 #[derive(Clone, Debug)]
 enum Sent {
-    /// The received datagram; it is kept once.
+    /// The received datagram, whose bytes are kept once.
     AsReceived,
     /// One datagram of this length.
     One(u16),
-    /// As many as there are lengths.
+    /// One datagram for each length.
     All(Box<[u16]>),
 }
 
 impl Datagram {
-    /// Joins what came in and what went out into one event. Of what came in it keeps what receivers read, 1400 bytes, so
-    /// that a flood of the largest datagrams fills no memory; the notes say that there was more.
+    /// Joins the received and the sent bytes into one event. Of the received bytes it keeps the 1400 that receivers read, so that a
+    /// flood of the largest datagrams does not fill the memory; the notes say that there were more.
     #[must_use]
     pub fn new<'a>(
         dir: Dir,
@@ -66,7 +66,7 @@ impl Datagram {
         Self::joined(dir, proto, origin, received, sent, None)
     }
 
-    /// One that a peer sent and that crossed to the other leg, with what its payload was inflated to on the way.
+    /// Returns the event of a datagram that a peer sent and the proxy forwarded, with its inflated payload.
     pub(crate) fn relayed<'a>(
         dir: Dir,
         packet: &Packet<'_>,
@@ -106,8 +106,8 @@ impl Datagram {
         Self::of(dir, proto, origin, (bytes, received.len(), sent, inflated))
     }
 
-    /// One that a peer sent and that went on as it came. `clear`: the inflated payload, where the caller
-    /// has it already.
+    /// Returns the event of a datagram that a peer sent and that was forwarded unchanged. `clear` is its inflated payload, if the
+    /// caller has it.
     #[must_use]
     pub fn passed(dir: Dir, proto: Proto, received: &[u8], clear: Option<(&[u8], Inflated)>) -> Self {
         let received = readable(received);
@@ -140,7 +140,7 @@ impl Datagram {
         }
     }
 
-    /// The bytes as a peer sent them, at most 1400; `None` when no peer did.
+    /// Returns the bytes as a peer sent them, at most 1400; `None` if no peer sent the datagram.
     #[must_use]
     pub fn received(&self) -> Option<&[u8]> {
         self.bytes
@@ -148,14 +148,14 @@ impl Datagram {
             .filter(|bytes| !bytes.is_empty())
     }
 
-    /// Bytes that it owns.
+    /// Returns the number of bytes that it owns.
     #[cfg(feature = "io")]
     pub(crate) fn owned(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The datagrams that were sent because of it, in order; none when it was refused or swallowed. They are as they were
-    /// before the link: [`Self::link`] has those that left later, changed, or not at all.
+    /// Returns the datagrams that were sent because of it, in order; none if it was refused or swallowed. These are the bytes before
+    /// the link: [`Self::link`] says which were sent later, changed, or not at all.
     pub fn sent(&self) -> impl Iterator<Item = &[u8]> + Clone {
         let behind = self.bytes.get(usize::from(self.received)..).unwrap_or_default();
         let (mut rest, lens): (&[u8], &[u16]) = match &self.sent {
@@ -170,7 +170,7 @@ impl Datagram {
         })
     }
 
-    /// Returns true if the datagram left exactly as it came in, and this is known.
+    /// Returns true if the datagram is known to be sent exactly as it was received.
     #[must_use]
     pub fn is_unchanged(&self) -> bool {
         matches!(self.sent, Sent::AsReceived)

@@ -1,4 +1,4 @@
-//! Messages that wait in the proxy's custody: acked to their sender, not numbered yet.
+//! Messages that the proxy has acked to their sender and not numbered yet.
 
 use std::{collections::VecDeque, num::NonZeroU32};
 
@@ -8,14 +8,14 @@ use super::{
     time::Time,
 };
 
-/// How many messages one direction may hold.
+/// The most messages that one direction holds.
 const MAX_MESSAGES: usize = 300;
-/// How many bytes of messages one direction may hold.
+/// The most bytes of messages that one direction holds.
 const MAX_BYTES: usize = 24 * 1024;
-/// How many times that, with what rules make themselves.
+/// The factor of both limits for messages that rules make.
 const BEYOND: usize = 4;
 
-/// A waiting message.
+/// A held message.
 #[derive(Debug)]
 pub(crate) struct Held {
     /// The number, given by [`Hold`].
@@ -23,9 +23,9 @@ pub(crate) struct Held {
     pub(crate) data: Box<[u8]>,
     pub(crate) vital: bool,
     pub(crate) release: Release,
-    /// The rule that holds it; `None` if it only queues.
+    /// The rule that holds it; `None` if it only waits for its turn.
     rule: Option<Box<str>>,
-    /// True if a notice is emitted when it goes.
+    /// True if a notice reports its release.
     is_noticed: bool,
     is_edited: bool,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Held {
 pub(crate) struct Left {
     pub(crate) id: HeldId,
     pub(crate) why: Gone,
-    /// True if its bytes were replaced meanwhile.
+    /// True if its bytes were replaced during the wait.
     pub(crate) is_edited: bool,
 }
 
@@ -57,7 +57,7 @@ impl Held {
         Self { rule, ..self }
     }
 
-    /// Returns the end of the wait of a message that goes now; `None` if it is not reported.
+    /// Returns the end of the wait of a message that is sent now; `None` if it is not reported.
     pub(crate) fn left(&self) -> Option<Left> {
         let why = match self.release {
             Release::Key(..) | Release::Pause(_) => Gone::Timeout,
@@ -75,7 +75,7 @@ impl Held {
         })
     }
 
-    /// The same message, to go as soon as there is room.
+    /// The same message, due as soon as there is room.
     pub(crate) fn ready(self) -> Self {
         Self {
             release: Release::Ready,
@@ -84,16 +84,16 @@ impl Held {
     }
 }
 
-/// When a waiting message may go.
+/// The event that releases a held message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Release {
-    /// As soon as everything before it has gone and the window has room.
+    /// Everything before it is sent, and the window has room.
     Ready,
-    /// At a time.
+    /// A time.
     At(Time),
-    /// When its key is released, at the latest at a time.
+    /// Its key, at the latest at a time.
     Key(u64, Time),
-    /// When a command releases it, at the latest at a time.
+    /// A command, at the latest at a time.
     Pause(Time),
 }
 
@@ -110,28 +110,28 @@ impl Release {
     }
 }
 
-/// A message that others of its group overtake.
+/// A message that waits until others of its group have overtaken it.
 #[derive(Debug)]
 struct Overtaken {
     group: u32,
-    /// The tick of the snapshot of which it is the first part.
+    /// The tick of the snapshot whose first part it is.
     tick: Option<i32>,
-    /// True if it goes with the one of its group before it.
+    /// True if it is released with the message of its group before it.
     joins: bool,
     remaining: u32,
     until: Time,
     held: Held,
 }
 
-/// All waiting messages of one direction.
+/// All held messages of one direction.
 #[derive(Debug, Default)]
 pub(crate) struct Hold {
-    /// Order kept: later vital messages queue behind.
+    /// In order: later vital messages queue behind them.
     ordered: VecDeque<Held>,
-    /// Order free: each goes at its own time.
+    /// Out of order: each is released at its own time.
     free: Vec<Held>,
     overtaken: Vec<Overtaken>,
-    /// Release time of the last non-vital message whose order is to be kept.
+    /// The release time of the last non-vital message in order.
     last_loose: Time,
     bytes: usize,
     refusing: bool,
@@ -144,12 +144,12 @@ impl Hold {
         !self.ordered.is_empty()
     }
 
-    /// Returns true if nothing more is taken until half of it has gone.
+    /// Returns true if it refuses messages until it is half empty.
     pub(crate) fn is_refusing(&self) -> bool {
         self.refusing
     }
 
-    /// Returns true if there is room for `len` more bytes; if not, starts refusing.
+    /// Returns true if there is room for `len` more bytes. If not, it refuses messages from now on.
     pub(crate) fn has_room(&mut self, len: usize) -> bool {
         if self.len() >= MAX_MESSAGES || self.bytes + len > MAX_BYTES {
             self.refusing = true;
@@ -157,13 +157,13 @@ impl Hold {
         !self.refusing
     }
 
-    /// Returns true if there is room for the messages that rules make of those that were taken: more than for these,
-    /// as they come with them.
+    /// Returns true if there is room for messages that rules make of accepted ones. These have a larger limit, because they are made
+    /// together with those.
     pub(crate) fn has_room_beyond(&self, len: usize) -> bool {
         self.len() < BEYOND * MAX_MESSAGES && self.bytes + len <= BEYOND * MAX_BYTES
     }
 
-    /// Ends refusing once half of it has gone. True at that moment.
+    /// Accepts messages again once it is half empty. Returns true at that moment.
     pub(crate) fn has_recovered(&mut self) -> bool {
         let recovered = self.refusing && self.len() <= MAX_MESSAGES / 2 && self.bytes <= MAX_BYTES / 2;
         if recovered {
@@ -172,7 +172,7 @@ impl Hold {
         recovered
     }
 
-    /// Accounts for a message, and gives it a number where it has none.
+    /// Counts the bytes of a message, and numbers it if it has no number.
     fn take_in(&mut self, held: &mut Held) -> Option<HeldId> {
         self.bytes += held.data.len();
         if held.id.is_none() {
@@ -194,7 +194,7 @@ impl Hold {
         id
     }
 
-    /// A message outside the numbering that goes after the last one of its kind.
+    /// Holds a non-vital message until the last one of its kind is sent.
     pub(crate) fn push_loose(&mut self, mut held: Held) -> Option<HeldId> {
         if let Release::At(at) = held.release {
             self.last_loose = self.last_loose.max(at);
@@ -222,7 +222,7 @@ impl Hold {
         id
     }
 
-    /// Adds a message that goes with the last one of the group: another part of the same snapshot.
+    /// Holds a message with the last one of the group: both are parts of the same snapshot.
     pub(crate) fn push_joined(&mut self, group: u32, until: Time, mut held: Held) -> Option<HeldId> {
         let id = self.take_in(&mut held);
         let joined = Overtaken {
@@ -245,15 +245,15 @@ impl Hold {
         waiting.any(|waiting| waiting.group == group && !waiting.joins)
     }
 
-    /// Returns true if the last message of this group that waits is the first part of the snapshot of this tick.
+    /// Returns true if the last waiting message of this group is the first part of the snapshot of this tick.
     pub(crate) fn awaits_part(&self, group: u32, tick: i32) -> bool {
         let mut waiting = self.overtaken.iter().rev();
         let last = waiting.find(|waiting| waiting.group == group && !waiting.joins);
         last.is_some_and(|last| last.tick == Some(tick))
     }
 
-    /// One message of the group has gone ahead. The one it overtook, when it was the last to do so, with those that go
-    /// with it.
+    /// Counts a message of the group that is sent ahead. Returns the overtaken message if it was the last one to wait for, with the
+    /// messages that are released with it.
     pub(crate) fn overtake(&mut self, group: u32) -> Vec<Held> {
         let is_next = |waiting: &Overtaken| waiting.group == group && !waiting.joins;
         let Some(index) = self.overtaken.iter().position(is_next) else {
@@ -274,12 +274,12 @@ impl Hold {
         gone
     }
 
-    /// Makes everything held under `key` due. True if there is anything.
+    /// Makes all messages held under `key` due. Returns true if there are any.
     pub(crate) fn release_key(&mut self, key: u64) -> bool {
         self.release(|held| matches!(held.release, Release::Key(of, _) if of == key))
     }
 
-    /// Makes one message due. False if it is not held any more.
+    /// Makes one message due. Returns false if it is no longer held.
     pub(crate) fn release_one(&mut self, id: HeldId) -> bool {
         for waiting in &mut self.overtaken {
             if waiting.held.id == Some(id) {
@@ -292,7 +292,7 @@ impl Hold {
         true
     }
 
-    /// Takes out one message, which never goes on. `None` if it is not held any more.
+    /// Removes and returns one message, to drop it. `None` if it is no longer held.
     pub(crate) fn drop_one(&mut self, id: HeldId) -> Option<Left> {
         let is_meant = |held: &Held| held.id == Some(id);
         let held = if let Some(at) = self.ordered.iter().position(is_meant) {
@@ -313,7 +313,7 @@ impl Hold {
     /// Replaces the bytes of one message.
     ///
     /// # Errors
-    /// Why it is not replaced.
+    /// Returns the reason why they are not replaced.
     pub(crate) fn edit(&mut self, id: HeldId, data: &[u8]) -> Result<(), &'static str> {
         let bytes = self.bytes;
         let held = self.find(id).ok_or("it is not held")?;
@@ -333,7 +333,7 @@ impl Hold {
         all.find(|held| held.id == Some(id))
     }
 
-    /// Adds all messages that wait, the oldest first.
+    /// Appends all held messages, the oldest first.
     pub(crate) fn list(&self, list: &mut Vec<Waiting>, of: impl Fn(HeldId) -> Waiting) {
         let overtaken = self
             .overtaken
@@ -368,7 +368,7 @@ impl Hold {
         found
     }
 
-    /// The next message that may go now; vital ones only when the window has room.
+    /// Removes and returns the next message that is due; a vital one only if the window has room.
     pub(crate) fn pop_due(&mut self, now: Time, window_open: bool) -> Option<Held> {
         if window_open && self.ordered.front().is_some_and(|held| held.release.is_due(now)) {
             return self
@@ -397,7 +397,7 @@ impl Hold {
         Some(held)
     }
 
-    /// When the next one may go; a vital one that only waits for the window has no time.
+    /// Returns the time at which the next message is due; `Time::ZERO` if it waits for nothing but the window.
     pub(crate) fn deadline(&self, window_open: bool) -> Option<Time> {
         let ordered = self
             .ordered

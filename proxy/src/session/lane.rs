@@ -1,7 +1,7 @@
-//! The impaired link towards one side of a session, and the datagrams that wait for their time in it.
+//! The impaired link towards one side of a session, with a queue of delayed datagrams.
 //!
-//! Law: datagrams leave in their order, except those that `reorder` lets overtake. A lane holds at most
-//! [`MAX_WAITING`] bytes. Without link lines and with nothing waiting it is idle and costs one comparison.
+//! Law: datagrams are sent in order, except those that `reorder` lets overtake others. A lane queues at most
+//! [`MAX_WAITING`] bytes. Without link lines and with an empty queue it costs one comparison.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use teetap_wire::Dir;
 
 use super::{datagram::Transit, outbox::Destination, time::Time};
 
-/// Bytes that wait at most.
+/// The largest size of the queue in bytes.
 const MAX_WAITING: usize = 2 << 20;
-/// Bytes that a waiting datagram takes beside its own.
+/// The overhead of a queued datagram in bytes.
 const OVERHEAD: usize = 64;
 
-/// A datagram that goes into a lane.
+/// A datagram to send through a lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaving<'a> {
     pub(crate) to: Destination,
     pub(crate) bytes: &'a [u8],
     /// True if the session speaks 0.7.
     pub(crate) seven: bool,
-    /// True if it leaves once, and in its order.
+    /// True if it is neither duplicated nor reordered.
     pub(crate) once: bool,
-    /// True if it is outside a connection.
+    /// True if it is connless.
     pub(crate) connless: bool,
     /// The link lines that may act.
     pub(crate) lines: LineSet,
@@ -36,13 +36,13 @@ pub(crate) struct Lane {
     /// The link lines; `None` if there are none for this direction.
     pub(crate) channel: Option<Channel>,
     queue: Queue,
-    /// Datagrams sent so far.
+    /// The number of datagrams sent so far, apart from connless ones.
     ordinal: u64,
-    /// The same outside a connection.
+    /// The number of connless datagrams sent so far.
     connless: u64,
-    /// The time at which the last of these leaves.
+    /// The time at which the last queued connless datagram is sent.
     connless_until: Time,
-    /// Nothing leaves before.
+    /// The end of a stall: no datagram is sent before.
     stalled: Time,
 }
 
@@ -51,47 +51,47 @@ type Addressed = (Destination, Box<[u8]>);
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// By the time at which they leave, and their number.
+    /// The queued datagrams by the time at which they are sent, and by their number.
     waiting: BTreeMap<(Time, u64), Addressed>,
-    /// The number of the next.
+    /// The number of the next queued datagram.
     next: u64,
     bytes: usize,
-    /// The time at which the last one in order leaves.
+    /// The time at which the last datagram in order is sent.
     last: Time,
-    /// Nothing overtakes a datagram that leaves at this time.
+    /// The time at which the datagram is sent that no other may overtake.
     barrier: Time,
-    /// True from the first datagram that had no room until half of the room is free.
+    /// True since a datagram was dropped because the queue was full, until half of the queue is free.
     is_full: bool,
-    /// True if that has to be reported.
+    /// True if the full queue has to be reported.
     has_filled: bool,
 }
 
 impl Lane {
-    /// Counts a datagram. Returns true if it can leave at once.
+    /// Counts a datagram. Returns true if it can be sent at once.
     pub(crate) fn is_open(&mut self, now: Time) -> bool {
         self.ordinal += 1;
         self.channel.is_none() && self.queue.waiting.is_empty() && self.stalled <= now
     }
 
-    /// Counts a datagram outside a connection. Returns true if it can leave at once: no link line is about it, and none
-    /// waits before it.
+    /// Counts a connless datagram. Returns true if it can be sent at once: no link line applies to it, and no connless datagram is
+    /// queued.
     pub(crate) fn is_open_connless(&mut self, now: Time) -> bool {
         let is_open = !self.channel.as_ref().is_some_and(Channel::browses) && self.connless_until <= now;
         self.connless += u64::from(!is_open);
         is_open
     }
 
-    /// Returns the time at which the last datagram outside a connection leaves.
+    /// Returns the time at which the last queued connless datagram is sent.
     pub(crate) const fn connless_until(&self) -> Time {
         self.connless_until
     }
 
-    /// Lets nothing leave before a time. A stall that lasts longer stays.
+    /// Sends nothing before a time. A longer stall stays.
     pub(crate) fn stall(&mut self, until: Time) {
         self.stalled = self.stalled.max(until);
     }
 
-    /// Takes a counted datagram. Returns what the link did to it and its duplicates, as far as there is something to report.
+    /// Queues or drops a counted datagram. Returns the effects of the link on it and on its duplicates; empty if there are none.
     pub(crate) fn take(&mut self, now: Time, leaving: Leaving<'_>) -> Vec<Transit> {
         let Leaving {
             to,
@@ -146,7 +146,7 @@ impl Lane {
         transits
     }
 
-    /// Returns the last datagram, which was or was not outside a connection.
+    /// Returns the direction and the number of the last datagram, connless or not.
     pub(crate) const fn passed(&self, dir: Dir, connless: bool) -> Passed {
         Passed {
             dir,
@@ -160,19 +160,19 @@ impl Lane {
         self.channel.as_ref().map_or(&[], Channel::impacts)
     }
 
-    /// Returns the time at which the next one leaves.
+    /// Returns the time at which the next datagram is sent; `None` if the queue is empty.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let first = self.queue.waiting.first_key_value();
         first.map(|((at, _), _)| self.stalled.max(*at))
     }
 
-    /// Returns the time at which the last one leaves.
+    /// Returns the time at which the last datagram is sent; `None` if the queue is empty.
     pub(crate) fn end(&self) -> Option<Time> {
         let last = self.queue.waiting.last_key_value();
         last.map(|((at, _), _)| self.stalled.max(*at))
     }
 
-    /// Takes out the next one that leaves until this time.
+    /// Removes and returns the next datagram that is due.
     pub(crate) fn pop(&mut self, until: Time) -> Option<Addressed> {
         let queue = &mut self.queue;
         let entry = queue
@@ -185,15 +185,15 @@ impl Lane {
         Some((to, bytes))
     }
 
-    /// Returns true once after a datagram had no room.
+    /// Returns true once after a datagram was dropped because the queue was full.
     pub(crate) fn has_filled(&mut self) -> bool {
         std::mem::take(&mut self.queue.has_filled)
     }
 }
 
 impl Queue {
-    /// Adds a datagram that leaves at a time, or after those before it. Returns what happened to it if that is more than
-    /// nothing.
+    /// Queues a datagram for a time, or behind the datagrams before it. Returns the effect on it; `None` if it is sent at once and
+    /// unchanged.
     fn push(
         &mut self,
         now: Time,
@@ -228,7 +228,7 @@ impl Queue {
     }
 }
 
-/// Returns the bytes with the bits of a copy flipped; `None` if there are none.
+/// Returns the bytes with the bits of a copy flipped; `None` if no bit is flipped.
 fn flipped(bytes: &[u8], copy: &Copy) -> Option<Box<[u8]>> {
     if copy.flips.is_empty() {
         return None;
@@ -299,7 +299,7 @@ mod tests {
         let mut lane = lane(|line| line.to = Some(Duration::from_millis(10)));
         assert!(!lane.is_open(Time(9_000)));
         assert_eq!(send(&mut lane, 9_000, "a")[0].delay, Duration::from_millis(5));
-        // The line has ended; what is under way still leaves first.
+        // The line has ended, but datagrams in flight are still sent first.
         assert_eq!(send(&mut lane, 11_000, "b")[0].delay, Duration::from_millis(3));
         assert_eq!(left(&mut lane, 13_999), [""; 0]);
         assert_eq!(left(&mut lane, 14_000), ["a", "b"]);
@@ -313,7 +313,7 @@ mod tests {
         send(&mut lane, 0, "a");
         lane.stall(Time(3_000_000));
         lane.stall(Time(2_000_000));
-        // Under way before, and not delayed any more: both wait.
+        // One datagram was in flight before, one is no longer delayed: both are queued.
         assert_eq!(lane.deadline(), Some(Time(3_000_000)));
         assert_eq!(send(&mut lane, 1_000_000, "b")[0].delay, Duration::from_secs(2));
         assert_eq!(left(&mut lane, 2_999_999), [""; 0]);

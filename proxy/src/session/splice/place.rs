@@ -1,4 +1,4 @@
-//! Where each chunk of a datagram goes: forwarded, dropped, edited, held, repeated, left out.
+//! Decides about each chunk of a datagram: forwards, drops, edits, holds, repeats it, or leaves it out.
 
 use std::time::Duration;
 
@@ -16,39 +16,39 @@ use crate::session::{
     time::Time,
 };
 
-/// A message that others were to overtake goes after this time even when none came.
+/// A message that others should overtake is sent after this time at the latest.
 pub(super) const OVERTAKEN_FOR: Duration = Duration::from_secs(1);
 
 /// The inputs and outputs of placing the chunks of one datagram.
 pub(crate) struct Placing<'a> {
     pub(crate) frame: Frame<'a>,
-    /// Only where the program observes.
+    /// `None` if the program does not observe this direction.
     pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
     /// The program, for the names of rules.
     pub(crate) program: Option<&'a Program>,
     /// The counts of rules that all sessions share.
     pub(crate) shared: &'a mut Shared,
-    /// The snapshots that rules change; only towards the client.
+    /// The snapshots that rules change; `None` towards the server.
     pub(crate) snapshots: Option<&'a mut Snapshots>,
-    /// True if the program acts, too.
+    /// True if the program acts upon messages.
     pub(crate) acts: bool,
-    /// True if the program looks at further copies, too.
+    /// True if the program sees further copies of a message.
     pub(crate) repeats: bool,
     /// The changes that need no rule.
     pub(crate) rewrites: Rewrites,
     pub(crate) means: Means<'a>,
-    /// The payload that goes on.
+    /// The payload to send.
     pub(crate) out: &'a mut Composer,
     /// Failures of rules.
     pub(crate) failed: &'a mut Vec<(RuleId, Box<str>)>,
     /// Messages made for the other direction.
     pub(crate) crossing: &'a mut Vec<Made>,
-    /// True if the payload that goes on differs from the one that came.
+    /// True if the payload to send differs from the received one.
     pub(crate) changed: &'a mut bool,
 }
 
 impl Placing<'_> {
-    /// Shows the rules a copy of a message that was placed before.
+    /// Shows the rules a further copy of a message.
     fn repeat(&mut self, chunk: &Chunk<'_>) -> Verdict {
         match self.rules.as_deref_mut().filter(|_| self.repeats) {
             Some(rules) => rules.repeat(&self.frame.message(chunk), self.shared),
@@ -61,7 +61,7 @@ impl Placing<'_> {
         self.rewrites.edit(self.frame.proto, data, self.means)
     }
 
-    /// Returns the verdict of the rules. Where they leave the bytes alone, the changes that need no rule are in it.
+    /// Returns the verdict of the rules. If they leave the bytes alone, it has the changes that need no rule.
     pub(super) fn decide(&mut self, chunk: &Chunk<'_>) -> Verdict {
         let mut verdict = self.ruled(chunk);
         if verdict.edit.is_none() {
@@ -70,14 +70,14 @@ impl Placing<'_> {
         verdict
     }
 
-    /// Returns the name of the rule that decided the fate of a message.
+    /// Returns the name of the rule that decided about a message.
     pub(super) fn name(&self, verdict: &Verdict) -> Option<Box<str>> {
         let rule = verdict.by.or(verdict.rules.last().copied());
         let name = self.program?.rule(rule?)?;
         Some(name.into())
     }
 
-    /// Returns the messages that go on in place of one outside the numbering.
+    /// Returns the messages to send in place of a non-vital one.
     pub(super) fn recode(&mut self, data: &[u8], verdict: &Verdict) -> Recoded {
         let Some(snapshots) = self.snapshots.as_deref_mut() else {
             return Recoded::Same;
@@ -89,8 +89,8 @@ impl Placing<'_> {
         recoded
     }
 
-    /// Returns the groups in which a message overtakes a waiting one; those of a part that waits itself are of the message
-    /// that completes the snapshot.
+    /// Returns the groups in which a message overtakes a waiting one. The groups of a snapshot's part that waits itself belong to the
+    /// message that completes the snapshot.
     pub(super) fn overtakes(&mut self, waits: bool, verdict: &Verdict) -> Vec<u32> {
         match self.snapshots.as_deref_mut() {
             Some(snapshots) => snapshots.overtakes(waits, &verdict.overtakes),
@@ -110,7 +110,7 @@ impl Placing<'_> {
             return rules.observe(&message, self.shared);
         }
         let mut verdict = rules.decide(&message, self.shared);
-        // What no chunk can carry cannot be sent; the original goes on.
+        // A message that is too large for a chunk cannot be sent; the original is sent instead.
         let proto = self.frame.proto;
         let made = verdict.before.len() + verdict.after.len();
         let was_edited = verdict.edit.is_some();
@@ -134,7 +134,7 @@ impl Placing<'_> {
 }
 
 impl Splice {
-    /// In identity mode a chunk only has its number read. True for the first copy that arrives in order.
+    /// Reads the number of a chunk in identity mode. Returns true for the first copy in order.
     pub(crate) fn observe(&mut self, u: Seq) -> bool {
         let is_first = u == self.u_seen.next();
         if is_first {
@@ -144,14 +144,14 @@ impl Splice {
         is_first
     }
 
-    /// Records a number that R may take and ack.
+    /// Records a number that R may accept and ack.
     pub(crate) fn may_have(&mut self, u: Seq) {
         if !u.is_behind(self.high) {
             self.high = u;
         }
     }
 
-    /// Returns true if a message that is not the next one came before.
+    /// Returns true for a message that is not the next one and was received before.
     pub(crate) fn is_repeat(&self, u: Seq) -> bool {
         u.is_behind(self.u_seen)
     }
@@ -189,7 +189,7 @@ impl Splice {
             let verdict = to.repeat(chunk);
             self.place_repeat(u, to).touched(verdict.rules, verdict.marks)
         } else if self.hold.is_refusing() {
-            // It follows one that was refused; asking starts when there is room again.
+            // A chunk before it was refused; the proxy asks for it again when there is room.
             Placed::new(None, Action::Refuse)
         } else {
             self.gap = true;
@@ -202,7 +202,7 @@ impl Splice {
         placed
     }
 
-    /// A retransmission: decisions are not taken again, and the bytes are those of the first time.
+    /// Places a retransmission. Rules do not decide again, and the bytes are those of the first copy.
     fn place_repeat(&mut self, u: Seq, to: &mut Placing<'_>) -> Placed {
         let Some(record) = self.log.by_sender(u) else {
             return Placed::new(None, Action::Known);
@@ -217,7 +217,7 @@ impl Splice {
         }
     }
 
-    /// The first copy that arrives in order: the one time that rules decide.
+    /// Places the first copy in order, the only one about which rules decide.
     fn place_first(&mut self, u: Seq, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
         if self.hold.is_refusing() || (self.must_queue() && !self.hold.has_room(chunk.data.len())) {
             return Placed::new(None, Action::Refuse);
@@ -261,7 +261,7 @@ impl Splice {
         placed.touched(verdict.rules, verdict.marks)
     }
 
-    /// Numbers a message of S's and sends it; S answers for it. Behind waiting ones it waits too, in custody.
+    /// Numbers a message of S and sends it; S resends it. Behind held messages it is held, too, in custody.
     fn forward(&mut self, u: Seq, data: Box<[u8]>, lose: u32, resend: bool, to: &mut Placing<'_>) -> Placed {
         if self.must_queue() {
             let held = self.hold.push_ordered(Held::new(data, true, Release::Ready));
@@ -289,7 +289,7 @@ impl Splice {
         placed
     }
 
-    /// Takes custody of a message that waits.
+    /// Holds a message in custody.
     fn keep(&mut self, fate: Fate, data: Box<[u8]>, rule: Option<Box<str>>, now: Time) -> Placed {
         let (release, order) = match fate {
             Fate::Delay { for_, order } => (Release::At(now + for_), order),
@@ -309,7 +309,7 @@ impl Splice {
         self.held(fate, id, rule)
     }
 
-    /// Returns the placing of a message that waits. The wait of a paused one is reported.
+    /// Returns the placing of a held message, and reports that a paused one waits.
     pub(super) fn held(&mut self, fate: Fate, id: Option<HeldId>, rule: Option<Box<str>>) -> Placed {
         if let (Fate::Pause { max, .. }, Some(id)) = (fate, id) {
             self.waits.push(Wait::Begins { id, rule, max });
@@ -320,7 +320,7 @@ impl Splice {
         }
     }
 
-    /// A message of these groups was sent: those that waited for it go.
+    /// Releases the messages that waited for one of these groups.
     pub(super) fn overtake(&mut self, groups: &[u32], to: &mut Placing<'_>) {
         for group in groups {
             for held in self.hold.overtake(*group) {
@@ -329,7 +329,7 @@ impl Splice {
         }
     }
 
-    /// Sends what has been overtaken.
+    /// Sends the messages that have been overtaken.
     fn let_go(&mut self, held: Held, to: &mut Placing<'_>) {
         *to.changed = true;
         self.waits.extend(held.left().map(Wait::Ends));
@@ -342,7 +342,7 @@ impl Splice {
         }
     }
 
-    /// More legal messages with the same bytes, each with a number of its own.
+    /// Sends further copies of a message, each with a number of its own.
     pub(super) fn copy(&mut self, data: &[u8], vital: bool, copies: &[Duration], to: &mut Placing<'_>) {
         for after in copies {
             *to.changed = true;
@@ -374,8 +374,8 @@ impl Splice {
         }
     }
 
-    /// Messages that rules make while too much waits already are left out: a peer that acks nothing while it is sent
-    /// many messages would otherwise decide how much is kept. The full queue was reported long before.
+    /// Leaves out messages of rules while too many are held: a peer that acks nothing while it is sent many messages would otherwise
+    /// decide how much memory they take. The full queue was reported long before.
     fn inject_here(&mut self, made: &Made, to: &mut Placing<'_>) {
         if made.vital && self.must_queue() && !self.hold.has_room_beyond(made.data.len()) {
             return;
