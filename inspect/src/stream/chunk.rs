@@ -82,6 +82,7 @@ impl Streams {
             stream.renumber();
             stream.may_renumber = false;
         }
+        let deliveries = stream.deliveries;
         let (own, _) = stream.both(seen.datagram.dir);
         let base = own.numbers.base();
         let Placing { order, is_first } = own.numbers.take(seq, piece.chunk.header.resend, seen.at);
@@ -93,8 +94,8 @@ impl Streams {
             Order::Ahead(expected) => Some(expected),
             Order::Next | Order::Again => None,
         };
-        stream.is_rough |= expected.is_some() || stream.deliveries > 0;
-        stream.has_repeats |= piece.chunk.header.resend;
+        own.network.is_rough |= expected.is_some() || deliveries > 0;
+        own.network.has_repeats |= piece.chunk.header.resend;
         if notes {
             let found_order = Ordered { seq, order, base };
             let likeness = stream.note_copies(seen, piece, found_order, found);
@@ -314,8 +315,11 @@ impl Stream {
         }
         self.note_map(def, dir, piece, found);
         let receiver = self.receiver(seen);
-        let is_rough = self.is_rough || self.has_repeats;
         let (own, other) = self.both(dir);
+        let networks = [own.network, other.heard.network];
+        let is_rough = networks
+            .iter()
+            .any(|network| network.is_rough || network.has_repeats);
         // One that is sent again was lost before.
         let late = own.pace.answered(&def.name, seen.at, is_rough);
         if let Some(late) = late.filter(|_| !piece.chunk.header.resend) {

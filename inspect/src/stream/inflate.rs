@@ -103,6 +103,11 @@ impl Inflation {
         !self.is_proven && self.open.iter().any(|open| open.seq == seq && open.is_packed)
     }
 
+    /// Returns true once it is reported that the receiver inflates nothing.
+    pub(super) const fn is_reported(&self) -> bool {
+        self.is_reported
+    }
+
     /// Takes a valid ack, with a request for a resend or without. Returns the proof that the receiver inflates nothing, once.
     pub(super) fn acked(&mut self, ack: Seq, is_request: bool, at: Time) -> Option<Deaf> {
         if self.is_proven {

@@ -12,7 +12,7 @@ use teetap_proxy::session::{Datagram, SessionId, Time};
 use teetap_wire::{Dir, Flags, Packet, Seq};
 
 use super::{
-    Stream, Streams,
+    Network, Stream, Streams,
     numbers::{Numbers, Order},
 };
 
@@ -24,6 +24,8 @@ const LATE: usize = 256;
 pub(super) struct Heard {
     /// The vital messages.
     pub(super) numbers: Numbers,
+    /// The signs of a bad network in them.
+    pub(super) network: Network,
     /// The datagrams that the link delays, by the time at which they leave.
     late: VecDeque<Sent>,
 }
@@ -172,6 +174,8 @@ impl Stream {
             }
             let placing = own.heard.numbers.take(*seq, *is_resent, sent.at);
             let is_ahead = matches!(placing.order, Order::Ahead(_));
+            own.heard.network.is_rough |= is_ahead;
+            own.heard.network.has_repeats |= is_resent;
             let counts = sent.doubt == Doubt::None;
             own.acks.sent(*seq, sent.at, counts, is_ahead);
             own.inflation.sent(*seq, sent.at, sent.is_packed, counts);

@@ -37,7 +37,8 @@ impl Streams {
             stream.note_foreign_ack(past, seen, expected.ack, found);
             stream.deliveries = stream.deliveries(seen);
         }
-        stream.is_rough |= packet.header.flags.contains(Flags::RESEND) || found.has(Code::Overtaken);
+        let shows_loss = packet.header.flags.contains(Flags::RESEND) || found.has(Code::Overtaken);
+        stream.both(dir).0.network.is_rough |= shows_loss;
         stream.is_doubtful = found
             .notes
             .iter()
@@ -281,8 +282,8 @@ impl Stream {
     /// Takes a valid ack, and the request in the same header.
     fn take_ack(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
         let (at, header) = (seen.at, &seen.packet.header);
-        let is_rough = self.is_rough;
         let (own, other) = self.both(seen.datagram.dir);
+        let is_rough = own.network.is_rough || other.heard.network.is_rough;
         let ack = header.ack;
         own.own.proved(ack, at);
         let requests = header.flags.contains(Flags::RESEND);
@@ -313,7 +314,7 @@ impl Stream {
         }
         if let Some(deaf) = deaf {
             found.add(of_ack(Code::NotInflated), Fact::Deaf { got: ack, deaf });
-        } else if let Some(stuck) = stuck {
+        } else if let Some(stuck) = stuck.filter(|_| !other.inflation.is_reported()) {
             let fact = Fact::Stuck {
                 got: ack,
                 missing: stuck.missing,

@@ -107,10 +107,6 @@ struct Stream {
     unproven: Unproven,
     /// The times that the network delivered the current datagram before.
     deliveries: usize,
-    /// True if the network has lost, doubled or kept back a datagram.
-    is_rough: bool,
-    /// True if a message was sent again: it or its ack may have been lost.
-    has_repeats: bool,
     /// True if both peers carry messages.
     is_online: bool,
     /// True if the session is closed.
@@ -129,6 +125,8 @@ struct Way {
     token: Option<Token>,
     numbers: Numbers,
     copies: Copies,
+    /// The signs of a bad network in the datagrams of its sender.
+    network: Network,
     /// The datagrams as they were sent to its receiver.
     heard: Heard,
     /// The acks of its receiver.
@@ -143,6 +141,15 @@ struct Way {
     pace: Pace,
     /// The messages that its sender has to answer.
     shown: Shown,
+}
+
+/// The signs of a network that loses, doubles or keeps back datagrams.
+#[derive(Clone, Copy, Debug, Default)]
+struct Network {
+    /// True if a datagram was lost, came twice or was overtaken.
+    is_rough: bool,
+    /// True if a message was sent again: it or its ack may have been lost.
+    has_repeats: bool,
 }
 
 /// A datagram of a session.
