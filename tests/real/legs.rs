@@ -100,13 +100,13 @@ const ROWS: &[Row] = &[
 ];
 
 /// A capture of all datagrams of one port.
-struct Capture {
+pub(super) struct Capture {
     program: Program,
     path: String,
 }
 
 impl Capture {
-    fn start(folder: &Path, port: u16) -> Result<Self> {
+    pub(super) fn start(folder: &Path, port: u16) -> Result<Self> {
         let path = folder.join(format!("{port}.pcap"));
         let path = path.to_str().context("a path in UTF-8")?.to_owned();
         let launch = Launch::new("tcpdump", "tcpdump", folder);
@@ -129,7 +129,7 @@ impl Capture {
         Ok(Self { program, path })
     }
 
-    fn stop(mut self) -> Result<String> {
+    pub(super) fn stop(mut self) -> Result<String> {
         self.program.signal(Signal::INT)?;
         self.program.wait_end(PATIENCE)?;
         Ok(self.path)
@@ -153,7 +153,7 @@ fn about(side: &str, findings: &[Value]) -> BTreeSet<(String, String)> {
         .collect()
 }
 
-fn judge(path: &str) -> Result<Vec<Value>> {
+pub(super) fn judge(path: &str) -> Result<Vec<Value>> {
     let out = Command::new(TEETAP).args(["judge", "--json", path]).output()?;
     // 1: there is an error.
     ensure!(matches!(out.status.code(), Some(0 | 1)), "{out:?}");
@@ -164,7 +164,7 @@ fn judge(path: &str) -> Result<Vec<Value>> {
     )
 }
 
-fn findings(objects: impl Iterator<Item = Result<Value>>) -> Result<Vec<Value>> {
+pub(super) fn findings(objects: impl Iterator<Item = Result<Value>>) -> Result<Vec<Value>> {
     let objects = objects.collect::<Result<Vec<_>>>()?;
     Ok(objects
         .into_iter()

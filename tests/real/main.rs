@@ -29,6 +29,7 @@ mod peers;
 mod receiver;
 mod resync;
 mod screen;
+mod scripted;
 mod snapshots;
 mod soak;
 mod torture;

@@ -25,7 +25,7 @@ use teetap_wire::{Dir, Proto};
 const STEP: Duration = Duration::from_millis(5);
 
 /// Waits for a datagram until `deadline`, at most [`STEP`].
-fn receive(socket: &UdpSocket, left: Duration) -> Result<Option<(Vec<u8>, SocketAddr)>> {
+pub(super) fn receive(socket: &UdpSocket, left: Duration) -> Result<Option<(Vec<u8>, SocketAddr)>> {
     socket.set_read_timeout(Some(left.clamp(Duration::from_millis(1), STEP)))?;
     let mut buffer = vec![0; 1400];
     match socket.recv_from(&mut buffer) {
