@@ -16,6 +16,7 @@ pub(crate) fn cells(target: Target) -> Vec<Cell> {
         return Vec::new();
     }
     let mut cells = in_messages(target);
+    cells.extend(in_chat(target));
     cells.extend(together(target));
     if target == Target::Ddnet {
         let answer: fn(&mut Datagram) = |datagram| datagram.payload[0] = control::CONNECT_ACCEPT;
@@ -88,21 +89,6 @@ fn in_messages(target: Target) -> Vec<Cell> {
         parts("Ready padded with 500 zeros", Ready, |datagram| {
             datagram.trailing.extend([0; 500])
         }),
-        parts("Say in Latin-1", Say, |datagram| {
-            data(datagram, |data| {
-                let at = data.len() - 2;
-                data[at] = 0xe9;
-            })
-        }),
-        parts("Say of nothing", Say, |datagram| {
-            data(datagram, |data| {
-                let end = data.len() - 1;
-                data.drain(end - 5..end);
-            })
-        }),
-        parts("Say to team 9", Say, |datagram| {
-            data(datagram, |data| data[1] = 9)
-        }),
         edited(
             target,
             "StartInfo with a size that is 1 too high",
@@ -127,6 +113,25 @@ fn in_messages(target: Target) -> Vec<Cell> {
                 bytes[1] = u8::try_from(ack >> 2 & 0xff).unwrap();
             }),
         ),
+    ]
+}
+
+fn in_chat(target: Target) -> Vec<Cell> {
+    let parts = |name: &str, edit: fn(&mut Datagram)| edited(target, name, Say, Edit::Parts(edit));
+    vec![
+        parts("Say in Latin-1", |datagram| {
+            data(datagram, |data| {
+                let at = data.len() - 2;
+                data[at] = 0xe9;
+            })
+        }),
+        parts("Say of nothing", |datagram| {
+            data(datagram, |data| {
+                let end = data.len() - 1;
+                data.drain(end - 5..end);
+            })
+        }),
+        parts("Say to team 9", |datagram| data(datagram, |data| data[1] = 9)),
     ]
 }
 
