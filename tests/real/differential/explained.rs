@@ -76,6 +76,8 @@ const NAMED: &[(&str, &[&str])] = &[
         "Input vital",
         &["unexpected-vital", "resend-changed", "seq-ahead"],
     ),
+    // Nothing shows that the byte in front of the id is a number.
+    ("with a number though not vital", &["wrong-id", "unknown-message"]),
     ("not vital", &["not-vital"]),
     ("without class bit", &["wrong-id"]),
     ("with the class of the game", &["wrong-id"]),
@@ -141,10 +143,7 @@ const NAMED: &[(&str, &[&str])] = &[
         "StartInfo as 32-bit integers",
         &["missing-field", "out-of-range", "unterminated-text"],
     ),
-    (
-        "compressed without the flag",
-        &["chunk-count-too-high", "chunk-truncated"],
-    ),
+    ("compressed without the flag", &["compression-unmarked"]),
     ("compressed without an end", &["bad-huffman"]),
     ("with the token in front", &["wrong-token", "missing-token"]),
     (
@@ -174,7 +173,7 @@ const IN_GAME: &[&str] = &[
 ];
 
 /// The least share of mistakes, in percent, that the first sentence has to name. A quiet machine reaches 98.
-const SHARE: usize = 93;
+const SHARE: usize = 96;
 
 /// A cell with its findings.
 #[derive(Debug)]
