@@ -237,10 +237,10 @@ fn a_warning_is_a_cause_in_its_own_session_up_to_the_end_of_the_consequence() {
 /// A warning that an error follows in the same or the next datagram stands above it.
 #[test]
 fn the_first_of_neighbouring_datagrams_stands_above_the_next() {
-    let placed = |code, datagram, by| {
+    let placed = |code, (datagram, dir), by| {
         let topic = Topic::Note(code);
         let place = Place {
-            dir: Some(Dir::C2s),
+            dir: Some(dir),
             datagram: Some(datagram),
             ..Place::at(Time(datagram * 1000))
         };
@@ -250,21 +250,25 @@ fn the_first_of_neighbouring_datagrams_stands_above_the_next() {
             ..report(topic, 0)
         }
     };
-    for (datagram, by, is_first) in [
-        (7, By::Client, true),
-        (6, By::Client, true),
-        (5, By::Client, false),
-        (8, By::Client, false),
-        (7, By::Server, false),
+    for (datagram, dir, by, is_first) in [
+        (7, Dir::C2s, By::Client, true),
+        (6, Dir::C2s, By::Client, true),
+        (5, Dir::C2s, By::Client, false),
+        (8, Dir::C2s, By::Client, false),
+        (7, Dir::C2s, By::Server, false),
+        // Numbers of the two directions have nothing to do with each other.
+        (6, Dir::S2c, By::Client, false),
     ] {
         let mut run = Run::new();
-        run.judge.report(placed(Code::UnknownMessage, datagram, by));
-        run.judge.report(placed(Code::MissingField, 7, By::Client));
+        run.judge
+            .report(placed(Code::UnknownMessage, (datagram, dir), by));
+        run.judge
+            .report(placed(Code::MissingField, (7, Dir::C2s), By::Client));
         let expected = match is_first {
             true => ["unknown-message", "missing-field"],
             false => ["missing-field", "unknown-message"],
         };
-        assert_eq!(run.codes(), expected, "{datagram} {by:?}");
+        assert_eq!(run.codes(), expected, "{datagram} {dir} {by:?}");
     }
 }
 
