@@ -266,6 +266,16 @@ fn a_rule_that_changes_snapshots_is_tried_on_a_recording() {
     assert!(hits >= changed, "{stdout}");
 }
 
+/// Every action has its words, and each line its time, session, direction, number and rules.
+#[test]
+fn a_trial_on_a_recording_says_what_each_rule_would_do() {
+    let (_folder, path) = place("rules.tap");
+    fs::write(&path, include_str!("against.tap")).unwrap();
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/map-tw07.pcap");
+    let (stdout, _) = run(&["check", path.to_str().unwrap(), "--against", capture], 0);
+    assert_eq!(stdout, include_str!("against.txt"));
+}
+
 #[test]
 fn rules_are_tried_on_a_recording() {
     let (_folder, path) = place("rules.tap");
