@@ -9,6 +9,7 @@ use std::{
 };
 
 use teetap_capture::{Run, Target};
+use teetap_engine::Handle;
 use teetap_inspect::{
     DecodedEvent,
     control::{Command, RuleCommand},
@@ -25,13 +26,13 @@ use teetap_tui::{
 use teetap_wire::printable_path;
 use tempfile::NamedTempFile;
 
-use crate::{orders::Orders, wake::Wake};
+use crate::wake::Wake;
 
 /// The way from the screen to the proxy, or to the files of a recording.
 #[derive(Debug)]
 pub(crate) struct Console {
     /// `None` for a recording.
-    orders: Option<Orders>,
+    handle: Option<Handle>,
     reports: mpsc::Sender<Wake>,
     /// The run, as recordings name it.
     run: Run,
@@ -51,10 +52,10 @@ impl Drop for Console {
 }
 
 impl Console {
-    pub(crate) fn new(orders: Orders, run: Run) -> Self {
+    pub(crate) fn new(handle: Handle, reports: mpsc::Sender<Wake>, run: Run) -> Self {
         Self {
-            reports: orders.reports.clone(),
-            orders: Some(orders),
+            reports,
+            handle: Some(handle),
             run,
             copied: None,
             saving: Vec::new(),
@@ -64,7 +65,7 @@ impl Console {
     /// A console without a proxy, which saves and copies.
     pub(crate) fn of_recording(reports: mpsc::Sender<Wake>, run: Run) -> Self {
         Self {
-            orders: None,
+            handle: None,
             reports,
             run,
             copied: None,
@@ -92,12 +93,12 @@ impl Console {
             Request::Copy(text) => return self.copy(text),
             Request::Run(_) | Request::RunAll(_) => {}
         }
-        let Some(orders) = &self.orders else {
+        let Some(handle) = &self.handle else {
             return Err("this screen shows a recording: there is no proxy".to_owned());
         };
         let mut reply = done("", &[]);
         for command in request.commands() {
-            reply = answer(command, orders.carry_out(command).result?);
+            reply = answer(command, handle.carry_out(command).result?);
         }
         Ok(reply)
     }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use rustix::process::Signal;
-use teetap_engine::Run;
+use teetap_engine::{News, Run, control::Control};
 use teetap_inspect::course::STOPPED;
 use teetap_proxy::{
     io::{Clock, Faults, Nice, probe::Finding},
@@ -19,7 +19,6 @@ use teetap_proxy::{
 use crate::{
     address::reachable,
     child,
-    control::Control,
     ending::{Last, by_ending, by_signal, decide},
     exit::Exit,
     log::{self, Log},
@@ -174,6 +173,7 @@ impl Live {
                 // No sender is left; the tick goes on without them.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
             }
+            self.print_news();
             self.print_events();
             warn_of(&mut self.output, self.run.clock(), &logs);
             self.output.check_recording(self.now());
@@ -216,6 +216,13 @@ impl Live {
 
     fn now(&self) -> Time {
         self.run.clock().now()
+    }
+
+    fn print_news(&mut self) {
+        let news: Vec<News> = self.run.news().collect();
+        for (level, text) in &news {
+            self.output.log(self.now(), *level, text);
+        }
     }
 
     fn print_events(&mut self) {

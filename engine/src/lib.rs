@@ -34,14 +34,21 @@
 //! | [`rules`] | the rules of a run: texts and watched files, compiled as one program |
 //! | [`faults`] | the rules and decisions of a journal, for a run that repeats its faults |
 //! | [`Builder`], [`Run`] | a proxy in front of a server: its start, its events, its end |
+//! | [`Handle`] | commands for a run, and their results |
+//! | [`control`] | the control socket, over which scripts send commands and subscribe to events |
 //! | [`recording`] | the recording of a run: opened before the start, complete at the end |
 //!
 //! Law: nothing here prints, reads the command line or ends the process. Errors are typed; the caller decides about words
 //! around them, colours and exit codes.
 
+mod builder;
+mod commands;
+pub mod control;
 pub mod faults;
 pub mod recording;
 pub mod rules;
 mod run;
 
-pub use run::{Builder, Plan, Run, RunError, Summary};
+pub use builder::{Builder, RunError};
+pub use commands::{Handle, News, Origin, Reply};
+pub use run::{Plan, Run, Summary};

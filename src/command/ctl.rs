@@ -11,12 +11,12 @@ use std::{
 
 use anyhow::Context as _;
 use serde_json::Value;
+use teetap_engine::control::connect;
 use teetap_inspect::control::{self, Command};
 use teetap_wire::{printable, printable_json, printable_path};
 
 use crate::{
     cli::Json,
-    control::connect,
     exit::{Exit, Failure},
     output::{print, say, write_out},
 };

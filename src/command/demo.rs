@@ -66,7 +66,7 @@ pub(crate) fn demo(
         .map_err(Failure::start)?;
     signals.guard(run.commands());
     let mut output = setup.greet(&run, "demo", server)?;
-    let control = setup.control(&run, &signals, &reports)?;
+    let control = setup.control(&run, &signals)?;
     output.flush()?;
     if screen.tui {
         setup.open_screen(screen, &mut output, &run, (options, "demo"), &reports)?;

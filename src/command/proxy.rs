@@ -67,7 +67,7 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
     signals.guard(run.commands());
     let connect = reachable(run.addr());
     let mut output = setup.greet(&run, &target.to_string(), server)?;
-    let control = setup.control(&run, &signals, &wake_sender)?;
+    let control = setup.control(&run, &signals)?;
     output.flush()?;
     let child = match mode {
         Mode::Command(command) if !command.is_empty() => Some(child::start(command, connect)?),

@@ -7,7 +7,8 @@ use std::{
 
 use teetap_capture::Run as Header;
 use teetap_engine::{
-    Plan, Run,
+    Origin, Plan, Run,
+    control::{Control, Parts, Socket},
     faults::Repeated,
     recording::Prepared,
     rules::{Rules, SharedRules},
@@ -27,13 +28,11 @@ use crate::{
     address::reachable,
     cli::{LineOptions, RunOptions, ScreenOptions, Show, check_files},
     console::Console,
-    control::{Control, Parts, Socket},
     exit::Failure,
     filters,
     junit::Report,
     live::Live,
     log::{self, Log},
-    orders::{Orders, Origin},
     output::{Filters, Output, decoder},
     run::Start,
     signals::Signals,
@@ -135,7 +134,13 @@ impl Setup {
             },
             style: style(&options.show),
             lines: options.show.lines,
-            socket: options.control.path.as_deref().map(Socket::bind).transpose()?,
+            socket: options
+                .control
+                .path
+                .as_deref()
+                .map(Socket::bind)
+                .transpose()
+                .map_err(Failure::network)?,
             subscribers: Subscribers::default(),
             start_line: Vec::new(),
             header: None,
@@ -237,17 +242,6 @@ impl Setup {
         Ok(output)
     }
 
-    /// Returns the way to the proxy for orders of this origin.
-    pub(super) fn orders(&self, run: &Run, reports: &mpsc::Sender<Wake>, from: Origin) -> Orders {
-        Orders {
-            commands: run.commands(),
-            rules: run.rules().clone(),
-            registry: self.config.registry,
-            reports: reports.clone(),
-            from,
-        }
-    }
-
     /// Decodes all messages: the screen has a filter of its own, which the user changes. Keeps the newest snapshots for it.
     pub(super) fn leave_filter_to_screen(&mut self) {
         self.filters.show = None;
@@ -270,7 +264,7 @@ impl Setup {
         let Some(header) = self.header.clone() else {
             return Ok(());
         };
-        let console = Console::new(self.orders(run, reports, Origin::Screen), header);
+        let console = Console::new(run.handle(Origin::Screen), reports.clone(), header);
         let title = Title {
             target: target.to_owned(),
             connect: reachable(run.addr()).to_string(),
@@ -289,17 +283,12 @@ impl Setup {
     }
 
     /// Serves the control socket, if there is one.
-    pub(super) fn control(
-        &mut self,
-        run: &Run,
-        signals: &Signals,
-        reports: &mpsc::Sender<Wake>,
-    ) -> Result<Option<Control>, Failure> {
+    pub(super) fn control(&mut self, run: &Run, signals: &Signals) -> Result<Option<Control>, Failure> {
         let Some(socket) = self.socket.take() else {
             return Ok(None);
         };
         let parts = Parts {
-            orders: self.orders(run, reports, Origin::Socket),
+            handle: run.handle(Origin::Socket),
             bus: self.bus.clone(),
             subscribers: self.subscribers.clone(),
             clock: self.clock,
@@ -307,7 +296,7 @@ impl Setup {
             is_quiet: self.config.events == Events::Odd,
             start: std::mem::take(&mut self.start_line),
         };
-        let control = Control::start(socket, parts)?;
+        let control = Control::start(socket, parts).map_err(Failure::network)?;
         signals.remove(control.guard());
         Ok(Some(control))
     }

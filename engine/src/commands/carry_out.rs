@@ -3,7 +3,6 @@
 //! Law: each gets one result. A command that names no session is about the only one that is online.
 
 use serde_json::{Map, Value};
-use teetap_engine::rules::{Change, Rules};
 use teetap_inspect::{
     control::{Command, Edit, HeldPlace, Inject, RuleCommand},
     jsonl::{ListedBody, ResultBody, StatsBody},
@@ -20,26 +19,31 @@ use teetap_wire::{
 };
 
 use super::{
-    Orders,
+    Handle,
     message::{self, Form, bytes},
 };
+use crate::rules::{Change, Rules};
 
 /// The maximum number of places that an error lists.
 const LISTED: usize = 8;
 
 /// The answer to a command.
-pub(crate) struct Reply {
-    /// The session that it was about.
-    pub(crate) session: Option<SessionId>,
-    pub(crate) result: Result<ResultBody, String>,
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The session that the command was about. `None` if it was about none, or about all.
+    pub session: Option<SessionId>,
+    /// The result, or the reason why the command is refused.
+    pub result: Result<ResultBody, String>,
 }
 
 /// The result of a command, or the reason why it is refused.
 type Outcome = Result<ResultBody, String>;
 
-impl Orders {
-    /// Carries out a command.
-    pub(crate) fn carry_out(&self, command: &Command) -> Reply {
+impl Handle {
+    /// Carries out a command. [`Command::Subscribe`] and [`Command::Unsubscribe`] have no effect: events of a run in process are
+    /// read with [`Run::poll`](crate::Run::poll).
+    #[must_use]
+    pub fn carry_out(&self, command: &Command) -> Reply {
         let mut session = None;
         let result = self.result(command, &mut session);
         Reply { session, result }

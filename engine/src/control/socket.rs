@@ -23,21 +23,21 @@ use rustix::{
 };
 use teetap_wire::printable_path;
 
-use crate::exit::Failure;
+use super::ControlError;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 128;
 
 /// A socket that nothing is accepted on yet.
 #[derive(Debug)]
-pub(crate) struct Socket {
+pub struct Socket {
     pub(super) listener: UnixListener,
     pub(super) guard: std::sync::Arc<Guard>,
 }
 
 /// The file of a socket, which is removed at the end.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub struct Guard {
     path: PathBuf,
     /// The device and the inode of the file.
     id: (u64, u64),
@@ -48,10 +48,10 @@ impl Socket {
     ///
     /// # Errors
     /// Another run listens on it, another file is there, or it cannot be created.
-    pub(crate) fn bind(path: &Path) -> Result<Self, Failure> {
-        let failed = |why: &dyn fmt::Display| {
-            let name = printable_path(path);
-            Failure::network(format!("cannot create the control socket {name}: {why}"))
+    pub fn bind(path: &Path) -> Result<Self, ControlError> {
+        let failed = |why: &dyn fmt::Display| ControlError::Create {
+            name: printable_path(path),
+            why: why.to_string(),
         };
         let listener = match open(path) {
             Err(Errno::ADDRINUSE) => {
@@ -89,7 +89,7 @@ impl Socket {
 ///
 /// # Errors
 /// The error of the operating system; [`io::ErrorKind::WouldBlock`] if there was no room in time.
-pub(crate) fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
+pub fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     let address = SocketAddrUnix::new(path)?;
     let socket = socket_with(
         AddressFamily::UNIX,
@@ -125,7 +125,7 @@ fn open(path: &Path) -> Result<UnixListener, Errno> {
 
 impl Guard {
     /// Removes the file, unless another one has taken its place.
-    pub(crate) fn remove(&self) {
+    pub fn remove(&self) {
         let found = fs::symlink_metadata(&self.path);
         if found.is_ok_and(|found| (found.dev(), found.ino()) == self.id) {
             // Nothing listens on a file that stays, so the next run replaces it.

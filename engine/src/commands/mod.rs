@@ -1,6 +1,6 @@
-//! Orders to a running proxy, from scripts through the control socket and from a person at the screen.
+//! Commands for a run, from scripts through the control socket and from a person at the screen.
 //!
-//! Law: typed, and each has one result. An order that names no session is about the only one that is online. The caller
+//! Law: typed, and each has one result. A command that names no session is about the only one that is online. The caller
 //! waits for the data thread, never the other way.
 
 mod carry_out;
@@ -8,7 +8,6 @@ mod message;
 
 use std::sync::mpsc;
 
-use teetap_engine::rules::{Change, Rules, SharedRules, one_line};
 use teetap_inspect::jsonl::RuleBody;
 use teetap_proxy::{
     io::{Commands, Look, Request},
@@ -17,40 +16,49 @@ use teetap_proxy::{
 use teetap_rules::Span;
 use teetap_wire::def::Registry;
 
-use crate::wake::Wake;
+use crate::rules::{Change, Rules, SharedRules, one_line};
 
-pub(crate) use carry_out::Reply;
+pub use carry_out::Reply;
 pub(crate) use message::lines;
 
 /// The maximum number of sessions that an error lists.
 const LISTED: usize = 8;
 
-/// The way to a running proxy.
+/// A line for the user of a run.
+pub type News = (Level, String);
+
+/// The way to a running proxy, for commands of one origin. Cheap to clone.
+///
+/// [`Self::carry_out`] blocks until the data thread has answered; a busy or ended one is an error. The user of the run reads
+/// about the commands that changed something with [`Run::news`](crate::Run::news).
 #[derive(Clone, Debug)]
-pub(crate) struct Orders {
+pub struct Handle {
     pub(crate) commands: Commands,
     pub(crate) rules: SharedRules,
     pub(crate) registry: &'static Registry,
-    /// The receiver of reports for the user.
-    pub(crate) reports: mpsc::Sender<Wake>,
+    /// The receiver of lines for the user.
+    pub(crate) news: mpsc::Sender<News>,
     pub(crate) from: Origin,
 }
 
-/// The sender of orders.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Origin {
+/// The sender of commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
     /// A connection to the control socket.
     Socket,
     /// The terminal UI.
     Screen,
+    /// The program that runs the proxy in process.
+    Program,
 }
 
 impl Origin {
-    /// Returns the name in reports.
+    /// Returns the name in lines for the user.
     const fn of_reports(self) -> &'static str {
         match self {
             Self::Socket => "control socket",
             Self::Screen => "screen",
+            Self::Program => "program",
         }
     }
 
@@ -59,18 +67,19 @@ impl Origin {
         match self {
             Self::Socket => "control",
             Self::Screen => "screen",
+            Self::Program => "program",
         }
     }
 }
 
-impl Orders {
+impl Handle {
     /// Reports something to the user of the run.
     pub(crate) fn report(&self, level: Level, text: String) {
         // The run may be over.
-        let _ended = self.reports.send(Wake::Report(level, text));
+        let _ended = self.news.send((level, text));
     }
 
-    /// Reports an order that was carried out.
+    /// Reports a command that changed the rules.
     fn report_done(&self, text: &str) {
         self.report(Level::Info, format!("{}: {text}", self.from.of_reports()));
     }

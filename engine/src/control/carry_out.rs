@@ -5,11 +5,11 @@ use teetap_rules::Filter;
 use teetap_wire::def::Registry;
 
 use super::Shared;
-use crate::orders::{Reply, lines};
+use crate::commands::{Reply, lines};
 
 /// Carries out a command that is not about the connection.
 pub(super) fn carry_out(command: &Command, shared: &Shared) -> Reply {
-    let mut reply = shared.parts.orders.carry_out(command);
+    let mut reply = shared.parts.handle.carry_out(command);
     if let Ok(ResultBody {
         stats: Some(stats), ..
     }) = &mut reply.result

@@ -28,10 +28,10 @@ use teetap_inspect::{DecodedEvent, Subscribers, jsonl};
 use teetap_proxy::io::{Bus, Clock};
 use teetap_wire::def::{Registry, Secrets};
 
-use crate::{exit::Failure, orders::Orders};
+use crate::commands::Handle;
 use connection::Connection;
 
-pub(crate) use socket::{Guard, Socket, connect};
+pub use socket::{Guard, Socket, connect};
 
 /// Connections at the same time.
 const MAX_CONNECTIONS: usize = 64;
@@ -51,24 +51,45 @@ const AFTER_ERROR: Duration = Duration::from_millis(100);
 /// The longest wait for peers to take the last lines of a run.
 const LINGER: Duration = Duration::from_millis(300);
 
+/// The reason why there is no control socket.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// The file cannot be created: another run listens on it, another file is there, or the system refuses it.
+    #[error("cannot create the control socket {name}: {why}")]
+    Create {
+        /// The path, printable.
+        name: String,
+        /// The cause, and what to do about it.
+        why: String,
+    },
+    /// The system has no threads or descriptors left.
+    #[error("cannot serve the control socket: {0}")]
+    Serve(#[from] std::io::Error),
+}
+
 /// The parts of a run that commands use.
 #[derive(Debug)]
-pub(crate) struct Parts {
-    pub(crate) orders: Orders,
-    pub(crate) bus: Bus<DecodedEvent>,
-    pub(crate) subscribers: Subscribers,
-    pub(crate) clock: Clock,
-    pub(crate) secrets: Secrets,
+pub struct Parts {
+    /// The way to the proxy.
+    pub handle: Handle,
+    /// The bus that subscribers watch.
+    pub bus: Bus<DecodedEvent>,
+    /// The filters of subscribers; shared with the decoder.
+    pub subscribers: Subscribers,
+    /// The clock of the run, for the times of answers.
+    pub clock: Clock,
+    /// Whether answers and events have secrets.
+    pub secrets: Secrets,
     /// True if the run itself needs no events of ordinary traffic.
-    pub(crate) is_quiet: bool,
+    pub is_quiet: bool,
     /// The `start` line.
-    pub(crate) start: Vec<u8>,
+    pub start: Vec<u8>,
 }
 
 impl Parts {
     /// Returns the definitions through which answers are written.
     const fn definitions(&self) -> (&'static Registry, Secrets) {
-        (self.orders.registry, self.secrets)
+        (self.handle.registry, self.secrets)
     }
 }
 
@@ -95,7 +116,7 @@ impl Shared {
 
 /// The control socket of a run. The file is removed when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Control {
+pub struct Control {
     shared: Arc<Shared>,
     guard: Arc<Guard>,
     /// Closed at the end, so that the threads of connections wake up.
@@ -107,9 +128,8 @@ impl Control {
     ///
     /// # Errors
     /// The system has no threads or descriptors left.
-    pub(crate) fn start(socket: Socket, parts: Parts) -> Result<Self, Failure> {
-        let failed = |error| Failure::network(format!("cannot serve the control socket: {error}"));
-        let (running, ended) = UnixStream::pair().map_err(failed)?;
+    pub fn start(socket: Socket, parts: Parts) -> Result<Self, ControlError> {
+        let (running, ended) = UnixStream::pair()?;
         let shared = Arc::new(Shared {
             parts,
             connections: AtomicUsize::new(0),
@@ -121,8 +141,7 @@ impl Control {
         let accepting = Arc::clone(&shared);
         thread::Builder::new()
             .name("control".into())
-            .spawn(move || accept(&listener, &accepting))
-            .map_err(failed)?;
+            .spawn(move || accept(&listener, &accepting))?;
         Ok(Self {
             shared,
             guard,
@@ -131,12 +150,12 @@ impl Control {
     }
 
     /// Returns the guard of the file, for an end that drops nothing.
-    pub(crate) fn guard(&self) -> Arc<Guard> {
+    pub fn guard(&self) -> Arc<Guard> {
         Arc::clone(&self.guard)
     }
 
     /// Ends it after the run: subscribers get the events that are left and `summary`, the last line.
-    pub(crate) fn finish(self, summary: Vec<u8>) {
+    pub fn finish(self, summary: Vec<u8>) {
         let Self {
             shared,
             guard,

@@ -29,7 +29,7 @@ use super::{
     Counted, LINGER, MAX_LINE, MAX_OUTPUT, PATIENCE, Shared,
     carry_out::{carry_out, filter, verbosity},
 };
-use crate::orders::Reply;
+use crate::commands::Reply;
 
 /// The time between two looks at the events; a message that is held is seen at once.
 const TICK: Duration = Duration::from_millis(20);
@@ -108,7 +108,7 @@ struct Traffic(Arc<Shared>);
 impl Traffic {
     fn new(shared: &Arc<Shared>) -> Result<Self, String> {
         let mut subscribed = shared.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
-        let commands = &shared.parts.orders.commands;
+        let commands = &shared.parts.handle.commands;
         if *subscribed == 0 && shared.parts.is_quiet {
             let sent = commands.send(Request::Watch(Events::All));
             sent.map_err(|busy| busy.to_string())?;
@@ -128,7 +128,7 @@ impl Drop for Traffic {
         *subscribed -= 1;
         if *subscribed == 0 && self.0.parts.is_quiet {
             // A busy data thread only emits more events than needed.
-            let _busy = self.0.parts.orders.commands.send(Request::Watch(Events::Odd));
+            let _busy = self.0.parts.handle.commands.send(Request::Watch(Events::Odd));
         }
     }
 }
@@ -165,7 +165,7 @@ impl Connection {
         if let End::Stuck = self.run() {
             let seconds = PATIENCE.as_secs();
             let text = format!("a control connection was cut off: its peer read nothing for {seconds} s");
-            self.shared.parts.orders.report(Level::Warning, text);
+            self.shared.parts.handle.report(Level::Warning, text);
         }
     }
 
@@ -330,7 +330,7 @@ impl Connection {
 
     /// Begins a subscription in place of the one before.
     fn subscribe(&mut self, text: Option<&str>, verbose: u8) -> Result<ResultBody, String> {
-        let (filter, warnings) = filter(text, self.shared.parts.orders.registry)?;
+        let (filter, warnings) = filter(text, self.shared.parts.handle.registry)?;
         let verbosity = verbosity(verbose)?;
         self.feed = None;
         let traffic = Traffic::new(&self.shared)?;

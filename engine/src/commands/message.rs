@@ -8,14 +8,14 @@ use teetap_wire::{Dir, Proto, def::Registry, printable};
 const MAX_MESSAGE: usize = 1400;
 
 /// A message to inject.
-pub(crate) enum Form {
+pub(super) enum Form {
     Draft(Draft),
     Bytes(Made),
 }
 
 impl Form {
     /// Reads `s2c sv_chat{message: "text"}` or `s2c vital 0x06`. Returns it with the warnings about it.
-    pub(crate) fn read(text: &str, registry: &'static Registry) -> Result<(Self, Vec<String>), String> {
+    pub(super) fn read(text: &str, registry: &'static Registry) -> Result<(Self, Vec<String>), String> {
         if let Some(made) = bytes_of(text) {
             return made.map(|made| (Self::Bytes(made), Vec::new()));
         }
@@ -24,7 +24,7 @@ impl Form {
     }
 
     /// Makes the message for a session of this protocol.
-    pub(crate) fn made(self, proto: Proto) -> Result<Made, String> {
+    pub(super) fn made(self, proto: Proto) -> Result<Made, String> {
         match self {
             Self::Draft(draft) => draft.made(proto),
             Self::Bytes(made) => Ok(made),
@@ -33,7 +33,7 @@ impl Form {
 }
 
 /// Returns the new bytes of a held message where its fields are changed as in `cl_say{message: "text"}`, and the warnings.
-pub(crate) fn edited(
+pub(super) fn edited(
     text: &str,
     waiting: &Waiting,
     registry: &'static Registry,
@@ -62,7 +62,7 @@ fn bytes_of(text: &str) -> Option<Result<Made, String>> {
 }
 
 /// Reads id and fields of a message in hex.
-pub(crate) fn bytes(dir: Dir, vital: bool, hex: &str) -> Result<Made, String> {
+pub(super) fn bytes(dir: Dir, vital: bool, hex: &str) -> Result<Made, String> {
     let digits: Option<Vec<u8>> = hex
         .chars()
         .map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
