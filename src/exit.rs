@@ -5,7 +5,7 @@
 use std::fmt;
 
 use teetap_capture::FileError;
-use teetap_engine::{faults::FaultsError, rules::RulesError};
+use teetap_engine::{RunError, faults::FaultsError, rules::RulesError};
 use teetap_inspect::EndingBy;
 use teetap_proxy::io::{LogError, StartError};
 use teetap_rules::End;
@@ -111,11 +111,13 @@ impl Failure {
         Self::new(Exit::Usage, text)
     }
 
-    /// The proxy did not start.
-    pub(crate) fn start(error: StartError) -> Self {
+    /// The run did not start.
+    pub(crate) fn run(error: RunError) -> Self {
         match error {
-            StartError::Log(LogError::Exists { .. }) => Self::usage(error),
-            _ => Self::network(error),
+            RunError::Rules(error) => Self::rules(&error),
+            RunError::Recording(error) => Self::recording(error),
+            RunError::Start(StartError::Log(LogError::Exists { .. })) => Self::usage(error),
+            RunError::Start(_) | RunError::Entropy(_) => Self::network(error),
         }
     }
 

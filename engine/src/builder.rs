@@ -4,20 +4,23 @@ use std::{
     io,
     net::{Ipv4Addr, SocketAddr},
     path::Path,
+    sync::Arc,
 };
 
 use teetap_capture::{FileError, Target};
-use teetap_inspect::{Decoder, Stated, judge};
+use teetap_inspect::{DecodedEvent, Decoder, Stated, Subscribers, judge};
 use teetap_proxy::{
-    io::{Bus, Clock, Listen, Nice, Settings, StartError, entropy},
+    io::{Bus, Clock, Listen, LogFile, Nice, Settings, StartError, entropy},
     session::{Config, Events},
 };
+use teetap_rules::{Filter, Program};
 use teetap_wire::{
     Proto,
     def::{Registry, Secrets},
 };
 
 use crate::{
+    control::{Awaited, Socket},
     recording::{self, Prepared},
     rules::{Rules, RulesError, SharedRules},
     run::{Plan, Run},
@@ -28,13 +31,46 @@ use crate::{
 pub struct Builder {
     server: SocketAddr,
     listen: Listen,
-    proto: Option<Proto>,
+    clock: Option<Clock>,
+    traffic: Traffic,
+    events: Watching,
+    files: Files,
+    /// The control socket.
+    socket: Option<Socket>,
+}
+
+/// What the proxy does to the traffic.
+#[derive(Debug)]
+struct Traffic {
     registry: &'static Registry,
+    proto: Option<Proto>,
     rules: Rules,
+    /// The rules, if they are compiled already.
+    program: Option<Option<Arc<Program>>>,
     seed: Option<u64>,
     secret: Option<[u8; 16]>,
-    clock: Option<Clock>,
+    heals: bool,
+}
+
+/// How events are read.
+#[derive(Debug)]
+struct Watching {
+    bus: Bus<DecodedEvent>,
+    wanted: Events,
+    decoder: Option<Decoder>,
+    nice: Nice,
+    until: Option<Filter>,
+    fail_on: Option<Filter>,
+    secrets: Secrets,
+    collects_findings: bool,
+}
+
+/// The files that the run writes.
+#[derive(Debug, Default)]
+struct Files {
     record: Option<Target>,
+    input_log: Option<LogFile>,
+    journal: Option<LogFile>,
 }
 
 /// The reason why a run did not start.
@@ -62,34 +98,64 @@ impl Builder {
         Self {
             server,
             listen: Listen::At((Ipv4Addr::LOCALHOST, 0).into()),
-            proto: None,
-            registry,
-            rules: Rules::none(registry),
-            seed: None,
-            secret: None,
             clock: None,
-            record: None,
+            traffic: Traffic {
+                registry,
+                proto: None,
+                rules: Rules::none(registry),
+                program: None,
+                seed: None,
+                secret: None,
+                heals: false,
+            },
+            events: Watching {
+                bus: Bus::new(),
+                wanted: Events::All,
+                decoder: None,
+                nice: Nice::default(),
+                until: None,
+                fail_on: None,
+                secrets: Secrets::Hide,
+                collects_findings: true,
+            },
+            files: Files::default(),
+            socket: None,
         }
+    }
+
+    /// Sets another server.
+    #[must_use]
+    pub const fn server(mut self, server: SocketAddr) -> Self {
+        self.server = server;
+        self
     }
 
     /// Sets the address that clients connect to.
     #[must_use]
-    pub fn listen(mut self, address: SocketAddr) -> Self {
-        self.listen = Listen::At(address);
+    pub fn listen(mut self, address: impl Into<Listen>) -> Self {
+        self.listen = address.into();
         self
     }
 
-    /// Accepts clients of one protocol only.
+    /// Accepts clients of one protocol only; of all if it is `None`.
     #[must_use]
-    pub fn proto(mut self, proto: Proto) -> Self {
-        self.proto = Some(proto);
+    pub fn proto(mut self, proto: impl Into<Option<Proto>>) -> Self {
+        self.traffic.proto = proto.into();
+        self
+    }
+
+    /// Reads messages, rules and commands through other definitions than the built-in ones.
+    #[must_use]
+    pub const fn definitions(mut self, registry: &'static Registry) -> Self {
+        self.traffic.registry = registry;
+        self.traffic.rules.set_registry(registry);
         self
     }
 
     /// Appends statements: rules, link lines, `let`, `var`, `seed`. They are compiled by [`Self::start`].
     #[must_use]
     pub fn rules(mut self, text: &str) -> Self {
-        self.rules.append("rules", text);
+        self.traffic.rules.append("rules", text);
         self
     }
 
@@ -98,35 +164,128 @@ impl Builder {
     /// # Errors
     /// The file cannot be read.
     pub fn rules_file(mut self, path: &Path) -> Result<Self, RulesError> {
-        self.rules.append_file(path)?;
+        self.traffic.rules.append_file(path)?;
         Ok(self)
+    }
+
+    /// Sets rules with the program that they were compiled to, in place of those so far. `None` for no program.
+    #[must_use]
+    pub fn program(mut self, rules: Rules, program: Option<Arc<Program>>) -> Self {
+        self.traffic.rules = rules;
+        self.traffic.program = Some(program);
+        self
     }
 
     /// Sets the seed of all random decisions. Without it the seed of the rules counts, and without that a random one.
     #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.traffic.seed = Some(seed);
         self
     }
 
     /// Sets the key from which tokens are derived. Without it the operating system gives a random one.
     #[must_use]
-    pub fn secret(mut self, secret: [u8; 16]) -> Self {
-        self.secret = Some(secret);
+    pub const fn secret(mut self, secret: [u8; 16]) -> Self {
+        self.traffic.secret = Some(secret);
+        self
+    }
+
+    /// Repairs the loss of DDNet's ACCEPT, which no client repeats.
+    #[must_use]
+    pub const fn heal(mut self, heals: bool) -> Self {
+        self.traffic.heals = heals;
         self
     }
 
     /// Sets the clock, so that several runs share one.
     #[must_use]
-    pub fn clock(mut self, clock: Clock) -> Self {
+    pub const fn clock(mut self, clock: Clock) -> Self {
         self.clock = Some(clock);
+        self
+    }
+
+    /// Emits only these events. Subscribers of the control socket still get all.
+    #[must_use]
+    pub const fn events(mut self, events: Events) -> Self {
+        self.events.wanted = events;
+        self
+    }
+
+    /// Sets the bus of the events, so that they can be watched before the start.
+    #[must_use]
+    pub fn bus(mut self, bus: Bus<DecodedEvent>) -> Self {
+        self.events.bus = bus;
+        self
+    }
+
+    /// Decodes events with this decoder. Without it all messages are decoded whole.
+    #[must_use]
+    pub fn decoder(mut self, decoder: Decoder) -> Self {
+        self.events.decoder = Some(decoder);
+        self
+    }
+
+    /// Sets how far the thread of the decoder gives way to others.
+    #[must_use]
+    pub const fn nice(mut self, nice: Nice) -> Self {
+        self.events.nice = nice;
+        self
+    }
+
+    /// Waits for a message: the event with the first match, and those after it, have it as their
+    /// [`ending`](DecodedEvent::ending). The run goes on.
+    #[must_use]
+    pub fn until(mut self, filter: Filter) -> Self {
+        self.events.until = Some(filter);
+        self
+    }
+
+    /// Waits for a message that must not be sent, in the same way as [`Self::until`].
+    #[must_use]
+    pub fn fail_on(mut self, filter: Filter) -> Self {
+        self.events.fail_on = Some(filter);
+        self
+    }
+
+    /// Shows or hides secrets in findings and on the control socket. They are hidden if nothing is set.
+    #[must_use]
+    pub const fn secrets(mut self, secrets: Secrets) -> Self {
+        self.events.secrets = secrets;
+        self
+    }
+
+    /// Sets whether findings are collected. They are if nothing is set; the decoder has to decode every message whole.
+    #[must_use]
+    pub const fn findings(mut self, collects: bool) -> Self {
+        self.events.collects_findings = collects;
         self
     }
 
     /// Records the run to a file: pcapng, or JSON lines.
     #[must_use]
     pub fn record(mut self, target: Target) -> Self {
-        self.record = Some(target);
+        self.files.record = Some(target);
+        self
+    }
+
+    /// Writes every input of the session core to a new file, for a replay.
+    #[must_use]
+    pub fn input_log(mut self, file: LogFile) -> Self {
+        self.files.input_log = Some(file);
+        self
+    }
+
+    /// Writes the decisions of rules and link lines to a new file.
+    #[must_use]
+    pub fn journal(mut self, file: LogFile) -> Self {
+        self.files.journal = Some(file);
+        self
+    }
+
+    /// Lets scripts control the run over this socket, once [`Run::serve`] is called.
+    #[must_use]
+    pub fn control(mut self, socket: Socket) -> Self {
+        self.socket = Some(socket);
         self
     }
 
@@ -135,55 +294,115 @@ impl Builder {
     /// # Errors
     /// The rules are wrong, the recording cannot be created, or the proxy cannot listen. Nothing runs then.
     pub fn start(self) -> Result<Run, RunError> {
-        let (program, _warnings) = self.rules.compile()?;
-        let seed = match self.seed.or_else(|| program.seed()) {
+        let Self {
+            server,
+            listen,
+            clock,
+            traffic,
+            events,
+            files,
+            socket,
+        } = self;
+        let program = traffic.compiled(files.journal.is_some())?;
+        let seed = match traffic.seed.or_else(|| program.as_ref()?.seed()) {
             Some(seed) => seed,
             None => u64::from_be_bytes(entropy()?),
         };
-        let secret = self.secret.map_or_else(entropy, Ok)?;
-        let clock = self.clock.unwrap_or_else(Clock::start);
-        let bus = Bus::new();
-        let prepared = self.record.as_ref();
-        let prepared = prepared.map(|target| Prepared::open(target, &bus)).transpose()?;
+        let secret = traffic.secret.map_or_else(entropy, Ok)?;
+        let clock = clock.unwrap_or_else(Clock::start);
+        let prepared = files.record.as_ref();
+        let prepared = prepared
+            .map(|target| Prepared::open(target, &events.bus))
+            .transpose()?;
         let stated = Stated::default();
-        let judge = judge::Live::new(Secrets::Hide, stated.clone());
-        let mut decoder = Decoder::new(self.registry);
-        decoder.decode_everything();
-        decoder.share_stated(stated.clone());
-        decoder.collect_findings(judge.clone());
+        let judge = events.judge(&stated);
         let config = Config {
             seed,
             secret,
-            proto: self.proto,
+            proto: traffic.proto,
             patience: None,
-            heals: false,
-            events: Events::All,
-            registry: self.registry,
+            heals: traffic.heals,
+            events: events.wanted,
+            registry: traffic.registry,
         };
+        let control = socket.map(|socket| Awaited {
+            socket,
+            bus: events.bus.clone(),
+            subscribers: Subscribers::default(),
+            secrets: events.secrets,
+            is_quiet: events.wanted == Events::Odd,
+        });
+        let (bus, nice) = (events.bus.clone(), events.nice);
+        let mut decoder = events.decoded(traffic.registry);
+        decoder.share_stated(stated.clone());
+        if let Some(judge) = &judge {
+            decoder.collect_findings(judge.clone());
+        }
+        if let Some(control) = &control {
+            decoder.serve(control.subscribers.clone());
+        }
         let settings = Settings {
-            target: self.server,
-            listen: self.listen,
+            target: server,
+            listen,
             config,
             bus,
             stage: decoder,
-            nice: Nice::default(),
+            nice,
             clock,
-            input_log: None,
-            journal: None,
-            program: Some(program),
+            input_log: files.input_log,
+            journal: files.journal,
+            program,
         };
         let mut run = Run::start(Plan {
             settings,
-            rules: SharedRules::new(self.rules),
+            rules: SharedRules::new(traffic.rules),
             stated,
-            judge: Some(judge),
+            judge,
+            control,
         })?;
         if let Some(prepared) = prepared {
-            let target = self.server.to_string();
-            let header = recording::header(seed, &target, (self.server, run.addr()), clock.wall());
+            let target = server.to_string();
+            let header = recording::header(seed, &target, (server, run.addr()), clock.wall());
             run.record(prepared.start(header, clock)?.0);
         }
         Ok(run)
+    }
+}
+
+impl Traffic {
+    /// Compiles the rules. Returns `None` if there are none; with a journal the run has a program without rules, so that the
+    /// journal has the joins to compare those of other runs with.
+    fn compiled(&self, has_journal: bool) -> Result<Option<Arc<Program>>, RulesError> {
+        match &self.program {
+            Some(program) if program.is_some() || !has_journal => Ok(program.clone()),
+            None if self.rules.is_empty() && !has_journal => Ok(None),
+            _ => self.rules.compile().map(|(program, _warnings)| Some(program)),
+        }
+    }
+}
+
+impl Watching {
+    /// Returns the collector of findings, which shares the version that the server states with the decoder.
+    fn judge(&self, stated: &Stated) -> Option<judge::Live> {
+        let collected = || judge::Live::new(self.secrets, stated.clone());
+        self.collects_findings.then(collected)
+    }
+
+    /// Returns the decoder with the messages that are waited for.
+    fn decoded(self, registry: &'static Registry) -> Decoder {
+        let mut decoder = self.decoder.unwrap_or_else(|| {
+            let mut decoder = Decoder::new(registry);
+            decoder.decode_everything();
+            decoder
+        });
+        decoder.end_by_rules();
+        if let Some(filter) = self.until {
+            decoder.wait_for(filter);
+        }
+        if let Some(filter) = self.fail_on {
+            decoder.fail_on(filter);
+        }
+        decoder
     }
 }
 
@@ -194,9 +413,14 @@ mod tests {
         time::{Duration, Instant},
     };
 
-    use teetap_proxy::{io::Seen, session::What};
+    use teetap_inspect::{EndingBy, control::RuleCommand};
+    use teetap_proxy::{
+        io::Seen,
+        session::{Level, What},
+    };
 
     use super::*;
+    use crate::Origin;
 
     /// DDNet's CONNECT: control flag, no chunks, id 1, magic, no token yet.
     const CONNECT: [u8; 12] = [0x10, 0, 0, 1, b'T', b'K', b'E', b'N', 0xff, 0xff, 0xff, 0xff];
@@ -315,6 +539,49 @@ mod tests {
         assert_eq!(lines.len(), 1, "{lines:?}");
         client.send_to(&CONNECT, run.addr()).unwrap();
         assert!(server.recv_from(&mut buffer).is_ok(), "the CONNECT was dropped");
+    }
+
+    #[test]
+    fn a_handle_changes_the_rules_and_the_user_is_told() {
+        let (server, client) = (socket(), socket());
+        server.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        let run = Builder::new(server.local_addr().unwrap()).start().unwrap();
+        let handle = run.handle(Origin::Program);
+        let text = "drop when ctrl.connect".to_owned();
+        let reply = handle.carry_out(&RuleCommand::Add { text }.into());
+        assert!(reply.result.is_ok(), "{reply:?}");
+        client.send_to(&CONNECT, run.addr()).unwrap();
+        let mut buffer = [0; 1400];
+        assert!(
+            server.recv_from(&mut buffer).is_err(),
+            "the CONNECT was not dropped"
+        );
+        let news: Vec<_> = run.news().collect();
+        let line = "program: added drop when ctrl.connect".to_owned();
+        assert_eq!(news, [(Level::Info, line)]);
+        let unknown = RuleCommand::Remove { name: "x".to_owned() };
+        let why = handle.carry_out(&unknown.into()).result.unwrap_err();
+        assert!(why.starts_with("there is no rule x"), "{why}");
+    }
+
+    #[test]
+    fn an_event_after_a_message_that_is_waited_for_names_it() {
+        let (server, client) = (socket(), socket());
+        let (until, _) = Filter::parse("ctrl.connect", Registry::builtin()).unwrap();
+        let builder = Builder::new(server.local_addr().unwrap()).until(until);
+        let mut run = builder.start().unwrap();
+        client.send_to(&CONNECT, run.addr()).unwrap();
+        let end = Instant::now() + Duration::from_secs(5);
+        let ending = loop {
+            assert!(Instant::now() < end, "no event with an ending");
+            let seen = run.wait(Duration::from_millis(100));
+            if let Some(Seen::Event(decoded)) = seen
+                && let Some(ending) = &decoded.ending
+            {
+                break Arc::clone(ending);
+            }
+        };
+        assert_eq!(ending.by, EndingBy::Until);
     }
 
     #[test]

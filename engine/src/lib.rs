@@ -51,4 +51,4 @@ mod run;
 
 pub use builder::{Builder, RunError};
 pub use commands::{Handle, News, Origin, Reply};
-pub use run::{Plan, Run, Summary};
+pub use run::{Run, Summary};

@@ -22,6 +22,7 @@ use teetap_wire::def::Registry;
 
 use crate::{
     commands::{Handle, News, Origin},
+    control::{Awaited, Control, ControlError},
     recording,
     rules::SharedRules,
 };
@@ -29,17 +30,18 @@ use crate::{
 /// Interval at which [`Run::wait`] looks for events.
 const POLL: Duration = Duration::from_millis(1);
 
-/// The parts of a run that [`Run::start`] joins. [`Builder`] makes the usual ones.
-#[derive(Debug)]
-pub struct Plan {
+/// The parts of a run that [`Run::start`] joins.
+pub(crate) struct Plan {
     /// The settings of the proxy, with the decoder of its events.
-    pub settings: Settings<Decoder>,
+    pub(crate) settings: Settings<Decoder>,
     /// The rules that `settings` has as a program.
-    pub rules: SharedRules,
+    pub(crate) rules: SharedRules,
     /// The release that the server states; shared with the decoder.
-    pub stated: Stated,
+    pub(crate) stated: Stated,
     /// The findings that the decoder collects. `None` if it does not decode every event.
-    pub judge: Option<judge::Live>,
+    pub(crate) judge: Option<judge::Live>,
+    /// The control socket.
+    pub(crate) control: Option<Awaited>,
 }
 
 /// A run in process.
@@ -60,6 +62,8 @@ pub struct Run {
     registry: &'static Registry,
     /// Lines for the user, and the sender that handles have.
     news: (mpsc::Sender<News>, mpsc::Receiver<News>),
+    /// `None` once it is served.
+    control: Option<Awaited>,
 }
 
 impl Run {
@@ -67,12 +71,13 @@ impl Run {
     ///
     /// # Errors
     /// See [`StartError`]; nothing runs then.
-    pub fn start(plan: Plan) -> Result<Self, StartError> {
+    pub(crate) fn start(plan: Plan) -> Result<Self, StartError> {
         let Plan {
             settings,
             rules,
             stated,
             judge,
+            control,
         } = plan;
         // Before the start, so that no event is missed.
         let watcher = settings.bus.watch();
@@ -93,6 +98,7 @@ impl Run {
             recording: None,
             registry,
             news: mpsc::channel(),
+            control,
         })
     }
 
@@ -130,6 +136,17 @@ impl Run {
             news: self.news.0.clone(),
             from,
         }
+    }
+
+    /// Serves the control socket, if the run has one that is not served yet. `start` is the line that each connection gets first.
+    ///
+    /// # Errors
+    /// The system has no threads or descriptors left.
+    pub fn serve(&mut self, start: Vec<u8>) -> Result<Option<Control>, ControlError> {
+        let Some(awaited) = self.control.take() else {
+            return Ok(None);
+        };
+        Control::start(awaited, self.handle(Origin::Socket), self.clock, start).map(Some)
     }
 
     /// Returns lines for the user about commands since the last call, in their order.

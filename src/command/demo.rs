@@ -2,11 +2,8 @@
 
 use std::{io, net::SocketAddr, sync::mpsc, thread, time::Duration};
 
-use teetap_engine::{Plan, Run};
-use teetap_proxy::{
-    io::{Commands, StartError},
-    session::Level,
-};
+use teetap_engine::{Builder, Run, RunError};
+use teetap_proxy::{io::Commands, session::Level};
 use teetap_rules::Report as Effects;
 use tokio::runtime;
 
@@ -20,7 +17,7 @@ use crate::{
 };
 
 /// The proxy and the address of the server, or the reason why there is none.
-type Started = Result<(Run, SocketAddr), StartError>;
+type Started = Result<(Run, SocketAddr), RunError>;
 
 /// The time for which the bots play unless set otherwise.
 const SHORT: Duration = Duration::from_secs(5);
@@ -38,7 +35,7 @@ pub(crate) fn demo(
     let duration = duration.unwrap_or(if screen.tui { LONG } else { SHORT });
     let listen = options.listen()?;
     let (wake_sender, wake) = mpsc::channel();
-    let mut setup = Setup::new(options, "demo", None)?;
+    let (mut setup, builder) = Setup::new(options, "demo", None)?;
     if screen.tui {
         setup.leave_filter_to_screen();
     }
@@ -46,27 +43,26 @@ pub(crate) fn demo(
     let (started_sender, started) = mpsc::channel();
     let reports = wake_sender.clone();
     let seed = setup.seed;
-    // The server's address is known once it runs.
-    let template = setup.plan(SocketAddr::from(([127, 0, 0, 1], 0)), listen);
+    let builder = setup.completed(builder).listen(listen);
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(Failure::network)?;
     thread::Builder::new().name("demo".into()).spawn(move || {
         let mut commands = None;
-        let report = runtime.block_on(play(duration, seed, template, &started_sender, &mut commands));
+        let report = runtime.block_on(play(duration, seed, builder, &started_sender, &mut commands));
         let effects = commands.and_then(|commands| commands.report().ok());
         let (exit, lines) = outcome(report, effects.as_ref().is_some_and(Effects::has_any));
         // The run may have ended before.
         let _ended = wake_sender.send(Wake::Done(exit, lines));
     })?;
-    let (run, server) = started
+    let (mut run, server) = started
         .recv()
         .map_err(|_| Failure::network("the demo's server did not start"))?
-        .map_err(Failure::start)?;
+        .map_err(Failure::run)?;
     signals.guard(run.commands());
     let mut output = setup.greet(&run, "demo", server)?;
-    let control = setup.control(&run, &signals)?;
+    let control = setup.control(&mut run, &signals)?;
     output.flush()?;
     if screen.tui {
         setup.open_screen(screen, &mut output, &run, (options, "demo"), &reports)?;
@@ -79,14 +75,12 @@ pub(crate) fn demo(
 async fn play(
     duration: Duration,
     seed: u64,
-    template: Plan,
+    builder: Builder,
     started: &mpsc::Sender<Started>,
     commands: &mut Option<Commands>,
 ) -> io::Result<Report> {
     let connect = async move |server: SocketAddr| {
-        let mut plan = template;
-        plan.settings.target = server;
-        let run = Run::start(plan);
+        let run = builder.server(server).start();
         *commands = run.as_ref().ok().map(Run::commands);
         let addr = run.as_ref().map(Run::addr);
         let addr = addr.map_err(|error| io::Error::other(error.to_string()));

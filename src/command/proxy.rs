@@ -2,7 +2,6 @@
 
 use std::{ffi::OsString, sync::mpsc, thread};
 
-use teetap_engine::Run;
 use teetap_proxy::{
     io::{Request, Target, probe::probe, raise_file_limit},
     session::Level,
@@ -58,16 +57,17 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         Failure::network(format!("{error}{meant}"))
     })?;
     let (wake_sender, wake) = mpsc::channel();
-    let mut setup = Setup::new(options, &target.to_string(), proto)?;
+    let (mut setup, builder) = Setup::new(options, &target.to_string(), proto)?;
     if matches!(mode, Mode::Screen(_)) {
         setup.leave_filter_to_screen();
     }
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
-    let run = Run::start(setup.plan(server, listen)).map_err(Failure::start)?;
+    let builder = setup.completed(builder).server(server).listen(listen);
+    let mut run = builder.start().map_err(Failure::run)?;
     signals.guard(run.commands());
     let connect = reachable(run.addr());
     let mut output = setup.greet(&run, &target.to_string(), server)?;
-    let control = setup.control(&run, &signals)?;
+    let control = setup.control(&mut run, &signals)?;
     output.flush()?;
     let child = match mode {
         Mode::Command(command) if !command.is_empty() => Some(child::start(command, connect)?),

@@ -2,23 +2,22 @@
 
 use std::{
     net::SocketAddr,
+    path::Path,
     sync::{Arc, mpsc},
 };
 
 use teetap_capture::Run as Header;
 use teetap_engine::{
-    Origin, Plan, Run,
-    control::{Control, Parts, Socket},
+    Builder, Origin, Run,
+    control::{Control, Socket},
     faults::Repeated,
     recording::Prepared,
-    rules::{Rules, SharedRules},
+    rules::Rules,
 };
-use teetap_inspect::{
-    DecodedEvent, Decoder, Snapshots, Stated, Style, Subscribers, Verbosity, Viewer, jsonl, judge,
-};
+use teetap_inspect::{Snapshots, Style, Verbosity, Viewer, jsonl};
 use teetap_proxy::{
-    io::{Bus, Clock, DEFAULT_PORT, Listen, LogFile, Nice, Settings, entropy},
-    session::{Config, Events, Level, Time},
+    io::{Bus, Clock, DEFAULT_PORT, LogFile, Nice, entropy},
+    session::{Events, Level, Time},
 };
 use teetap_rules::Program;
 use teetap_tui::{App, Title};
@@ -43,48 +42,39 @@ use crate::{
 /// Priority of the decoder beside a screen: lower than that of the data thread, which must not wait for it.
 const DECODER_BESIDE_SCREEN: Nice = Nice(10);
 
-/// The parts of every run.
+/// What the binary adds to every run.
 pub(super) struct Setup {
     pub(super) clock: Clock,
     pub(super) seed: u64,
-    pub(super) bus: Bus<DecodedEvent>,
+    registry: &'static Registry,
+    /// The events of ordinary traffic are emitted, too.
+    events: Events,
+    collects_findings: bool,
     /// The snapshots that the screen shows.
     snapshots: Option<Snapshots>,
-    config: Config,
     style: Style,
     lines: LineOptions,
     filters: Filters,
-    /// The rules at the start.
-    program: Option<Arc<Program>>,
-    /// The rules, whose files are read again when they change.
-    rules: SharedRules,
-    /// The control socket; taken when the run starts.
-    socket: Option<Socket>,
-    subscribers: Subscribers,
-    /// The `start` line of the JSON output, once there is one.
-    start_line: Vec<u8>,
     /// The run, as recordings name it, once it has started.
     header: Option<Header>,
     /// The time at which the run ends at the latest.
     timeout: Option<Time>,
-    input_log: Option<LogFile>,
-    journal: Option<LogFile>,
     /// The file to record to; taken when the run starts.
     recording: Option<Prepared>,
     /// Taken by the run.
     log: Option<Log>,
     /// The JUnit report; taken by the run.
     verdicts: Option<Verdicts>,
-    /// The version that the server states.
-    stated: Stated,
-    /// The findings; `None` where not all events are decoded whole.
-    judge: Option<judge::Live>,
 }
 
 impl Setup {
-    /// Reads definitions, starts the log and the clock, and draws the secret, and a seed where neither an option nor
-    /// the rules have one.
-    pub(super) fn new(options: &RunOptions, target: &str, proto: Option<Proto>) -> anyhow::Result<Self> {
+    /// Reads definitions, starts the log and the clock, and draws a seed if neither an option nor the rules have one. Returns the
+    /// settings of the run, too, for [`Self::completed`].
+    pub(super) fn new(
+        options: &RunOptions,
+        target: &str,
+        proto: Option<Proto>,
+    ) -> anyhow::Result<(Self, Builder)> {
         check_files(options)?;
         let log = options.log.as_deref().map(Log::start).transpose()?;
         log::expression("--filter", options.filter.filter.as_deref());
@@ -96,117 +86,83 @@ impl Setup {
             .map_err(|error| Failure::rules(&error))?;
         let (rules, program, repeated) = program(options, rules, registry)?;
         let seed = seed(options, repeated, program.as_deref())?;
-        let [input_log, journal] = [&options.input_log, &options.journal].map(|path| {
-            path.clone().map(|path| LogFile {
-                path,
-                version: env!("CARGO_PKG_VERSION"),
-            })
-        });
         let clock = Clock::start();
         let verdicts = verdicts(options, target, clock)?;
         let bus = Bus::new();
-        let stated = Stated::default();
         let recording = options
             .write
             .as_ref()
             .map(|target| Prepared::open(target, &bus))
             .transpose()
             .map_err(Failure::recording)?;
-        Ok(Self {
+        // A recording or a filter wants to see everything, whatever is shown of it.
+        let events = if options.sees_only_odd() {
+            Events::Odd
+        } else {
+            Events::All
+        };
+        // The server of the demo is known later.
+        let mut builder = Builder::new(SocketAddr::from(([127, 0, 0, 1], 0)))
+            .definitions(registry)
+            .program(rules.unwrap_or_else(|| Rules::none(registry)), program)
+            .proto(proto)
+            .seed(seed)
+            .heal(options.heal)
+            .clock(clock)
+            .bus(bus)
+            .events(events)
+            .secrets(options.show.contents.secrets());
+        let file = |path: &Path| LogFile {
+            path: path.to_owned(),
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        if let Some(path) = &options.input_log {
+            builder = builder.input_log(file(path));
+        }
+        if let Some(path) = &options.journal {
+            builder = builder.journal(file(path));
+        }
+        if let Some(path) = &options.control.path {
+            builder = builder.control(Socket::bind(path).map_err(Failure::network)?);
+        }
+        let setup = Self {
             clock,
             seed,
-            input_log,
-            journal,
-            bus,
-            config: Config {
-                seed,
-                secret: entropy().map_err(Failure::network)?,
-                proto,
-                patience: None,
-                heals: options.heal,
-                // A recording or a filter wants to see everything, whatever is shown of it.
-                events: if options.sees_only_odd() {
-                    Events::Odd
-                } else {
-                    Events::All
-                },
-                registry,
-            },
+            registry,
+            events,
+            collects_findings: options.decodes_all(),
             style: style(&options.show),
             lines: options.show.lines,
-            socket: options
-                .control
-                .path
-                .as_deref()
-                .map(Socket::bind)
-                .transpose()
-                .map_err(Failure::network)?,
-            subscribers: Subscribers::default(),
-            start_line: Vec::new(),
             header: None,
             snapshots: None,
             recording,
             log,
             verdicts,
             filters,
-            program,
-            rules: SharedRules::new(rules.unwrap_or_else(|| Rules::none(registry))),
             timeout: options.timeout.map(|after| Time::ZERO + after),
-            judge: options
-                .decodes_all()
-                .then(|| judge::Live::new(options.show.contents.secrets(), stated.clone())),
-            stated,
-        })
-    }
-
-    /// Returns the parts of a run in front of `target`.
-    pub(super) fn plan(&self, target: SocketAddr, listen: Listen) -> Plan {
-        let settings = Settings {
-            target,
-            listen,
-            config: self.config.clone(),
-            bus: self.bus.clone(),
-            stage: self.decoder(),
-            nice: if self.snapshots.is_some() {
-                DECODER_BESIDE_SCREEN
-            } else {
-                Nice::default()
-            },
-            clock: self.clock,
-            input_log: self.input_log.clone(),
-            journal: self.journal.clone(),
-            program: self.program.clone(),
         };
-        Plan {
-            settings,
-            rules: self.rules.clone(),
-            stated: self.stated.clone(),
-            judge: self.judge.clone(),
-        }
+        Ok((setup, builder))
     }
 
-    /// Returns the decoder of all watchers: of the output, and of the recording if there is one.
-    fn decoder(&self) -> Decoder {
-        let mut decoder = decoder(self.style, self.config.registry, &self.filters);
-        decoder.share_stated(self.stated.clone());
-        decoder.end_by_rules();
-        if self.config.events == Events::Odd {
+    /// Completes the settings of the run with the decoder of all watchers: of the output, and of the recording if there is one.
+    pub(super) fn completed(&self, builder: Builder) -> Builder {
+        let mut decoder = decoder(self.style, self.registry, &self.filters);
+        if self.events == Events::Odd {
             decoder.ignore_snapshots();
         }
         if self.recording.is_some() {
             decoder.decode_everything();
         }
-        if let Some(judge) = &self.judge {
-            decoder.collect_findings(judge.clone());
-        }
+        let mut nice = Nice::default();
         if let Some(snapshots) = &self.snapshots {
             decoder.measure_items();
             decoder.share_snapshots(snapshots.clone());
+            nice = DECODER_BESIDE_SCREEN;
         }
-        if self.socket.is_some() {
-            decoder.serve(self.subscribers.clone());
-        }
-        decoder
+        builder
+            .decoder(decoder)
+            .findings(self.collects_findings)
+            .nice(nice)
     }
 
     /// Returns the output after it has printed the start and begun the recording.
@@ -223,7 +179,6 @@ impl Setup {
             wall: self.clock.wall(),
         };
         log::start(&start);
-        jsonl::start(&start.recorded(), &mut self.start_line);
         self.header = Some(start.recorded());
         output.start(&start);
         if let Some(prepared) = self.recording.take() {
@@ -246,9 +201,7 @@ impl Setup {
     pub(super) fn leave_filter_to_screen(&mut self) {
         self.filters.show = None;
         self.style.since = false;
-        if self.config.events == Events::All && self.judge.is_none() {
-            self.judge = Some(judge::Live::new(self.style.secrets, self.stated.clone()));
-        }
+        self.collects_findings |= self.events == Events::All;
         self.snapshots = Some(Snapshots::default());
     }
 
@@ -272,7 +225,7 @@ impl Setup {
             recording: output.is_recording(),
             seed: Some(self.seed),
         };
-        let mut app = App::new(title, self.style, self.config.registry);
+        let mut app = App::new(title, self.style, self.registry);
         screen.prepare(&mut app);
         app.snapshot.shared = self.snapshots.clone().unwrap_or_default();
         // It was checked at the start.
@@ -283,22 +236,16 @@ impl Setup {
     }
 
     /// Serves the control socket, if there is one.
-    pub(super) fn control(&mut self, run: &Run, signals: &Signals) -> Result<Option<Control>, Failure> {
-        let Some(socket) = self.socket.take() else {
-            return Ok(None);
-        };
-        let parts = Parts {
-            handle: run.handle(Origin::Socket),
-            bus: self.bus.clone(),
-            subscribers: self.subscribers.clone(),
-            clock: self.clock,
-            secrets: self.style.secrets,
-            is_quiet: self.config.events == Events::Odd,
-            start: std::mem::take(&mut self.start_line),
-        };
-        let control = Control::start(socket, parts).map_err(Failure::network)?;
-        signals.remove(control.guard());
-        Ok(Some(control))
+    pub(super) fn control(&self, run: &mut Run, signals: &Signals) -> Result<Option<Control>, Failure> {
+        let mut start = Vec::new();
+        if let Some(header) = &self.header {
+            jsonl::start(header, &mut start);
+        }
+        let control = run.serve(start).map_err(Failure::network)?;
+        if let Some(control) = &control {
+            signals.remove(control.guard());
+        }
+        Ok(control)
     }
 
     /// Returns the run of a proxy that has started, without a command.

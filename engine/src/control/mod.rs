@@ -67,23 +67,30 @@ pub enum ControlError {
     Serve(#[from] std::io::Error),
 }
 
+/// A socket of a run that has not been served yet, and what subscribers need of the run.
+#[derive(Debug)]
+pub(crate) struct Awaited {
+    pub(crate) socket: Socket,
+    pub(crate) bus: Bus<DecodedEvent>,
+    /// The filters of subscribers; shared with the decoder.
+    pub(crate) subscribers: Subscribers,
+    /// Whether answers and events have secrets.
+    pub(crate) secrets: Secrets,
+    /// True if the run itself needs no events of ordinary traffic.
+    pub(crate) is_quiet: bool,
+}
+
 /// The parts of a run that commands use.
 #[derive(Debug)]
-pub struct Parts {
-    /// The way to the proxy.
-    pub handle: Handle,
-    /// The bus that subscribers watch.
-    pub bus: Bus<DecodedEvent>,
-    /// The filters of subscribers; shared with the decoder.
-    pub subscribers: Subscribers,
-    /// The clock of the run, for the times of answers.
-    pub clock: Clock,
-    /// Whether answers and events have secrets.
-    pub secrets: Secrets,
-    /// True if the run itself needs no events of ordinary traffic.
-    pub is_quiet: bool,
+struct Parts {
+    handle: Handle,
+    bus: Bus<DecodedEvent>,
+    subscribers: Subscribers,
+    clock: Clock,
+    secrets: Secrets,
+    is_quiet: bool,
     /// The `start` line.
-    pub start: Vec<u8>,
+    start: Vec<u8>,
 }
 
 impl Parts {
@@ -124,11 +131,32 @@ pub struct Control {
 }
 
 impl Control {
-    /// Serves a socket.
+    /// Serves a socket. Each connection gets the line `start` first.
     ///
     /// # Errors
     /// The system has no threads or descriptors left.
-    pub fn start(socket: Socket, parts: Parts) -> Result<Self, ControlError> {
+    pub(crate) fn start(
+        awaited: Awaited,
+        handle: Handle,
+        clock: Clock,
+        start: Vec<u8>,
+    ) -> Result<Self, ControlError> {
+        let Awaited {
+            socket,
+            bus,
+            subscribers,
+            secrets,
+            is_quiet,
+        } = awaited;
+        let parts = Parts {
+            handle,
+            bus,
+            subscribers,
+            clock,
+            secrets,
+            is_quiet,
+            start,
+        };
         let (running, ended) = UnixStream::pair()?;
         let shared = Arc::new(Shared {
             parts,

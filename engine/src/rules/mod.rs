@@ -124,6 +124,16 @@ impl Rules {
         }))
     }
 
+    /// Returns true if there is no statement and no file.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Sets the definitions that the rules are compiled with.
+    pub(crate) const fn set_registry(&mut self, registry: &'static Registry) {
+        self.registry = registry;
+    }
+
     /// Appends a text with this name. Nothing is compiled.
     pub fn append(&mut self, name: &str, text: &str) {
         self.parts.push(Part::typed(name, text));

@@ -22,6 +22,12 @@ pub enum Listen {
     At(SocketAddr),
 }
 
+impl From<SocketAddr> for Listen {
+    fn from(address: SocketAddr) -> Self {
+        Self::At(address)
+    }
+}
+
 /// The reason why a proxy did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
