@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
+use teetap_harness::child;
 use teetap_inspect::{Ending, EndingBy};
 
-use crate::{child, exit::Exit, run::EndedBy};
+use crate::{exit::Exit, run::EndedBy};
 
 /// Facts at the end of a run, once its last messages are known.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,7 +34,9 @@ pub(crate) fn decide(ended_by: EndedBy, exit: Exit, last: Last<'_>) -> (EndedBy,
         _ if is_final => (ended_by, exit),
         (Some(ending), _) if ending.by != EndingBy::Until || may_be_met => by_ending(ending),
         // It ended in the moment in which its time was over.
-        (None, Some(cmd)) if is_timeout && !cmd.is_stopped => decide(EndedBy::Command, cmd.exit(), last),
+        (None, Some(cmd)) if is_timeout && !cmd.is_stopped => {
+            decide(EndedBy::Command, Exit::of_command(cmd), last)
+        }
         (None, Some(_)) if is_timeout => (ended_by, Exit::Timeout),
         (None, _) if exit == Exit::Ok && last.waits => (ended_by, Exit::Timeout),
         _ => (ended_by, exit),

@@ -6,6 +6,10 @@ use std::fmt;
 
 use teetap_capture::FileError;
 use teetap_engine::{RunError, faults::FaultsError, rules::RulesError};
+use teetap_harness::{
+    child::{self, ChildError},
+    junit::ReportError,
+};
 use teetap_inspect::EndingBy;
 use teetap_proxy::io::{LogError, StartError};
 use teetap_rules::End;
@@ -73,6 +77,11 @@ impl Exit {
         }
     }
 
+    /// Returns the end that the end of a command leads to.
+    pub(crate) const fn of_command(end: child::End) -> Self {
+        if end.is_success() { Self::Ok } else { Self::Failed }
+    }
+
     /// Returns the exit code of the process.
     pub(crate) const fn code(self) -> u8 {
         match self {
@@ -118,6 +127,22 @@ impl Failure {
             RunError::Recording(error) => Self::recording(error),
             RunError::Start(StartError::Log(LogError::Exists { .. })) => Self::usage(error),
             RunError::Start(_) | RunError::Entropy(_) => Self::network(error),
+        }
+    }
+
+    /// A command was not started.
+    pub(crate) fn child(error: ChildError) -> Self {
+        match error {
+            ChildError::NoCommand => Self::usage(error),
+            ChildError::Start { .. } => Self::network(error),
+        }
+    }
+
+    /// A JUnit report cannot be written.
+    pub(crate) fn report(error: ReportError) -> Self {
+        match error {
+            ReportError::System { .. } => Self::network(error),
+            ReportError::Path { .. } => Self::usage(error),
         }
     }
 

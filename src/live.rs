@@ -10,6 +10,7 @@ use std::{
 
 use rustix::process::Signal;
 use teetap_engine::{News, Run, control::Control};
+use teetap_harness::child;
 use teetap_inspect::course::STOPPED;
 use teetap_proxy::{
     io::{Clock, Faults, Nice, probe::Finding},
@@ -18,7 +19,6 @@ use teetap_proxy::{
 
 use crate::{
     address::reachable,
-    child,
     ending::{Last, by_ending, by_signal, decide},
     exit::Exit,
     log::{self, Log},
@@ -128,7 +128,7 @@ impl Live {
         };
         log::end(&summary);
         if let Some(Err(error)) = self.verdicts.take().map(|verdicts| verdicts.write(&summary)) {
-            self.output.log(self.now(), Level::Warning, &error);
+            self.output.log(self.now(), Level::Warning, &error.to_string());
         }
         if let Some(control) = self.control.take() {
             control.finish(summary.line());
@@ -200,7 +200,7 @@ impl Live {
             match &mut self.child {
                 Some(child) => {
                     if let Some(end) = child.ended()? {
-                        return Ok((EndedBy::Command, end.exit()));
+                        return Ok((EndedBy::Command, Exit::of_command(end)));
                     }
                 }
                 None if !read && self.output.has_lost_terminal() => return Ok(self.hung_up()),

@@ -4,7 +4,6 @@
 
 mod address;
 mod ahead;
-mod child;
 mod cli;
 mod command;
 mod console;
@@ -13,7 +12,6 @@ mod demo;
 mod ending;
 mod exit;
 mod filters;
-mod junit;
 mod live;
 mod log;
 mod look;
@@ -24,7 +22,6 @@ mod repeat;
 mod review;
 mod run;
 mod settings;
-mod shrink;
 mod signals;
 mod verdicts;
 mod wake;

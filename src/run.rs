@@ -4,6 +4,7 @@ use std::{borrow::Cow, fmt, net::SocketAddr, path::Path, sync::Arc, time::System
 
 use teetap_capture::Run;
 use teetap_engine::recording::{Outcome, header};
+use teetap_harness::child;
 use teetap_inspect::{
     Ending, EndingBy,
     jsonl::{EndedByBody, EndingBody, RuleEndingBody},
@@ -14,7 +15,6 @@ use teetap_rules::{End, Report};
 use teetap_wire::Dir;
 
 use crate::{
-    child,
     exit::Exit,
     output::{Joins, Times},
 };

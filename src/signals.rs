@@ -11,6 +11,7 @@ use std::{
 };
 
 use teetap_engine::control::Guard;
+use teetap_harness::child::tree;
 use teetap_inspect::course::STOPPED;
 use teetap_proxy::io::Commands;
 use tokio::{
@@ -19,7 +20,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{child::tree, exit::Exit, wake::Wake};
+use crate::{exit::Exit, wake::Wake};
 
 /// Longest time from the first signal to the end. Closing and flushing take half a second, and more on a busy machine, where the recording
 /// must get its end, too. Another INT ends the process at once.

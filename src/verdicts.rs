@@ -7,14 +7,16 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use teetap_harness::{
+    child,
+    junit::{Case, Outcome, Report, ReportError, Suite},
+};
 use teetap_inspect::{Ending, EndingBy};
 use teetap_proxy::session::{SessionId, Time};
 use teetap_rules::{End, RuleReport, Test};
 
 use crate::{
-    child,
     exit::Exit,
-    junit::{Case, Outcome, Report, Suite},
     run::{EndedBy, Summary},
 };
 
@@ -36,8 +38,8 @@ impl Verdicts {
     /// Writes the report.
     ///
     /// # Errors
-    /// Returns a sentence with the cause.
-    pub(crate) fn write(self, summary: &Summary) -> Result<(), String> {
+    /// The file cannot be written.
+    pub(crate) fn write(self, summary: &Summary) -> Result<(), ReportError> {
         let changed = summary
             .rules_changed
             .then(|| ("rules_changed", "true".to_owned()));

@@ -7,6 +7,7 @@ use std::{
 
 use teetap_capture::{Item, ReadError, Tally};
 use teetap_engine::rules;
+use teetap_harness::junit::{Case, Outcome, Report, Suite};
 use teetap_inspect::{
     Decoder, Style,
     judge::{Finding, Findings, Ignored, Judge, Topic, Wanted, named},
@@ -23,7 +24,6 @@ use crate::{
     ahead::Reader,
     cli::JudgeOptions,
     exit::{Exit, Failure},
-    junit::{Case, Outcome, Report, Suite},
     output::{self, Filters, Listing, Output, print},
     reading::Recording,
     run::Opened,
@@ -77,7 +77,8 @@ impl Read {
 pub(crate) fn judge(options: &JudgeOptions) -> anyhow::Result<Exit> {
     let wanted = wanted(options)?;
     let registry = options.contents.registry()?;
-    let report = options.junit.as_deref().map(Report::create).transpose()?;
+    let report = options.junit.as_deref().map(Report::create);
+    let report = report.transpose().map_err(Failure::report)?;
     let style = Style {
         json: options.json.json,
         quiet: options.quiet.quiet,

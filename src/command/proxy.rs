@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, sync::mpsc, thread};
 
+use teetap_harness::child;
 use teetap_proxy::{
     io::{Request, Target, probe::probe, raise_file_limit},
     session::Level,
@@ -11,7 +12,6 @@ use teetap_wire::def::Registry;
 use super::setup::Setup;
 use crate::address::reachable;
 use crate::{
-    child,
     cli::{self, ProxyOptions, ScreenOptions},
     exit::{Exit, Failure},
     live::Live,
@@ -70,7 +70,9 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
     let control = setup.control(&mut run, &signals)?;
     output.flush()?;
     let child = match mode {
-        Mode::Command(command) if !command.is_empty() => Some(child::start(command, connect)?),
+        Mode::Command(command) if !command.is_empty() => {
+            Some(child::start(command, connect).map_err(Failure::child)?)
+        }
         _ => None,
     };
     // After the start of the command, which need not inherit it.

@@ -14,6 +14,7 @@ use teetap_engine::{
     recording::Prepared,
     rules::Rules,
 };
+use teetap_harness::junit::Report;
 use teetap_inspect::{Snapshots, Style, Verbosity, Viewer, jsonl};
 use teetap_proxy::{
     io::{Bus, Clock, DEFAULT_PORT, LogFile, Nice, entropy},
@@ -29,7 +30,6 @@ use crate::{
     console::Console,
     exit::Failure,
     filters,
-    junit::Report,
     live::Live,
     log::{self, Log},
     output::{Filters, Output, decoder},
@@ -296,7 +296,7 @@ fn verdicts(options: &RunOptions, target: &str, clock: Clock) -> Result<Option<V
         return Ok(None);
     };
     Ok(Some(Verdicts {
-        report: Report::create(path)?,
+        report: Report::create(path).map_err(Failure::report)?,
         target: target.to_owned(),
         until: options.show.until.clone(),
         fail_on: options.fail_on.clone(),

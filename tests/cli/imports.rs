@@ -12,8 +12,8 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree, Visibility};
 
 /// Folders of the crates that the binary consists of.
-const CRATES: [&str; 9] = [
-    "wire", "rules", "peer", "proxy", "inspect", "capture", "engine", "tui", ".",
+const CRATES: [&str; 10] = [
+    "wire", "rules", "peer", "proxy", "inspect", "capture", "engine", "harness", "tui", ".",
 ];
 
 /// Maximum number of re-exports followed for one name.

@@ -32,10 +32,11 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use teetap_harness::junit::Report;
+
 use crate::{
     cli::TortureOptions,
     exit::{Exit, Failure},
-    junit::Report,
     look, output,
     signals::Signals,
     wake::Wake,
@@ -96,7 +97,8 @@ impl Tried {
 /// Runs the command.
 pub(crate) fn torture(options: &TortureOptions) -> anyhow::Result<Exit> {
     let (wall, start) = (SystemTime::now(), Instant::now());
-    let report = options.junit.as_deref().map(Report::create).transpose()?;
+    let report = options.junit.as_deref().map(Report::create);
+    let report = report.transpose().map_err(Failure::report)?;
     let (wake, woken) = mpsc::channel();
     let plan = Plan::new(options)?;
     let _signals = Signals::install(wake).map_err(Failure::network)?;

@@ -20,7 +20,9 @@ use teetap_inspect::course::STOPPED;
 use teetap_wire::{printable, printable_path};
 
 use super::{cell::Cell, program, shown, watch::Watched};
-use crate::{child::tree, cli::TortureOptions, exit::Failure, repeat::quoted};
+use teetap_harness::child::tree;
+
+use crate::{cli::TortureOptions, exit::Failure, repeat::quoted};
 
 /// Beginnings of lines that a runtime prints after the error of its program.
 const TRAILERS: [&str; 2] = ["Node.js v", "note: run with `RUST_BACKTRACE="];

@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use teetap_harness::junit::{Case, Outcome, Suite};
 
 use super::{
     Tried,
@@ -18,7 +19,6 @@ use super::{
 };
 use crate::{
     exit::Exit,
-    junit::{Case, Outcome, Suite},
     look::{Ink, Look},
     output::{
         counted,

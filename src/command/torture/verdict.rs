@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use teetap_harness::child;
 use teetap_wire::Severity;
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
     run::Run,
     watch::{Found, Watched},
 };
-use crate::child;
 
 /// Exit codes above this are signals.
 const SIGNAL: i64 = 128;

@@ -1,9 +1,8 @@
-//! The command of `teetap run HOST -- CMD`, and of `teetap shrink`.
+//! A command that is run, such as the client of a run, with all processes that it starts.
 //!
-//! Law: the command's stdout goes to stderr, as stdout holds nothing but lines about the traffic. However a run ends, all
-//! processes that the command has started end with it.
+//! Law: however a run ends, all processes that its command has started end with it, and none of another command.
 
-pub(crate) mod tree;
+pub mod tree;
 
 use std::{
     ffi::{OsStr, OsString},
@@ -26,7 +25,7 @@ use rustix::{
 };
 use teetap_wire::printable_path;
 
-use crate::exit::{Exit, Failure};
+use self::tree::Family;
 
 /// Time to end by itself after INT, and again after TERM, if a signal ended the run.
 const HASTE: Duration = Duration::from_millis(200);
@@ -43,44 +42,74 @@ const STEP: Duration = Duration::from_millis(5);
 /// The exit code after KILL.
 const KILLED: i32 = 137;
 
+/// The reason why a command was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum ChildError {
+    /// There is no word that names a program.
+    #[error("no command after --")]
+    NoCommand,
+    /// The system does not start the program.
+    #[error("cannot start {program}: {error}")]
+    Start {
+        /// The path of the program, printable.
+        program: String,
+        /// The cause.
+        error: io::Error,
+    },
+}
+
+/// How a command is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// In the process group of this program, so that it can read the terminal and receives its signals. No other command runs.
+    SharesTerminal,
+    /// In a process group of its own. No other command runs.
+    Alone,
+    /// In a process group of its own, beside other commands.
+    WithOthers,
+}
+
 /// A running command with all processes that it has started. They end when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub struct Running {
     child: Child,
-    /// True if it has a process group of its own.
-    is_apart: bool,
+    company: Company,
+    family: Family,
     is_over: bool,
 }
 
 /// The end of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct End {
+pub struct End {
     /// The exit code, 128+n when a signal ended it.
-    pub(crate) code: i32,
+    pub code: i32,
     /// True if it was stopped because the run ended.
-    pub(crate) is_stopped: bool,
+    pub is_stopped: bool,
     /// True if it or a process that it had started ended only by KILL.
-    pub(crate) is_killed: bool,
+    pub is_killed: bool,
     /// Processes that it had started and that ran on after its end. They were ended.
-    pub(crate) left: usize,
+    pub left: usize,
 }
 
 impl End {
-    /// Returns the end of the run that it leads to.
-    pub(crate) fn exit(self) -> Exit {
-        if self.code == 0 { Exit::Ok } else { Exit::Failed }
+    /// Returns true if the command ended with exit code 0.
+    #[must_use]
+    pub const fn is_success(self) -> bool {
+        self.code == 0
     }
 
     /// Returns the end with this exit code.
-    pub(crate) fn with(code: i32) -> Self {
+    #[must_use]
+    pub fn with(code: i32) -> Self {
         Self {
             code,
             ..Self::default()
         }
     }
 
-    /// Returns the sentence about processes that it left running.
-    pub(crate) fn left_text(self) -> Option<String> {
+    /// Returns the sentence about processes that it left running; `None` if there were none.
+    #[must_use]
+    pub fn left_text(self) -> Option<String> {
         let processes = match self.left {
             0 => return None,
             1 => "1 process".to_owned(),
@@ -131,33 +160,62 @@ fn name_of(signal: Signal) -> Option<&'static str> {
     name.map(|(_, name)| *name)
 }
 
-/// Starts `command` with `{addr}`, `{host}` and `{port}` replaced by where to connect to.
-pub(crate) fn start(command: &[OsString], connect: SocketAddr) -> Result<Running, Failure> {
-    let words: Vec<OsString> = command.iter().map(|word| fill_in(word, connect)).collect();
-    let Some((program, arguments)) = words.split_first() else {
-        return Err(Failure::usage("no command after --"));
-    };
+/// Returns the command of these words, with `{addr}`, `{host}` and `{port}` replaced by the address to connect to.
+///
+/// # Errors
+/// There is no word.
+pub fn command(words: &[OsString], connect: SocketAddr) -> Result<Command, ChildError> {
+    let words: Vec<OsString> = words.iter().map(|word| fill_in(word, connect)).collect();
+    let (program, arguments) = words.split_first().ok_or(ChildError::NoCommand)?;
     let mut command = Command::new(program);
-    command.args(arguments).stdout(Stdio::from(io::stderr()));
-    spawn(command, is_in_foreground())
+    command.args(arguments);
+    Ok(command)
 }
 
-/// Starts a command. Where `shares_terminal`, it stays in the process group of this program, so that it can read the terminal and
-/// receives its signals; otherwise it has a group of its own.
-pub(crate) fn spawn(mut command: Command, shares_terminal: bool) -> Result<Running, Failure> {
-    if !shares_terminal {
+/// Returns true if a word becomes the address to connect to, or a part of it.
+#[must_use]
+pub fn has_place(word: &OsStr) -> bool {
+    let word = word.to_string_lossy();
+    ["{addr}", "{host}", "{port}"]
+        .iter()
+        .any(|place| word.contains(place))
+}
+
+/// Starts the client of a run. Its stdout is the stderr of this program, whose stdout has nothing but lines about the traffic.
+///
+/// # Errors
+/// There is no command, or the system does not start it.
+pub fn start(words: &[OsString], connect: SocketAddr) -> Result<Running, ChildError> {
+    let mut command = command(words, connect)?;
+    command.stdout(Stdio::from(io::stderr()));
+    let company = if is_in_foreground() {
+        Company::SharesTerminal
+    } else {
+        Company::Alone
+    };
+    spawn(command, company)
+}
+
+/// Starts a command.
+///
+/// # Errors
+/// The system does not start it.
+pub fn spawn(mut command: Command, company: Company) -> Result<Running, ChildError> {
+    if company != Company::SharesTerminal {
         command.process_group(0);
     }
+    let mark = (company == Company::WithOthers).then(|| tree::mark(&mut command));
     let child = tree::adopt().and_then(|()| command.spawn());
     child
         .map(|child| Running {
+            family: mark.map_or(Family::All, |mark| Family::of(Pid::from_child(&child), mark)),
             child,
-            is_apart: !shares_terminal,
+            company,
             is_over: false,
         })
-        .map_err(|error| {
-            let program = printable_path(command.get_program());
-            Failure::network(format!("cannot start {program}: {error}"))
+        .map_err(|error| ChildError::Start {
+            program: printable_path(command.get_program()),
+            error,
         })
 }
 
@@ -168,19 +226,29 @@ fn is_in_foreground() -> bool {
 
 impl Running {
     /// Returns how it ended, if it has.
-    pub(crate) fn ended(&mut self) -> io::Result<Option<End>> {
+    ///
+    /// # Errors
+    /// The system does not tell.
+    pub fn ended(&mut self) -> io::Result<Option<End>> {
         Ok(self.child.try_wait()?.map(End::of))
     }
 
     /// Forgets processes that it had started and that have ended after their parents.
-    pub(crate) fn reap(&self) {
-        tree::reap(Pid::from_child(&self.child));
+    pub fn reap(&self) {
+        self.family.reap(Pid::from_child(&self.child));
+    }
+
+    const fn is_apart(&self) -> bool {
+        !matches!(self.company, Company::SharesTerminal)
     }
 
     /// Ends it with all processes that it has started: sends TERM, waits, kills. `by_signal`: the signal that ended the run.
-    pub(crate) fn stop(&mut self, by_signal: Option<Signal>) -> io::Result<End> {
+    ///
+    /// # Errors
+    /// The system does not tell how it ended.
+    pub fn stop(&mut self, by_signal: Option<Signal>) -> io::Result<End> {
         let own = self.ended()?;
-        let left = own.map_or(0, |_| tree::count());
+        let left = own.map_or(0, |_| self.family.count());
         let is_killed = if own.is_some() && left == 0 {
             false
         } else {
@@ -209,7 +277,7 @@ impl Running {
         let grace = by_signal.map_or(GRACE, |_| HASTE);
         if by_signal == Some(Signal::INT) {
             // The terminal has sent it to its foreground.
-            if self.is_apart {
+            if self.is_apart() {
                 self.signal(Signal::INT);
             }
             if self.wait(grace)? {
@@ -228,9 +296,9 @@ impl Running {
 
     /// Sends a signal to all its processes.
     fn signal(&mut self, signal: Signal) {
-        let is_listed = tree::signal(signal) > 0;
+        let is_listed = self.family.signal(signal) > 0;
         // Where the system lists no processes. Once the command is waited for, the number of its group may be that of another one.
-        if !is_listed && self.is_apart && matches!(self.child.try_wait(), Ok(None)) {
+        if !is_listed && self.is_apart() && matches!(self.child.try_wait(), Ok(None)) {
             let _ended = kill_process_group(Pid::from_child(&self.child), signal);
         }
     }
@@ -251,7 +319,7 @@ impl Running {
     fn wait(&mut self, patience: Duration) -> io::Result<bool> {
         let start = Instant::now();
         loop {
-            let is_over = self.ended()?.is_some() && tree::count() == 0;
+            let is_over = self.ended()?.is_some() && self.family.count() == 0;
             if is_over || start.elapsed() >= patience {
                 return Ok(is_over);
             }
@@ -311,11 +379,11 @@ mod tests {
 
     #[test]
     fn the_code_of_the_command_is_kept() {
-        for (status, code, exit) in [
-            (0, 0, Exit::Ok),
-            (7 << 8, 7, Exit::Failed),
-            (9, KILLED, Exit::Failed),
-            (11 | 0x80, 139, Exit::Failed),
+        for (status, code, is_success) in [
+            (0, 0, true),
+            (7 << 8, 7, false),
+            (9, KILLED, false),
+            (11 | 0x80, 139, false),
         ] {
             let end = End::of(ExitStatus::from_raw(status));
             assert_eq!(
@@ -325,7 +393,32 @@ mod tests {
                     ..End::default()
                 }
             );
-            assert_eq!(end.exit(), exit);
+            assert_eq!(end.is_success(), is_success);
         }
+    }
+
+    /// Beside others, a command that ends ends its own processes only, even those that have left its process group.
+    #[test]
+    fn two_commands_end_apart() {
+        let start = || {
+            let mut command = Command::new("sh");
+            command.args(["-c", "(setsid sleep 1000 &); exec sleep 1000"]);
+            spawn(command, Company::WithOthers).unwrap()
+        };
+        let (mut one, mut other) = (start(), start());
+        let begun = Instant::now();
+        while (one.family.count(), other.family.count()) != (2, 2) {
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "the processes did not start"
+            );
+            thread::sleep(STEP);
+        }
+        let end = one.stop(None).unwrap();
+        assert_eq!((end.code, end.is_stopped), (143, true));
+        assert_eq!((one.family.count(), other.family.count()), (0, 2));
+        assert_eq!(other.ended().unwrap(), None, "the other command still runs");
+        other.stop(None).unwrap();
+        assert_eq!(other.family.count(), 0);
     }
 }

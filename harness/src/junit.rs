@@ -4,9 +4,9 @@
 //! change the direction of text or show nothing, are shown as escapes.
 
 use std::{
-    fmt::{self, Write as _},
+    fmt::Write as _,
     fs::File,
-    io::Write as _,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -15,42 +15,68 @@ use teetap_inspect::jsonl::rfc3339;
 use teetap_proxy::io::files::{Access, PrivateError, open_private};
 use teetap_wire::{is_deceptive, is_invisible, printable_path};
 
-use crate::exit::Failure;
-
 /// A file that a report will be written to.
 #[derive(Debug)]
-pub(crate) struct Report {
+pub struct Report {
     path: PathBuf,
     file: File,
 }
 
+/// The reason why a report cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The operating system refuses it.
+    #[error("cannot write the JUnit report {path}: {error}")]
+    System {
+        /// The path, printable.
+        path: String,
+        /// The cause.
+        error: io::Error,
+    },
+    /// The path is not one for a report.
+    #[error("cannot write the JUnit report {path}: {error}")]
+    Path {
+        /// The path, printable.
+        path: String,
+        /// The cause.
+        error: PrivateError,
+    },
+}
+
 /// The tests of one run.
 #[derive(Clone, Debug)]
-pub(crate) struct Suite {
-    pub(crate) name: String,
+pub struct Suite {
+    /// The name, such as `teetap HOST:PORT`.
+    pub name: String,
     /// The start of the run.
-    pub(crate) wall: SystemTime,
-    pub(crate) time: Duration,
+    pub wall: SystemTime,
+    /// The time that all tests took.
+    pub time: Duration,
     /// Names and values, such as the seed.
-    pub(crate) properties: Vec<(&'static str, String)>,
-    pub(crate) cases: Vec<Case>,
+    pub properties: Vec<(&'static str, String)>,
+    /// The tests, in their order.
+    pub cases: Vec<Case>,
 }
 
 /// One test.
 #[derive(Clone, Debug)]
-pub(crate) struct Case {
+pub struct Case {
     /// The group that the test belongs to.
-    pub(crate) class: String,
-    pub(crate) name: String,
-    pub(crate) time: Duration,
-    pub(crate) outcome: Outcome,
+    pub class: String,
+    /// The name of the test in its group.
+    pub name: String,
+    /// The time that it took.
+    pub time: Duration,
+    /// The outcome.
+    pub outcome: Outcome,
     /// Text about the test: the line that repeats it. Empty = none.
-    pub(crate) output: String,
+    pub output: String,
 }
 
 /// The outcome of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub enum Outcome {
+    /// The expectation was met.
     Passed,
     /// The expectation was not met, and why.
     Failed(String),
@@ -65,11 +91,17 @@ impl Report {
     ///
     /// # Errors
     /// The file cannot be created.
-    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        let failed = |error| Failure::network(refusal(path, &error));
+    pub fn create(path: &Path) -> Result<Self, ReportError> {
+        let failed = |error| ReportError::System {
+            path: printable_path(path),
+            error,
+        };
         let opened = open_private(path, Access::Append).map_err(|error| match error {
             PrivateError::System(error) => failed(error),
-            error => Failure::usage(refusal(path, &error)),
+            error => ReportError::Path {
+                path: printable_path(path),
+                error,
+            },
         })?;
         if opened.is_regular {
             opened.file.set_len(0).map_err(failed)?;
@@ -83,16 +115,14 @@ impl Report {
     /// Writes a report.
     ///
     /// # Errors
-    /// Returns a sentence with the cause.
-    pub(crate) fn write(mut self, suite: &Suite) -> Result<(), String> {
+    /// The file cannot be written.
+    pub fn write(mut self, suite: &Suite) -> Result<(), ReportError> {
         let written = self.file.write_all(suite.document().as_bytes());
-        written.map_err(|error| refusal(&self.path, &error))
+        written.map_err(|error| ReportError::System {
+            path: printable_path(&self.path),
+            error,
+        })
     }
-}
-
-fn refusal(path: &Path, error: &impl fmt::Display) -> String {
-    let path = printable_path(path);
-    format!("cannot write the JUnit report {path}: {error}")
 }
 
 impl Suite {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The search for a smallest part of `0..len`.
 #[derive(Debug)]
-pub(crate) struct Search<F> {
+pub(super) struct Search<F> {
     /// Returns true if the test fails with these elements; `None` stops the search.
     fails: F,
     /// The results so far.
@@ -16,15 +16,15 @@ pub(crate) struct Search<F> {
 
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(super) struct Found {
     /// The elements of the smallest part found.
-    pub(crate) elements: Vec<usize>,
+    pub(super) elements: Vec<usize>,
     /// True if the search was stopped before its end.
-    pub(crate) is_stopped: bool,
+    pub(super) is_stopped: bool,
 }
 
 impl<F: FnMut(&[usize]) -> Option<bool>> Search<F> {
-    pub(crate) const fn new(fails: F) -> Self {
+    pub(super) const fn new(fails: F) -> Self {
         Self {
             fails,
             known: BTreeMap::new(),
@@ -32,7 +32,7 @@ impl<F: FnMut(&[usize]) -> Option<bool>> Search<F> {
     }
 
     /// Searches a part of `0..len`, which fails as a whole and passes when it is empty.
-    pub(crate) fn run(&mut self, len: usize) -> Found {
+    pub(super) fn run(&mut self, len: usize) -> Found {
         let mut best: Vec<usize> = (0..len).collect();
         let mut parts = 2;
         while best.len() > 1 {

@@ -1,0 +1,14 @@
+//! Tests of clients through a proxy in process: commands that are run, the torture matrix, shrinking, and reports.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`child`] | a command with all processes that it starts, and their end |
+//! | [`shrink`] | the smallest set of faults with which a command still fails |
+//! | [`junit`] | reports for continuous integration |
+//!
+//! Law: nothing here prints, reads the command line or ends the process. Errors are typed; the caller decides about words
+//! around them and exit codes.
+
+pub mod child;
+pub mod junit;
+pub mod shrink;
