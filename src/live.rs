@@ -167,11 +167,13 @@ impl Live {
                     }
                     return Ok((EndedBy::Demo, exit));
                 }
-                Ok(Wake::Probe(finding)) => self.report(&finding),
                 Ok(Wake::Report(level, text)) => self.output.log(self.now(), level, &text),
                 Err(RecvTimeoutError::Timeout) => {}
                 // No sender is left; the tick goes on without them.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
+            }
+            if let Some(finding) = self.run.probed() {
+                self.report(&finding);
             }
             self.print_news();
             self.print_events();
@@ -254,7 +256,7 @@ impl Live {
         let decided = self.wake.try_iter().find_map(|wake| match wake {
             Wake::Signal(number) => Some(by_signal(number)),
             Wake::Done(exit, _) => Some((EndedBy::Demo, exit)),
-            Wake::Probe(_) | Wake::Report(..) => None,
+            Wake::Report(..) => None,
         });
         decided.unwrap_or((EndedBy::Crash, Exit::Internal))
     }
@@ -271,7 +273,6 @@ impl Live {
     }
 
     fn report(&mut self, finding: &Finding) {
-        self.run.learn(finding);
         let level = if finding.is_answered() {
             Level::Info
         } else {

@@ -1,6 +1,6 @@
 //! Interruptions of the main loop.
 
-use teetap_proxy::{io::probe::Finding, session::Level};
+use teetap_proxy::session::Level;
 
 use crate::exit::Exit;
 
@@ -12,8 +12,6 @@ pub(crate) const SIGHUP: u8 = 1;
 pub(crate) enum Wake {
     /// A signal was received: its number.
     Signal(u8),
-    /// The probe is done.
-    Probe(Finding),
     /// The demo is over: the end, and lines to print.
     Done(Exit, Vec<(Level, String)>),
     /// A line to print.

@@ -152,6 +152,12 @@ impl Builder {
         self
     }
 
+    /// Returns the definitions, to parse filters and rules with.
+    #[must_use]
+    pub const fn registry(&self) -> &'static Registry {
+        self.traffic.registry
+    }
+
     /// Appends statements: rules, link lines, `let`, `var`, `seed`. They are compiled by [`Self::start`].
     #[must_use]
     pub fn rules(mut self, text: &str) -> Self {

@@ -45,6 +45,7 @@ mod builder;
 mod commands;
 pub mod control;
 pub mod faults;
+mod query;
 pub mod recording;
 pub mod rules;
 mod run;

@@ -1,6 +1,7 @@
 //! A run: the proxy, its events, its rules and its findings.
 
 use std::{
+    io,
     net::SocketAddr,
     sync::mpsc,
     thread,
@@ -23,6 +24,7 @@ use teetap_wire::def::Registry;
 use crate::{
     commands::{Handle, News, Origin},
     control::{Awaited, Control, ControlError},
+    query::Query,
     recording,
     rules::SharedRules,
 };
@@ -64,6 +66,7 @@ pub struct Run {
     news: (mpsc::Sender<News>, mpsc::Receiver<News>),
     /// `None` once it is served.
     control: Option<Awaited>,
+    query: Query,
 }
 
 impl Run {
@@ -83,6 +86,7 @@ impl Run {
         let watcher = settings.bus.watch();
         let (clock, seed) = (settings.clock, settings.config.seed);
         let registry = settings.config.registry;
+        let query = Query::new(settings.target, settings.config.proto);
         let proxy = Proxy::start(settings)?;
         Ok(Self {
             addr: proxy.addr,
@@ -99,6 +103,7 @@ impl Run {
             registry,
             news: mpsc::channel(),
             control,
+            query,
         })
     }
 
@@ -230,11 +235,21 @@ impl Run {
         self.drops.total()
     }
 
-    /// Records the release that the server stated in its answer to a probe.
-    pub fn learn(&self, finding: &Finding) {
+    /// Queries the server in the background: the protocols that it speaks, and its version, which findings name.
+    ///
+    /// # Errors
+    /// The system has no threads left.
+    pub fn probe(&mut self) -> io::Result<()> {
+        self.query.start(self.commands.clone(), self.clock)
+    }
+
+    /// Returns the result of [`Self::probe`], once. `None` as long as there is none.
+    pub fn probed(&mut self) -> Option<Finding> {
+        let finding = self.query.result()?;
         if let Some(version) = finding.version() {
             self.stated.learn(version);
         }
+        Some(finding)
     }
 
     /// Returns the findings so far, ranked. `None` if not every event is decoded.

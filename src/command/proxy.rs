@@ -1,13 +1,12 @@
 //! `teetap HOST` and `teetap run HOST [-- CMD]`: a proxy in front of a server, until something ends it.
 
-use std::{ffi::OsString, sync::mpsc, thread};
+use std::{ffi::OsString, sync::mpsc};
 
 use teetap_harness::child;
 use teetap_proxy::{
-    io::{Request, Target, probe::probe, raise_file_limit},
+    io::{Target, raise_file_limit},
     session::Level,
 };
-use teetap_wire::def::Registry;
 
 use super::setup::Setup;
 use crate::address::reachable;
@@ -16,7 +15,6 @@ use crate::{
     exit::{Exit, Failure},
     live::Live,
     signals::Signals,
-    wake::Wake,
 };
 
 /// The way a run is watched, and what ends it.
@@ -89,13 +87,7 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
             &wake_sender,
         )?;
     }
-    let (clock, commands) = (run.clock(), run.commands());
-    thread::Builder::new().name("probe".into()).spawn(move || {
-        let finding = probe(server, proto, Registry::builtin(), &clock);
-        // The run may end before the server has answered.
-        let _too_late = commands.send(Request::Probed(finding.speaks()));
-        let _too_late = wake_sender.send(Wake::Probe(finding));
-    })?;
+    run.probe()?;
     Live {
         child,
         ..setup.live(run, output, control, wake)
