@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`child`] | a command with all processes that it starts, and their end |
+//! | [`torture`] | a client that joins once for each message of a login and each fault |
 //! | [`shrink`] | the smallest set of faults with which a command still fails |
 //! | [`junit`] | reports for continuous integration |
 //!
@@ -12,3 +13,4 @@
 pub mod child;
 pub mod junit;
 pub mod shrink;
+pub mod torture;

@@ -33,7 +33,7 @@ use clap::{
 use teetap_proxy::io::Target;
 
 use crate::{
-    exit,
+    exit::{self, Failure},
     settings::{self, Settings},
 };
 use command::COMMANDS;
@@ -132,6 +132,23 @@ where
         screen.keys = settings.keys();
     }
     Ok(cli)
+}
+
+/// Reads the options of `teetap run` in these words, with the configuration files, but with no other variables than those that the runs
+/// of `teetap torture` have.
+pub(crate) fn of_run(words: &[OsString]) -> Result<ProxyOptions, Failure> {
+    let root = scope::of_cells(definition());
+    let refused = |error: clap::Error| Failure::usage(one_line(&error.to_string()));
+    let matches = root.clone().try_get_matches_from(words).map_err(refused)?;
+    let mistakes = |lines: Vec<String>| Failure::usage(lines.join("; "));
+    let settings = Settings::read(&root).map_err(mistakes)?;
+    let own = matches.subcommand_matches("run").unwrap_or(&matches);
+    let root = settings.applied(root, Some("run"), own).map_err(mistakes)?;
+    let matches = root.try_get_matches_from(words).map_err(refused)?;
+    match Cli::from_arg_matches(&matches).map_err(refused)?.command {
+        Some(Command::Run { options, .. }) => Ok(*options),
+        _ => Err(Failure::usage("the words name another command than run")),
+    }
 }
 
 /// Returns the look of an error in a command line.

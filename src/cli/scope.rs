@@ -24,6 +24,30 @@ pub(super) fn in_environment(root: Command, args: &[OsString]) -> Command {
         .mut_subcommands(|command| command.mut_args(|arg| unless(is_empty(&arg), arg)))
 }
 
+/// Variables that the runs of `teetap torture` have.
+const OF_CELLS: [&str; 2] = ["TEETAP_MESSAGES", "TEETAP_PROTO"];
+
+/// Returns the definition for the runs of `teetap torture`.
+pub(super) fn of_cells(root: Command) -> Command {
+    let is_left_out = |arg: &Arg| {
+        let variable = arg.get_env();
+        let is_kept = variable.is_some_and(|variable| OF_CELLS.iter().any(|kept| variable == *kept));
+        let is_empty = variable
+            .and_then(env::var_os)
+            .is_some_and(|value| value.is_empty());
+        !is_kept || is_empty
+    };
+    let unless = move |arg: Arg| {
+        if is_left_out(&arg) {
+            arg.env(Resettable::Reset)
+        } else {
+            arg
+        }
+    };
+    root.mut_args(|arg| arg.env(Resettable::Reset))
+        .mut_subcommands(|command| command.mut_args(unless))
+}
+
 /// The command that `args` name.
 fn command<'r>(root: &'r Command, args: &[OsString]) -> Option<&'r Command> {
     root.find_subcommand(args.get(1)?)

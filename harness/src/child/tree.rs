@@ -38,7 +38,7 @@ struct Process {
 }
 
 /// Makes this process the parent of all processes below it whose own parent ends.
-pub fn adopt() -> io::Result<()> {
+pub(super) fn adopt() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 

@@ -2,7 +2,8 @@
 
 use std::{sync::Mutex, time::Duration};
 
-use super::{Tried, cell::Cell};
+use teetap_harness::torture::{Cell, Progress as Step, Tried};
+
 use crate::{
     output::{counted, say_sentence},
     progress::Progress,
@@ -33,7 +34,7 @@ impl Status {
     }
 
     /// Prints a line for good.
-    pub(super) fn say(&self, text: &str) {
+    fn say(&self, text: &str) {
         let line = format!("teetap: {text}");
         match &self.progress {
             Some(progress) => progress.suspend(|| say_sentence(&line)),
@@ -41,15 +42,27 @@ impl Status {
         }
     }
 
+    /// Shows the progress of the matrix.
+    pub(super) fn tell(&self, step: Step<'_>) {
+        match step {
+            Step::Join { number, of } => self.show(&format!("join {number} of {of} without a fault")),
+            Step::Begin { cells, jobs, each } => self.begin(cells, jobs, each),
+            Step::Cell(cell) => self.cell(cell),
+            Step::Done(tried) => self.done(tried),
+            Step::Pause => self.show("waiting until the server takes clients again"),
+            Step::Waiting { why, time } => self.say(&format!("{why}: waiting {} s", time.as_secs())),
+        }
+    }
+
     /// Shows the step at hand on a terminal.
-    pub(super) fn show(&self, step: &str) {
+    fn show(&self, step: &str) {
         if let Some(progress) = &self.progress {
             progress.show(step.to_owned());
         }
     }
 
     /// Begins the cells; each is expected to take so long.
-    pub(super) fn begin(&self, total: usize, at_once: usize, each: Duration) {
+    fn begin(&self, total: usize, at_once: usize, each: Duration) {
         if let Ok(mut counts) = self.counts.lock() {
             counts.total = total;
         }
@@ -57,15 +70,16 @@ impl Status {
     }
 
     /// Shows the cell at hand.
-    pub(super) fn cell(&self, cell: &Cell) {
+    fn cell(&self, cell: &Cell) {
         if let Ok(counts) = self.counts.lock() {
-            let (dir, name, fault) = (&cell.step.dir, cell.step.short(), cell.fault.name());
+            let (dir, name, fault) = (cell.step.dir, cell.step.short(), cell.fault.name());
             self.show(&format!("{}: {dir} {name} {fault}", counts.text()));
         }
     }
 
     /// Counts a cell.
-    pub(super) fn done(&self, tried: &Tried, has_failed: bool) {
+    fn done(&self, tried: &Tried) {
+        let has_failed = tried.has_failed();
         let Ok(mut counts) = self.counts.lock() else {
             return;
         };

@@ -7,17 +7,14 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use teetap_harness::junit::{Case, Outcome, Suite};
-
-use super::{
-    Tried,
-    cell::Fault,
-    login::Step,
-    run::Plan,
-    tries::{Baseline, Results},
-    verdict::Verdict,
+use teetap_harness::{
+    junit::{Case, Outcome, Suite},
+    torture::{Baseline, Fault, Plan, Results, Step, Tried, Verdict},
 };
+
+use super::repeat::{Repeat, seed};
 use crate::{
+    cli::TortureOptions,
     exit::Exit,
     look::{Ink, Look},
     output::{
@@ -34,16 +31,25 @@ const LEAST_LABEL: usize = 12;
 const LEAST_WHY: usize = 24;
 
 /// The results of all cells.
-pub(super) struct Table<'a> {
-    plan: &'a Plan,
+pub(super) struct Table {
+    repeat: Repeat,
+    /// The server as the user wrote it.
+    target: String,
+    seed: u64,
     results: Results,
     /// Every cell that did not join at once is listed, not only those that failed.
     all: bool,
 }
 
-impl<'a> Table<'a> {
-    pub(super) const fn new(plan: &'a Plan, results: Results, all: bool) -> Self {
-        Self { plan, results, all }
+impl Table {
+    pub(super) fn new(options: &TortureOptions, plan: &Plan<'_>, results: Results) -> Self {
+        Self {
+            repeat: Repeat::new(options, plan),
+            target: options.target.to_string(),
+            seed: seed(options),
+            results,
+            all: options.all,
+        }
     }
 
     const fn baseline(&self) -> &Baseline {
@@ -207,7 +213,7 @@ impl<'a> Table<'a> {
             let line = format!("  the client printed: {said}");
             let _infallible = writeln!(page, "{}", sentence(&line, columns));
         }
-        let _infallible = writeln!(page, "  {}", self.plan.line(&tried.cell));
+        let _infallible = writeln!(page, "  {}", self.repeat.line(&tried.cell));
     }
 
     /// Returns the line with the numbers of cells.
@@ -265,7 +271,7 @@ impl<'a> Table<'a> {
             "failed": self.failures(),
             "untried": self.results.cells - self.results.tried.len(),
             "halted": self.results.halted,
-            "seed": self.plan.seed(),
+            "seed": self.seed,
             "exit": self.exit().code(),
         }));
         lines.iter().map(|line| format!("{line}\n")).collect()
@@ -282,9 +288,9 @@ impl<'a> Table<'a> {
             .map(|joined| self.baseline().late(joined).as_secs_f64());
         json!({
             "event": "cell",
-            "dir": tried.cell.step.dir,
+            "dir": tried.cell.step.dir.to_string(),
             "message": tried.cell.step.name,
-            "proto": tried.cell.step.proto,
+            "proto": tried.cell.step.proto.to_string(),
             "fault": tried.cell.fault.name(),
             "outcome": verdict.name(self.late(tried).is_some()),
             "why": tried.judged.why,
@@ -295,7 +301,7 @@ impl<'a> Table<'a> {
             "survived_by_peers": tried.cell.is_survived(),
             "failed": tried.has_failed(),
             "rule": tried.cell.rule(),
-            "repeat": self.plan.line(&tried.cell),
+            "repeat": self.repeat.line(&tried.cell),
         })
     }
 
@@ -318,7 +324,7 @@ impl<'a> Table<'a> {
                 name: tried.cell.fault.name().to_owned(),
                 time: tried.took,
                 outcome,
-                output: format!("{sentence}\n{said}{}", self.plan.line(&tried.cell)),
+                output: format!("{sentence}\n{said}{}", self.repeat.line(&tried.cell)),
             }
         };
         let mut cases: Vec<Case> = self.results.tried.iter().map(case).collect();
@@ -330,10 +336,10 @@ impl<'a> Table<'a> {
             output: String::new(),
         }));
         Suite {
-            name: format!("teetap torture {}", self.plan.target()),
+            name: format!("teetap torture {}", self.target),
             wall,
             time,
-            properties: vec![("seed", self.plan.seed().to_string())],
+            properties: vec![("seed", self.seed.to_string())],
             cases,
         }
     }

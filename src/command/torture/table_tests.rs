@@ -2,18 +2,14 @@
 
 use std::ffi::OsString;
 
-use teetap_wire::Severity;
+use teetap_harness::torture::{Cell, Judged};
+use teetap_wire::{Dir, Proto, Severity};
 
 use super::*;
-use crate::{
-    cli::{TortureOptions, parse},
-    command::torture::{
-        cell::Cell,
-        verdict::{Judged, Verdict},
-    },
-};
+use crate::cli::parse;
 
-fn plan() -> Plan {
+/// Returns the table of results, with all cells that did not join at once or only those that failed.
+fn table(results: Results, all: bool) -> Table {
     let words = [
         "teetap",
         "torture",
@@ -28,8 +24,16 @@ fn plan() -> Plan {
     let crate::cli::Command::Torture(options) = parse(words).unwrap().command.unwrap() else {
         panic!("another command");
     };
-    let options: TortureOptions = options;
-    Plan::new(&options).unwrap()
+    let options = TortureOptions { all, ..options };
+    let prepare = |_: Option<&str>| Err("nothing is run".into());
+    let plan = Plan {
+        prepare: &prepare,
+        command: &options.command,
+        timeout: options.timeout,
+        stay: options.stay,
+        only: &options.only,
+    };
+    Table::new(&options, &plan, results)
 }
 
 fn tried(name: &str, fault: Fault, verdict: Verdict, why: Option<&str>) -> Tried {
@@ -38,11 +42,11 @@ fn tried(name: &str, fault: Fault, verdict: Verdict, why: Option<&str>) -> Tried
     Tried {
         cell: Cell {
             step: Step {
-                dir: dir.to_owned(),
+                dir: if dir == "c2s" { Dir::C2s } else { Dir::S2c },
                 name: name.to_owned(),
                 vital: !is_control,
                 is_control,
-                proto: "ddnet".to_owned(),
+                proto: Proto::Ddnet,
             },
             fault,
         },
@@ -65,7 +69,7 @@ fn results() -> Results {
         ..tried
     };
     Results {
-        baseline: Baseline::of([300, 310, 340].map(Duration::from_millis).to_vec()),
+        baseline: Baseline::new([300, 310, 340].map(Duration::from_millis).to_vec()),
         tried: vec![
             tried(connect, Fault::Lose, joined(800), None),
             tried(connect, Fault::Drop, joined(400), None),
@@ -116,8 +120,7 @@ fn line(rule: &str) -> String {
 
 #[test]
 fn the_page_has_the_matrix_with_failures_first_and_what_failed() {
-    let plan = plan();
-    let table = Table::new(&plan, results(), false);
+    let table = table(results(), false);
     let failed = |sentence: &str, rule: &str| {
         format!(
             "\ns2c con_ready {sentence}\n  the client printed: Error: no\n{}",
@@ -169,7 +172,7 @@ c2s accept    never    -        -        refused  -        -
     let cut = table.text(Some(64));
     assert!(cut.contains("\ns2c con_rea… never!   exit 7   crashed!"), "{cut}");
 
-    let all = Table::new(&plan, results(), true).text(None);
+    let all = self::table(results(), true).text(None);
     for sentence in [
         "\nc2s connect lose: joined after 0.80 s\n",
         "\nc2s connect dup: never joined; when tried again, joined after 0.31 s\n",
@@ -189,8 +192,7 @@ c2s accept    never    -        -        refused  -        -
 
 #[test]
 fn sentences_are_broken_between_words_on_a_terminal_and_lines_to_copy_are_not() {
-    let plan = plan();
-    let table = Table::new(&plan, results(), true);
+    let table = table(results(), true);
     let (whole, narrow) = (table.text(None), table.text(Some(70)));
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(words(&whole), words(&narrow), "the words are the same");
@@ -219,14 +221,13 @@ fn sentences_are_broken_between_words_on_a_terminal_and_lines_to_copy_are_not() 
 
 #[test]
 fn the_exit_code_follows_from_the_cells() {
-    let plan = plan();
     let exit = |tried: Vec<Tried>, halted: Option<&str>| {
         let results = Results {
             tried,
             halted: halted.map(str::to_owned),
             ..results()
         };
-        Table::new(&plan, results, false).exit()
+        table(results, false).exit()
     };
     let cell = |name: &str, fault, verdict| vec![tried(name, fault, verdict, None)];
     let never = |name: &str, fault| exit(cell(name, fault, Verdict::Never), None);
@@ -253,11 +254,10 @@ fn the_exit_code_follows_from_the_cells() {
 
 #[test]
 fn a_matrix_that_was_stopped_says_so() {
-    let plan = plan();
     let mut results = results();
     results.tried.truncate(2);
     results.halted = Some("the client no longer joins".to_owned());
-    let table = Table::new(&plan, results, false);
+    let table = table(results, false);
     let end = "\n2 cells: none failed that peers survive, 1 joined late\n--all lists the cells that did not fail, too\n\
                stopped, 9 cells not tried: the client no longer joins\n";
     assert!(table.text(None).ends_with(end), "{}", table.text(None));
@@ -279,8 +279,7 @@ fn a_matrix_that_was_stopped_says_so() {
 
 #[test]
 fn json_lines_and_the_report_have_the_verdict_of_each_cell() {
-    let plan = plan();
-    let table = Table::new(&plan, results(), false);
+    let table = table(results(), false);
     let lines: Vec<Value> = table
         .json()
         .lines()

@@ -1,20 +1,29 @@
 //! The cells of the matrix: a message of the login, a fault, and the fate that is expected.
 
+use teetap_wire::Proto;
+
 use super::login::{Login, Step};
 
 /// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub enum Fault {
+    /// The first copy is lost.
     Lose,
+    /// It is dropped, and its sender sees it acked.
     Drop,
+    /// It arrives twice.
     Dup,
+    /// It arrives 500 ms later.
     Delay,
+    /// It changes places with the next message of its direction.
     Swap,
+    /// 8 of its bits change.
     Corrupt,
 }
 
 impl Fault {
-    pub(super) const ALL: [Self; 6] = [
+    /// All faults, in the order of columns.
+    pub const ALL: [Self; 6] = [
         Self::Lose,
         Self::Drop,
         Self::Dup,
@@ -23,7 +32,9 @@ impl Fault {
         Self::Corrupt,
     ];
 
-    pub(super) const fn name(self) -> &'static str {
+    /// Returns the name, which is also the word of its rule.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Lose => "lose",
             Self::Drop => "drop",
@@ -37,9 +48,11 @@ impl Fault {
 
 /// One run of the matrix.
 #[derive(Clone, Debug)]
-pub(super) struct Cell {
-    pub(super) step: Step,
-    pub(super) fault: Fault,
+pub struct Cell {
+    /// The message.
+    pub step: Step,
+    /// What happens to it.
+    pub fault: Fault,
 }
 
 impl Cell {
@@ -60,7 +73,8 @@ impl Cell {
     }
 
     /// Returns the rule: it acts on the first such message of the session.
-    pub(super) fn rule(&self) -> String {
+    #[must_use]
+    pub fn rule(&self) -> String {
         let Step { dir, name, .. } = &self.step;
         let when = format!("when {dir} and {name} once");
         match self.fault {
@@ -84,14 +98,15 @@ impl Cell {
     /// * Other messages come again by themselves: inputs, snapshots, keepalives.
     /// * Requests for a connection are repeated until they are answered, and every one is answered. DDNet's ACCEPT is
     ///   sent once, and so are the request for a token and the ACCEPT to a client of 0.7, by DDNet.
-    pub(super) fn is_survived(&self) -> bool {
+    #[must_use]
+    pub fn is_survived(&self) -> bool {
         match (self.fault, &self.step) {
             (Fault::Swap | Fault::Corrupt, _) => false,
             (Fault::Dup | Fault::Delay, _) => true,
             (Fault::Lose | Fault::Drop, step) if step.is_control => match &*step.name {
-                "ctrl.accept" => step.proto != "ddnet",
+                "ctrl.accept" => step.proto != Proto::Ddnet,
                 "ctrl.token" => false,
-                "ctrl.connect_accept" => step.proto != "0.7",
+                "ctrl.connect_accept" => step.proto != Proto::V7,
                 _ => true,
             },
             (Fault::Lose, _) => true,
@@ -102,16 +117,18 @@ impl Cell {
 
 #[cfg(test)]
 mod tests {
+    use teetap_wire::Dir;
+
     use super::*;
 
-    fn cell(name: &str, vital: bool, proto: &str, fault: Fault) -> Cell {
+    fn cell(name: &str, vital: bool, proto: Proto, fault: Fault) -> Cell {
         Cell {
             step: Step {
-                dir: "c2s".to_owned(),
+                dir: Dir::C2s,
                 name: name.to_owned(),
                 vital,
                 is_control: name.starts_with("ctrl"),
-                proto: proto.to_owned(),
+                proto,
             },
             fault,
         }
@@ -122,7 +139,7 @@ mod tests {
         let registry = teetap_wire::def::Registry::builtin();
         for fault in Fault::ALL {
             for (name, vital) in [("sys.ready", true), ("sys.input", false), ("ctrl.connect", false)] {
-                let cell = cell(name, vital, "ddnet", fault);
+                let cell = cell(name, vital, Proto::Ddnet, fault);
                 if cell.step.is_control && fault == Fault::Swap {
                     continue;
                 }
@@ -135,11 +152,11 @@ mod tests {
     #[test]
     fn what_nobody_resends_is_not_expected_to_survive() {
         let survives = |name, vital, proto, fault| cell(name, vital, proto, fault).is_survived();
-        assert!(survives("sys.ready", true, "ddnet", Fault::Lose));
-        assert!(!survives("sys.ready", true, "ddnet", Fault::Drop));
-        assert!(survives("sys.input", false, "ddnet", Fault::Drop));
-        assert!(survives("ctrl.connect", false, "ddnet", Fault::Lose));
-        assert!(!survives("ctrl.accept", false, "ddnet", Fault::Lose));
-        assert!(survives("ctrl.accept", false, "ddnet", Fault::Dup));
+        assert!(survives("sys.ready", true, Proto::Ddnet, Fault::Lose));
+        assert!(!survives("sys.ready", true, Proto::Ddnet, Fault::Drop));
+        assert!(survives("sys.input", false, Proto::Ddnet, Fault::Drop));
+        assert!(survives("ctrl.connect", false, Proto::Ddnet, Fault::Lose));
+        assert!(!survives("ctrl.accept", false, Proto::Ddnet, Fault::Lose));
+        assert!(survives("ctrl.accept", false, Proto::Ddnet, Fault::Dup));
     }
 }

@@ -2,21 +2,21 @@
 
 use std::{fmt, time::Duration};
 
-use teetap_harness::child;
 use teetap_wire::Severity;
 
 use super::{
     cell::{Cell, Fault},
     run::Run,
-    watch::{Found, Watched},
+    watch::{Cause, Found, Watched},
 };
+use crate::child;
 
 /// Exit codes above this are signals.
-const SIGNAL: i64 = 128;
+const SIGNAL: i32 = 128;
 
 /// The verdict about a run of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub enum Verdict {
     /// The client joined this long after its first request.
     Joined(Duration),
     /// The client joined, but lost a message, stayed deaf, or did something else wrong.
@@ -24,7 +24,7 @@ pub(super) enum Verdict {
     /// The client did not join in time, or ended with success before.
     Never,
     /// The client ended with this code, 128+n for signal n.
-    Ended(i64),
+    Ended(i32),
     /// The server refused it for a while; the fault was not tried.
     Refused,
     /// The fault did not happen.
@@ -33,17 +33,19 @@ pub(super) enum Verdict {
 
 /// A verdict with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Judged {
-    pub(super) verdict: Verdict,
+pub struct Judged {
+    /// The verdict.
+    pub verdict: Verdict,
     /// A sentence that explains it; `None` for a client that joined.
-    pub(super) why: Option<String>,
-    /// The last line that the client printed.
-    pub(super) said: Option<String>,
+    pub why: Option<String>,
+    /// The last line that the client printed. `None` for a client that joined, or printed nothing.
+    pub said: Option<String>,
 }
 
 impl Verdict {
     /// Returns the time after which the client joined; `None` if it did not, or not only.
-    pub(super) const fn joined(&self) -> Option<Duration> {
+    #[must_use]
+    pub const fn joined(&self) -> Option<Duration> {
         match self {
             Self::Joined(time) | Self::Faulty(time, _) => Some(*time),
             Self::Never | Self::Ended(_) | Self::Refused | Self::Untried => None,
@@ -51,7 +53,8 @@ impl Verdict {
     }
 
     /// Returns true if it is one that a client that copes with the fault does not get.
-    pub(super) const fn is_bad(&self) -> bool {
+    #[must_use]
+    pub const fn is_bad(&self) -> bool {
         matches!(
             self,
             Self::Never | Self::Ended(_) | Self::Faulty(_, Severity::Error)
@@ -59,7 +62,8 @@ impl Verdict {
     }
 
     /// Returns the name for scripts. A late join is one that took longer than those without a fault.
-    pub(super) const fn name(&self, is_late: bool) -> &'static str {
+    #[must_use]
+    pub const fn name(&self, is_late: bool) -> &'static str {
         match self {
             Self::Joined(_) if is_late => "late",
             Self::Joined(_) => "joined",
@@ -80,10 +84,7 @@ impl fmt::Display for Verdict {
             Self::Joined(time) => write!(f, "joined after {:.2} s", seconds(time)),
             Self::Faulty(time, _) => write!(f, "joined after {:.2} s, but", seconds(time)),
             Self::Never => f.write_str("never joined"),
-            Self::Ended(code) => {
-                let code = i32::try_from(*code).unwrap_or(i32::MAX);
-                write!(f, "the client ended with {}", child::End::with(code))
-            }
+            Self::Ended(code) => write!(f, "the client ended with {}", child::End::with(*code)),
             Self::Refused => f.write_str("refused by the server"),
             Self::Untried => f.write_str("not tried"),
         }
@@ -92,7 +93,7 @@ impl fmt::Display for Verdict {
 
 impl Judged {
     /// Judges a run. `known`: codes of findings that the client has without a fault, too.
-    pub(super) fn of(run: &Run, cell: Option<&Cell>, known: &[String]) -> Self {
+    pub(super) fn of(run: &Run, cell: Option<&Cell>, known: &[&str]) -> Self {
         let watched = &run.watched;
         let (verdict, why) = verdict(watched, cell, known);
         let said = run
@@ -103,8 +104,8 @@ impl Judged {
     }
 }
 
-fn verdict(watched: &Watched, cell: Option<&Cell>, known: &[String]) -> (Verdict, Option<String>) {
-    let ended = watched.ended().filter(|_| watched.ended_by() == Some("command"));
+fn verdict(watched: &Watched, cell: Option<&Cell>, known: &[&str]) -> (Verdict, Option<String>) {
+    let ended = watched.code().filter(|_| watched.cause() == Some(Cause::Client));
     // The server drops a CONNECT that the fault spoils.
     let is_spoilt = |cell: &Cell| cell.fault == Fault::Corrupt && cell.step.name == "ctrl.connect";
     let limit = watched.limit().filter(|_| !cell.is_some_and(is_spoilt));
@@ -128,7 +129,7 @@ fn verdict(watched: &Watched, cell: Option<&Cell>, known: &[String]) -> (Verdict
 }
 
 /// Returns true for a finding that the client does not have without a fault, and that a delay by teetap does not explain.
-fn is_of_fault(found: &Found, cell: Option<&Cell>, known: &[String]) -> bool {
+fn is_of_fault(found: &Found, cell: Option<&Cell>, known: &[&str]) -> bool {
     let is_delayed = cell.is_some_and(|cell| matches!(cell.fault, Fault::Delay | Fault::Swap));
     !known.contains(&found.code) && (found.is_error || !is_delayed)
 }
@@ -158,7 +159,7 @@ fn untried(watched: &Watched, cell: &Cell) -> Option<&'static str> {
 
 /// Returns what is wrong with a client that joined.
 fn flaw(watched: &Watched, found: Option<&Found>) -> Option<(Severity, String)> {
-    if watched.ended_by() == Some("timeout") {
+    if watched.cause() == Some(Cause::Timeout) {
         // The run waits for a snapshot some time after the first one.
         let found = found.map_or(String::new(), |found| format!("; {}", found.text));
         let why = format!("it stayed deaf: no snapshot came to it later{found}");

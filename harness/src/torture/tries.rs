@@ -10,15 +10,14 @@ use std::{
 };
 
 use super::{
-    Tried,
     cell::Cell,
+    limit::{Limit, WINDOW},
     login::Login,
-    run::{Plan, Run, Stopper},
-    status::Status,
+    run::{Plan, Run, RunError, Stopper},
+    tried::{Baseline, Results, Tried},
     verdict::{Judged, Verdict},
-    watch::{Limit, WINDOW},
 };
-use crate::exit::Failure;
+use crate::child::tree;
 
 /// Joins without a fault before the cells.
 const BASELINES: usize = 3;
@@ -30,42 +29,76 @@ const AT_ONCE: u32 = 5;
 /// How often a limit is waited for, for one cell.
 const WAITS: u32 = 2;
 
-/// The shortest delay that counts as one.
-const LATE: Duration = Duration::from_millis(250);
+/// The longest time for which processes are killed at the end.
+const TO_KILL: Duration = Duration::from_millis(100);
 
-/// The joins without a fault.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Baseline {
-    /// Their times, the shortest first.
-    pub(super) times: Vec<Duration>,
-    /// Codes of findings about the client.
-    known: Vec<String>,
+/// The progress of a matrix.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// A join without a fault before the cells.
+    Join {
+        /// The number of the join, from 1.
+        number: usize,
+        /// The number of all of them.
+        of: usize,
+    },
+    /// The cells begin.
+    Begin {
+        /// The number of cells.
+        cells: usize,
+        /// How many are tried at the same time.
+        jobs: usize,
+        /// The time that each is expected to take.
+        each: Duration,
+    },
+    /// A cell is tried.
+    Cell(&'a Cell),
+    /// A cell is done.
+    Done(&'a Tried),
+    /// The server is expected to take clients again after some time.
+    Pause,
+    /// The server takes no clients.
+    Waiting {
+        /// The reason.
+        why: &'a str,
+        /// The time that is waited.
+        time: Duration,
+    },
 }
 
-impl Baseline {
-    /// Returns the baseline of joins that took these times, in this order.
-    #[cfg(test)]
-    pub(super) const fn of(times: Vec<Duration>) -> Self {
-        let known = Vec::new();
-        Self { times, known }
-    }
+/// The reason why there is no matrix.
+#[derive(Debug, thiserror::Error)]
+pub enum TortureError {
+    /// The client does not join without a fault: a sentence.
+    #[error("{0}")]
+    NoBaseline(String),
+    /// A name of a message that no login has.
+    #[error("the login has no message '{name}'; it has {known}")]
+    NoMessage {
+        /// The name.
+        name: String,
+        /// The names that the login has.
+        known: String,
+    },
+    /// The client cannot be run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
 
-    /// Returns the median of the times.
-    pub(super) fn median(&self) -> Duration {
-        self.times.get(self.times.len() / 2).copied().unwrap_or_default()
-    }
-
-    /// Returns the time that a join took longer than these.
-    pub(super) fn late(&self, joined: Duration) -> Duration {
-        joined.saturating_sub(self.median())
-    }
-
-    /// Returns true if a join took longer than these, beyond the differences between them.
-    pub(super) fn is_late(&self, joined: Duration) -> bool {
-        let span = self.times.first().zip(self.times.last());
-        let span = span.map_or(Duration::ZERO, |(first, last)| last.saturating_sub(*first));
-        self.late(joined) >= LATE.max(span)
-    }
+/// Tries all cells, `jobs` at once. `tell` is called from several threads.
+///
+/// # Errors
+/// See [`TortureError`].
+pub fn run(
+    plan: &Plan<'_>,
+    stopper: &Stopper,
+    jobs: usize,
+    tell: &(dyn Fn(Progress<'_>) + Sync),
+) -> Result<Results, TortureError> {
+    let results = Tester::new(plan, stopper, jobs, tell).all();
+    // Those that no client could be told to have started.
+    tree::kill(TO_KILL);
+    results
 }
 
 /// The cause for which no more cells are tried.
@@ -75,26 +108,16 @@ enum Halt {
     Stopped,
     /// The server no longer lets the client in.
     Gone(String),
-    Failure(Failure),
-}
-
-/// The results of a whole matrix.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Results {
-    pub(super) baseline: Baseline,
-    /// The cells that were tried, in their order.
-    pub(super) tried: Vec<Tried>,
-    /// The number of cells of the matrix.
-    pub(super) cells: usize,
-    /// The reason for which the others were not tried.
-    pub(super) halted: Option<String>,
+    Failed(TortureError),
 }
 
 /// The tries.
-pub(super) struct Tester<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) stopper: &'a Stopper,
-    pub(super) status: &'a Status,
+struct Tester<'a> {
+    plan: &'a Plan<'a>,
+    stopper: &'a Stopper,
+    /// How many clients run at the same time.
+    jobs: usize,
+    tell: &'a (dyn Fn(Progress<'_>) + Sync),
     /// Locked for writing by a run that has to be alone.
     alone: RwLock<()>,
     /// The last time at which the server was found to have a limit, and the runs since then.
@@ -102,27 +125,38 @@ pub(super) struct Tester<'a> {
 }
 
 impl<'a> Tester<'a> {
-    pub(super) fn new(plan: &'a Plan, stopper: &'a Stopper, status: &'a Status) -> Self {
+    fn new(
+        plan: &'a Plan<'a>,
+        stopper: &'a Stopper,
+        jobs: usize,
+        tell: &'a (dyn Fn(Progress<'_>) + Sync),
+    ) -> Self {
         Self {
             plan,
             stopper,
-            status,
+            jobs,
+            tell,
             alone: RwLock::default(),
             limited: Mutex::default(),
         }
     }
 
-    /// Makes the joins without a fault, then tries all cells, `jobs` at once.
-    pub(super) fn all(&self, jobs: usize) -> Result<Results, Failure> {
+    /// Makes the joins without a fault, then tries all cells.
+    fn all(&self) -> Result<Results, TortureError> {
         let (baseline, login) = match self.baseline() {
             Ok(baseline) => baseline,
-            Err(Halt::Failure(failure)) => return Err(failure),
+            Err(Halt::Failed(error)) => return Err(error),
             Err(Halt::Stopped | Halt::Gone(_)) => return Ok(Results::default()),
         };
-        let cells = Cell::all(&login.only(&self.plan.only)?);
+        let only = login.only(&self.plan.only);
+        let login = only.map_err(|(name, known)| TortureError::NoMessage { name, known })?;
+        let cells = Cell::all(&login);
         let count = cells.len();
-        self.status
-            .begin(count, jobs, baseline.median() + self.plan.stay());
+        (self.tell)(Progress::Begin {
+            cells: count,
+            jobs: self.jobs,
+            each: baseline.median() + self.plan.stay,
+        });
         let cells = Mutex::new(cells.into_iter().enumerate());
         let (tried, halted) = (Mutex::new(Vec::new()), Mutex::new(None));
         let next = || {
@@ -137,7 +171,7 @@ impl<'a> Tester<'a> {
             while let Some((at, cell)) = next() {
                 match self.cell(cell, &baseline) {
                     Ok(cell) => {
-                        self.status.done(&cell, cell.has_failed());
+                        (self.tell)(Progress::Done(&cell));
                         if let Ok(mut tried) = tried.lock() {
                             tried.push((at, cell));
                         }
@@ -151,12 +185,12 @@ impl<'a> Tester<'a> {
             }
         };
         thread::scope(|scope| {
-            for _ in 0..jobs {
+            for _ in 0..self.jobs {
                 scope.spawn(work);
             }
         });
         let halted = match halted.into_inner().unwrap_or_default() {
-            Some(Halt::Failure(failure)) => return Err(failure),
+            Some(Halt::Failed(error)) => return Err(error),
             Some(Halt::Gone(why)) => Some(why),
             Some(Halt::Stopped) => Some("interrupted".to_owned()),
             None => None,
@@ -176,16 +210,20 @@ impl<'a> Tester<'a> {
         let mut baseline = Baseline::default();
         let mut common: Option<Login> = None;
         for number in 1..=BASELINES {
-            self.status
-                .show(&format!("join {number} of {BASELINES} without a fault"));
+            (self.tell)(Progress::Join {
+                number,
+                of: BASELINES,
+            });
             let (run, judged) = self.patiently(None, &[])?;
             let Some(joined) = judged.verdict.joined() else {
-                return Err(Halt::Failure(Failure::failed(self.no_baseline(&run, &judged))));
+                return Err(Halt::Failed(TortureError::NoBaseline(
+                    self.no_baseline(&run, &judged),
+                )));
             };
             baseline.times.push(joined);
             for found in &run.watched.findings {
                 if !baseline.known.contains(&found.code) {
-                    baseline.known.push(found.code.clone());
+                    baseline.known.push(found.code);
                 }
             }
             match &mut common {
@@ -213,7 +251,7 @@ impl<'a> Tester<'a> {
                 judged.verdict
             );
         }
-        let end = match run.watched.ended() {
+        let end = match run.watched.code() {
             Some(code) => {
                 format!("the client ended at once with exit code {code}, without a datagram to teetap")
             }
@@ -237,7 +275,7 @@ impl<'a> Tester<'a> {
             took: begun.elapsed(),
         };
         let shared = self.alone.read();
-        self.status.cell(&cell);
+        (self.tell)(Progress::Cell(&cell));
         let (run, judged) = self.patiently(Some(&cell), &baseline.known)?;
         drop(shared);
         let is_bad = judged.verdict.is_bad() && cell.is_survived();
@@ -250,7 +288,7 @@ impl<'a> Tester<'a> {
         if !is_bad && !has_waited {
             return Ok(tried(judged, None));
         }
-        self.status.cell(&cell);
+        (self.tell)(Progress::Cell(&cell));
         let (_, second) = self.patiently(Some(&cell), &baseline.known)?;
         Ok(tried(second, Some(judged.verdict)))
     }
@@ -274,11 +312,12 @@ impl<'a> Tester<'a> {
     }
 
     /// Runs the client, again after a while if the server refuses it.
-    fn patiently(&self, cell: Option<&Cell>, known: &[String]) -> Result<(Run, Judged), Halt> {
+    fn patiently(&self, cell: Option<&Cell>, known: &[&str]) -> Result<(Run, Judged), Halt> {
         let mut waits = 0;
         loop {
             self.keep_limit()?;
-            let run = self.plan.run(cell, self.stopper).map_err(Halt::Failure)?;
+            let run = self.plan.run(cell, self.stopper, self.jobs > 1);
+            let run = run.map_err(|error| Halt::Failed(error.into()))?;
             if self.stopper.is_stopped() {
                 return Err(Halt::Stopped);
             }
@@ -309,7 +348,7 @@ impl<'a> Tester<'a> {
             return Ok(());
         };
         if *runs >= AT_ONCE {
-            self.status.show("waiting until the server takes clients again");
+            (self.tell)(Progress::Pause);
             self.sleep(WINDOW.saturating_sub(since.elapsed()))?;
             (*since, *runs) = (Instant::now(), 0);
         }
@@ -319,7 +358,7 @@ impl<'a> Tester<'a> {
 
     /// Waits until a limit of the server is over.
     fn wait(&self, why: &str, time: Duration) -> Result<(), Halt> {
-        self.status.say(&format!("{why}: waiting {} s", time.as_secs()));
+        (self.tell)(Progress::Waiting { why, time });
         self.sleep(time)
     }
 
@@ -332,29 +371,5 @@ impl<'a> Tester<'a> {
             thread::sleep(Duration::from_millis(50));
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_join_is_late_beyond_the_differences_of_the_baseline() {
-        let ms = Duration::from_millis;
-        let baseline = |times: &[u64]| Baseline {
-            times: times.iter().map(|time| ms(*time)).collect(),
-            known: Vec::new(),
-        };
-        let calm = baseline(&[100, 110, 130]);
-        assert_eq!(
-            (calm.median(), calm.late(ms(400)), calm.late(ms(50))),
-            (ms(110), ms(290), ms(0))
-        );
-        assert!(calm.is_late(ms(360)) && !calm.is_late(ms(359)));
-        // A busy machine: 900 ms are between the joins.
-        let busy = baseline(&[100, 300, 1000]);
-        assert!(busy.is_late(ms(1200)) && !busy.is_late(ms(1199)));
-        assert_eq!(baseline(&[]).median(), ms(0));
     }
 }

@@ -1,0 +1,154 @@
+//! Limits of servers: the reasons for which they refuse clients for a while.
+
+use std::time::Duration;
+
+use teetap_proxy::session::Time;
+use teetap_wire::{
+    Proto, Side,
+    receiver::{Refusal, Rejection},
+};
+
+/// The time after which a server that has refused a client takes it: the releases count the joins of 20 s.
+pub(super) const WINDOW: Duration = Duration::from_secs(21);
+
+/// The same for a ban. That for joins that end at once lasts a minute (`Update` in `network_server.cpp` of the games).
+const BAN: Duration = Duration::from_secs(61);
+
+/// The time after a CONNECT from which on a further one shows that the server has not answered. Clients of the games repeat it after 0.5 s.
+const REPEATED: Duration = Duration::from_millis(400);
+
+/// The release that leaves CONNECTs unanswered.
+const RELEASE: &str = "0.6.5";
+
+/// The reason for which a server of 0.6.5 leaves CONNECTs without a token unanswered (`LegacyRatelimit` in `network_server.cpp` of Teeworlds
+/// 0.6.5).
+const OLD_CLIENTS: &str = "the server did not answer each CONNECT: one of 0.6.5 takes only so many clients without tokens, 5 in 20 s by \
+                           default (sv_old_clients_per_interval)";
+
+/// The reason for which a server refuses clients for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limit {
+    pub(super) why: &'static str,
+    /// The time after which the server may take them.
+    pub(super) time: Duration,
+    /// True if it takes so many in that time.
+    pub(super) is_rate: bool,
+}
+
+impl Limit {
+    /// Returns the limit that the reason of a CLOSE names.
+    pub(super) fn of_close(reason: &str) -> Option<Self> {
+        let Some(Rejection::Refused(refusal)) = Rejection::of(reason) else {
+            return None;
+        };
+        let time = match refusal {
+            Refusal::Full | Refusal::PerAddress | Refusal::TooFast => WINDOW,
+            Refusal::Banned => BAN,
+            Refusal::NoSeven => return None,
+        };
+        Some(Self {
+            why: Rejection::Refused(refusal).text(),
+            time,
+            is_rate: refusal == Refusal::TooFast,
+        })
+    }
+}
+
+/// The facts that show that a server of 0.6.5 has taken enough clients without tokens for now.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OldClients {
+    /// True if the server names this release.
+    is_server: bool,
+    /// True if a client has sent a CONNECT without a token.
+    is_client: bool,
+    /// The time of the last CONNECT to the server that counts; `None` before the first one.
+    last: Option<Time>,
+    /// CONNECTs before the first answer of the server, except those that follow at once.
+    connects: u32,
+    is_answered: bool,
+}
+
+impl OldClients {
+    /// Records the version that the server states.
+    pub(super) fn version(&mut self, version: &str) {
+        self.is_server |= version.starts_with(RELEASE);
+    }
+
+    /// Records the protocol of a session.
+    pub(super) fn opened(&mut self, proto: Proto) {
+        self.is_client |= matches!(proto, Proto::V6 | Proto::Ddnet);
+    }
+
+    /// Records a control message of this name on one leg.
+    pub(super) fn message(&mut self, at: Time, name: Option<&str>, leg: Option<Side>) {
+        let is_first = self.last.is_none_or(|last| at.since(last) >= REPEATED);
+        match (name, leg) {
+            (Some("connect_accept"), Some(Side::Server)) => self.is_answered = true,
+            (Some("connect"), Some(Side::Server)) if !self.is_answered && is_first => {
+                self.last = Some(at);
+                self.connects += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the limit if the server has not answered the first CONNECT.
+    pub(super) fn limit(&self) -> Option<Limit> {
+        let is_old = self.is_server && self.is_client && self.connects > 1;
+        is_old.then_some(Limit {
+            why: OLD_CLIENTS,
+            time: WINDOW,
+            is_rate: true,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server of 0.6.5 leaves CONNECTs without a token unanswered. One that gets two at once, and others, are not meant.
+    #[test]
+    fn connects_that_a_server_of_0_6_5_leaves_unanswered_are_its_limit() {
+        let is_limit = |version: &str, proto, messages: &[(u64, &str)]| {
+            let mut old = OldClients::default();
+            old.version(version);
+            old.opened(proto);
+            for (ms, name) in messages {
+                old.message(Time(ms * 1000), Some(name), Some(Side::Server));
+            }
+            old.limit().is_some()
+        };
+        let late = [(1000, "connect"), (1500, "connect"), (1500, "connect_accept")];
+        assert!(is_limit("0.6.5", Proto::Ddnet, &late) && is_limit("0.6.5", Proto::V6, &late));
+        assert!(is_limit("0.6.5", Proto::V6, &late[..2]), "no answer");
+        assert!(!is_limit("0.6.5", Proto::V65, &late), "with a token");
+        assert!(!is_limit("0.6.4", Proto::V6, &late), "another release");
+        let delayed = [(1500, "connect"), (1501, "connect"), (1502, "connect_accept")];
+        assert!(!is_limit("0.6.5", Proto::V6, &delayed));
+        let repeated = [(1000, "connect"), (1000, "connect_accept"), (1500, "connect")];
+        assert!(!is_limit("0.6.5", Proto::V6, &repeated));
+    }
+
+    #[test]
+    fn a_refusal_that_passes_is_known_by_its_reason() {
+        let after = |why, time, is_rate| Some(Limit { why, time, is_rate });
+        assert_eq!(
+            Limit::of_close("This server is full"),
+            after("the server is full", WINDOW, false)
+        );
+        assert_eq!(
+            Limit::of_close("Too many connections in a short time"),
+            after(
+                "too many connections came from this address in a short time",
+                WINDOW,
+                true
+            )
+        );
+        assert_eq!(
+            Limit::of_close("You have been banned for 1 minute (Stressing network)"),
+            after("the address is banned", BAN, false)
+        );
+        assert_eq!(Limit::of_close("Wrong password"), None);
+    }
+}

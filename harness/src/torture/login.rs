@@ -1,0 +1,200 @@
+//! The messages of a login.
+
+use std::time::Duration;
+
+use teetap_inspect::{Layer, Message};
+use teetap_proxy::session::{Datagram, Time};
+use teetap_wire::{Dir, Proto, Side};
+
+/// A kind of message that a login has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The direction.
+    pub dir: Dir,
+    /// The class and the name, as in conditions: `sys.con_ready`.
+    pub name: String,
+    /// True if it is resent until it is acked.
+    pub vital: bool,
+    /// True for a control message, such as a handshake packet.
+    pub is_control: bool,
+    /// The protocol of the session.
+    pub proto: Proto,
+}
+
+impl Step {
+    fn is_same(&self, other: &Self) -> bool {
+        (self.dir, &self.name) == (other.dir, &other.name)
+    }
+
+    /// Returns the message as one of a login; `None` if it is none: the proxy's own exchange with the server is not the client's login,
+    /// and the end of a connection neither.
+    pub(super) fn of(datagram: &Datagram, message: &Message) -> Option<Self> {
+        let class = match message.layer {
+            Layer::Control => "ctrl",
+            Layer::System => "sys",
+            Layer::Game => "game",
+            Layer::Connless | Layer::Unreadable => return None,
+        };
+        let id = || message.id.filter(|_| message.uuid.is_none());
+        let name = message.name.map(str::to_owned);
+        let name = name.or_else(|| id().map(|id| id.to_string()))?;
+        let is_close = name == "close" && class == "ctrl";
+        if is_close || datagram.leg == Some(Side::Server) {
+            return None;
+        }
+        Some(Self {
+            dir: datagram.dir,
+            name: format!("{class}.{name}"),
+            vital: message.vital,
+            is_control: class == "ctrl",
+            proto: datagram.proto,
+        })
+    }
+
+    /// Returns the name without its class, unless it is only a number: `con_ready`, `sys.77`.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        let last = self.name.split_once('.').map_or("", |(_, last)| last);
+        if last.is_empty() || last.starts_with(|c: char| c.is_ascii_digit()) {
+            return &self.name;
+        }
+        last
+    }
+}
+
+/// The time after ENTER_GAME in which messages are of the login: the first snapshot and one more message arrive.
+const AFTER: Duration = Duration::from_millis(200);
+
+/// Maximum messages of a login. A peer may send ones with any number of ids.
+const MOST: usize = 256;
+
+/// The messages of a login, each once, in the order in which they were first sent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Login {
+    pub(super) steps: Vec<Step>,
+    /// The time at which the client entered the game.
+    entered: Option<Time>,
+}
+
+impl Login {
+    /// Adds a message, if it is the first of its kind. Those after the client has entered the game are not of its login.
+    pub(super) fn add(&mut self, at: Time, step: Step) {
+        if self.entered.is_some_and(|entered| at > entered + AFTER) {
+            return;
+        }
+        if step.dir == Dir::C2s && step.name == "sys.enter_game" {
+            self.entered.get_or_insert(at);
+        }
+        if self.steps.len() < MOST && !self.steps.iter().any(|known| known.is_same(&step)) {
+            self.steps.push(step);
+        }
+    }
+
+    /// Keeps only messages that another login has, too: the others depend on chance.
+    pub(super) fn keep_common(&mut self, other: &Self) {
+        self.steps
+            .retain(|step| other.steps.iter().any(|known| known.is_same(step)));
+    }
+
+    /// Returns the messages with these names; all if there are no names.
+    ///
+    /// # Errors
+    /// A name that the login does not have, and the names that it has.
+    pub(super) fn only(self, names: &[String]) -> Result<Self, (String, String)> {
+        let is_called = |step: &Step, name: &str| {
+            step.name == name || step.name.split_once('.').is_some_and(|(_, last)| last == name)
+        };
+        for name in names {
+            if !self.steps.iter().any(|step| is_called(step, name)) {
+                let known: Vec<&str> = self.steps.iter().map(|step| &*step.name).collect();
+                return Err((name.clone(), known.join(" ")));
+            }
+        }
+        let is_wanted = |step: &Step| names.is_empty() || names.iter().any(|name| is_called(step, name));
+        let steps = self.steps.into_iter().filter(is_wanted).collect();
+        Ok(Self { steps, ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(dir: Dir, name: &str) -> Step {
+        Step {
+            dir,
+            name: name.to_owned(),
+            vital: !name.starts_with("ctrl"),
+            is_control: name.starts_with("ctrl"),
+            proto: Proto::Ddnet,
+        }
+    }
+
+    fn login(steps: &[(u64, Dir, &str)]) -> Login {
+        let mut login = Login::default();
+        for (ms, dir, name) in steps {
+            login.add(Time(ms * 1000), step(*dir, name));
+        }
+        login
+    }
+
+    fn names(login: &Login) -> Vec<(Dir, &str)> {
+        login.steps.iter().map(|step| (step.dir, &*step.name)).collect()
+    }
+
+    #[test]
+    fn a_login_has_each_message_once() {
+        let found = login(&[
+            (0, Dir::C2s, "ctrl.connect"),
+            (0, Dir::C2s, "sys.info"),
+            (0, Dir::C2s, "sys.info"),
+            (0, Dir::S2c, "sys.7"),
+        ]);
+        let expected = [
+            (Dir::C2s, "ctrl.connect"),
+            (Dir::C2s, "sys.info"),
+            (Dir::S2c, "sys.7"),
+        ];
+        assert_eq!(names(&found), expected);
+        let short: Vec<&str> = found.steps.iter().map(Step::short).collect();
+        assert_eq!(short, ["connect", "info", "sys.7"]);
+        let only = |name: &str| {
+            found
+                .clone()
+                .only(&[name.to_owned()])
+                .map(|login| login.steps.len())
+        };
+        assert_eq!((only("info").unwrap(), only("sys.7").unwrap()), (1, 1));
+        let known = "ctrl.connect sys.info sys.7".to_owned();
+        assert_eq!(only("inf").unwrap_err(), ("inf".to_owned(), known));
+    }
+
+    #[test]
+    fn a_flood_of_ids_is_bounded() {
+        let mut login = Login::default();
+        for id in 0..10_000 {
+            login.add(Time(0), step(Dir::C2s, &format!("sys.{id}")));
+        }
+        assert_eq!(login.steps.len(), MOST, "messages that are kept");
+    }
+
+    #[test]
+    fn a_login_ends_after_the_client_has_entered_and_has_no_messages_of_chance() {
+        let c2s = Dir::C2s;
+        let mut first = login(&[
+            (0, c2s, "sys.info"),
+            (100, c2s, "sys.whim"),
+            (1000, c2s, "sys.enter_game"),
+            (1100, c2s, "sys.input"),
+            (1300, c2s, "sys.ping"),
+        ]);
+        let all = ["sys.info", "sys.whim", "sys.enter_game", "sys.input"].map(|name| (c2s, name));
+        assert_eq!(names(&first), all);
+        first.keep_common(&login(&[
+            (0, c2s, "sys.info"),
+            (500, c2s, "sys.enter_game"),
+            (600, c2s, "sys.input"),
+        ]));
+        assert_eq!(names(&first), [all[0], all[2], all[3]]);
+    }
+}

@@ -1,0 +1,32 @@
+//! A client that joins once for each message of a login and each fault.
+//!
+//! Law: a cell is a run of its own, with a listen port and a session of its own. What a cell is expected to survive is a table of
+//! facts about the peers, not what the runs show.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `login.rs` | the messages of a login |
+//! | `cell.rs` | a message and a fault: the rule, and what peers survive |
+//! | `run.rs` | one run of the client through a proxy in process |
+//! | `printed.rs` | the last line that the client prints |
+//! | `watch.rs` | the facts that the events of a run and its end show |
+//! | `limit.rs` | limits of servers, for which they refuse clients for a while |
+//! | `verdict.rs` | the verdict that follows from them |
+//! | `tries.rs` | the order of runs: baseline, cells, second tries |
+
+mod cell;
+mod limit;
+mod login;
+mod printed;
+mod run;
+mod tried;
+mod tries;
+mod verdict;
+mod watch;
+
+pub use cell::{Cell, Fault};
+pub use login::Step;
+pub use run::{Plan, Prepare, Stopper};
+pub use tried::{Baseline, Results, Tried};
+pub use tries::{Progress, TortureError, run};
+pub use verdict::{Judged, Verdict};

@@ -1,0 +1,127 @@
+//! The results of a matrix.
+
+use std::time::Duration;
+
+use super::{
+    cell::Cell,
+    verdict::{Judged, Verdict},
+};
+
+/// The shortest delay that counts as one.
+const LATE: Duration = Duration::from_millis(250);
+
+/// The result of a cell.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// The cell.
+    pub cell: Cell,
+    /// The verdict of the last try.
+    pub judged: Judged,
+    /// The verdict of the first try, if there was a second one.
+    pub first: Option<Verdict>,
+    /// The time that all tries took.
+    pub took: Duration,
+}
+
+impl Tried {
+    /// Returns true if peers of the protocol cope with the fault, and this client did not.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.cell.is_survived() && self.judged.verdict.is_bad()
+    }
+
+    /// Returns true if it failed first, and not when it was tried alone.
+    #[must_use]
+    pub const fn is_second(&self) -> bool {
+        self.first.is_some() && !self.judged.verdict.is_bad()
+    }
+
+    /// Returns the sentence about it: the message, the fault, the verdict and the reason.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let (dir, name, fault) = (self.cell.step.dir, self.cell.step.short(), self.cell.fault.name());
+        let first = match &self.first {
+            Some(first) if self.is_second() => format!("{first}; when tried again, "),
+            Some(_) => "twice: ".to_owned(),
+            None => String::new(),
+        };
+        let why = match (&self.judged.verdict, &self.judged.why) {
+            (Verdict::Faulty(..), Some(why)) => format!(" {why}"),
+            (_, Some(why)) => format!(": {why}"),
+            (_, None) => String::new(),
+        };
+        format!("{dir} {name} {fault}: {first}{}{why}", self.judged.verdict)
+    }
+}
+
+/// The joins without a fault.
+#[derive(Clone, Debug, Default)]
+pub struct Baseline {
+    /// Their times, the shortest first.
+    pub times: Vec<Duration>,
+    /// Codes of findings about the client.
+    pub(super) known: Vec<&'static str>,
+}
+
+impl Baseline {
+    /// Returns the baseline of joins that took these times, the shortest first, without findings.
+    #[must_use]
+    pub const fn new(times: Vec<Duration>) -> Self {
+        let known = Vec::new();
+        Self { times, known }
+    }
+
+    /// Returns the median of the times.
+    #[must_use]
+    pub fn median(&self) -> Duration {
+        self.times.get(self.times.len() / 2).copied().unwrap_or_default()
+    }
+
+    /// Returns the time that a join took longer than these.
+    #[must_use]
+    pub fn late(&self, joined: Duration) -> Duration {
+        joined.saturating_sub(self.median())
+    }
+
+    /// Returns true if a join took longer than these, beyond the differences between them.
+    #[must_use]
+    pub fn is_late(&self, joined: Duration) -> bool {
+        let span = self.times.first().zip(self.times.last());
+        let span = span.map_or(Duration::ZERO, |(first, last)| last.saturating_sub(*first));
+        self.late(joined) >= LATE.max(span)
+    }
+}
+
+/// The results of a whole matrix.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    /// The joins without a fault.
+    pub baseline: Baseline,
+    /// The cells that were tried, in their order.
+    pub tried: Vec<Tried>,
+    /// The number of cells of the matrix.
+    pub cells: usize,
+    /// The reason for which the others were not tried. `None` if all were.
+    pub halted: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_join_is_late_beyond_the_differences_of_the_baseline() {
+        let ms = Duration::from_millis;
+        let baseline = |times: &[u64]| Baseline::new(times.iter().map(|time| ms(*time)).collect());
+        let calm = baseline(&[100, 110, 130]);
+        assert_eq!(
+            (calm.median(), calm.late(ms(400)), calm.late(ms(50))),
+            (ms(110), ms(290), ms(0))
+        );
+        assert!(calm.is_late(ms(360)) && !calm.is_late(ms(359)));
+        // A busy machine: 900 ms are between the joins.
+        let busy = baseline(&[100, 300, 1000]);
+        assert!(busy.is_late(ms(1200)) && !busy.is_late(ms(1199)));
+        assert_eq!(baseline(&[]).median(), ms(0));
+    }
+}

@@ -1,0 +1,282 @@
+//! The facts about one run of a cell, gathered from its events and its end.
+//!
+//! Law: memory is bounded, however long the run is. Whether the client joined is what its joins say.
+
+use std::{sync::Arc, time::Duration};
+
+use teetap_inspect::{
+    DecodedEvent, Layer, Message,
+    course::{Join, JoinOutcome, STOPPED},
+    judge::{By, Finding, Findings, Role},
+    reading::Done,
+};
+use teetap_proxy::{
+    io::Ended,
+    session::{Action, Datagram, Origin, SessionChange, SessionId, State, Time, What},
+};
+use teetap_wire::{Dir, Severity, Side, printable};
+
+use super::{
+    limit::{Limit, OldClients},
+    login::{Login, Step},
+};
+use crate::child;
+
+/// Maximum findings that are kept of a run.
+const FINDINGS: usize = 32;
+
+/// Maximum joins that are kept of a run.
+const JOINS: usize = 200;
+
+/// Findings about a join as a whole, which is judged here.
+const OF_JOINS: [&str; 3] = ["never-entered", "never-online", "login-stalled"];
+
+/// A finding about the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) code: &'static str,
+    pub(super) is_error: bool,
+    pub(super) text: String,
+}
+
+impl Found {
+    /// Returns the finding if it is one about the client that is not harmless.
+    fn of_client(finding: &Finding) -> Option<Self> {
+        let code = finding.topic.name();
+        let detail = finding.detail.as_ref();
+        let detail = detail.map_or(String::new(), |detail| format!("; {detail}"));
+        is_grave(code, finding.by, finding.role, finding.severity).then(|| Self {
+            code,
+            is_error: finding.severity == Severity::Error,
+            text: format!("{code}: {}{detail}", finding.text),
+        })
+    }
+}
+
+/// Returns true for a finding about the client that is not harmless. Joins are judged as a whole.
+fn is_grave(code: &str, by: By, role: Role, severity: Severity) -> bool {
+    by == By::Client && role == Role::Fault && severity != Severity::Info && !OF_JOINS.contains(&code)
+}
+
+/// The cause of the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The client was in the game for long enough, or a rule ended the run.
+    Message,
+    /// The client had not joined in time, or was not sent snapshots any more.
+    Timeout,
+    /// The client ended by itself.
+    Client,
+    /// The matrix is stopped.
+    Stopped,
+    /// The data thread crashed.
+    Crash,
+}
+
+/// The end of a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    pub(super) cause: Cause,
+    pub(super) client: child::End,
+    /// True if a rule acted.
+    pub(super) has_hit: bool,
+    /// Datagrams that the proxy refused.
+    pub(super) refused: u64,
+}
+
+impl End {
+    /// Returns the end of a run of which this is known.
+    pub(super) fn new(cause: Cause, client: child::End, ended: Option<&Ended>) -> Self {
+        let mut rules = ended.iter().flat_map(|ended| &ended.report.rules);
+        Self {
+            cause,
+            client,
+            has_hit: rules.any(|rule| rule.hits.count > 0),
+            refused: ended.map_or(0, |ended| ended.stats.refused),
+        }
+    }
+}
+
+/// A message that changes places with another one.
+#[derive(Clone, Copy, Debug, Default)]
+enum Swapped {
+    #[default]
+    No,
+    /// A rule holds the message of this session, direction and name.
+    Held(Option<SessionId>, Dir, Option<&'static str>),
+    /// It was released: what follows did not overtake it.
+    Released,
+}
+
+/// The facts about a run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watched {
+    /// The messages that the client and the server sent until the client was in the game.
+    pub(super) login: Login,
+    /// Findings about the client, the gravest first.
+    pub(super) findings: Vec<Found>,
+    /// The limit with which the server refused a client.
+    refused: Option<Limit>,
+    old: OldClients,
+    /// Sessions that were opened.
+    sessions: u64,
+    swapped: Swapped,
+    /// True if a message overtook the one that was held.
+    pub(super) is_overtaken: bool,
+    /// The joins that are over.
+    joins: Vec<Arc<Join>>,
+    /// `None` before the end.
+    pub(super) end: Option<End>,
+}
+
+impl Watched {
+    /// Records an event.
+    pub(super) fn event(&mut self, decoded: &DecodedEvent) {
+        if let Some(join) = &decoded.joined {
+            self.join(join);
+        }
+        let event = &decoded.event;
+        match (&event.what, &decoded.reading) {
+            (What::Session(change), _) => self.change(change),
+            (What::Datagram(datagram), Some(reading)) => {
+                for message in &reading.messages {
+                    self.message(event.at, event.session, datagram, message);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Records a join that is over.
+    pub(super) fn join(&mut self, join: &Arc<Join>) {
+        if self.joins.len() < JOINS {
+            self.joins.push(Arc::clone(join));
+        }
+    }
+
+    /// Records the version that the server states.
+    pub(super) fn version(&mut self, version: &str) {
+        self.old.version(version);
+    }
+
+    /// Records the findings, the gravest first.
+    pub(super) fn judged(&mut self, findings: &Findings) {
+        let of_client = findings.list.iter().filter_map(Found::of_client);
+        self.findings = of_client.take(FINDINGS).collect();
+    }
+
+    /// Records a change of a session.
+    pub(super) fn change(&mut self, change: &SessionChange) {
+        if change.state == State::Opening {
+            self.sessions += 1;
+            self.old.opened(change.proto);
+        }
+        let reason = change
+            .reason
+            .as_deref()
+            .filter(|_| change.by == Some(Side::Server));
+        let limit = reason.and_then(|reason| Limit::of_close(&printable(reason)));
+        self.refused = self.refused.or(limit);
+    }
+
+    fn message(&mut self, at: Time, session: Option<SessionId>, datagram: &Datagram, message: &Message) {
+        if let Some(step) = Step::of(datagram, message) {
+            self.login.add(at, step);
+        }
+        let is_control = message.layer == Layer::Control;
+        if is_control {
+            self.old.message(at, message.name, datagram.leg);
+        }
+        let place = (session, datagram.dir);
+        let is_held = message.done == Done::Placed(Action::Hold);
+        self.order(place, message.name, (is_control, is_held, message.origin));
+    }
+
+    /// Records the place of a message in the order of its direction: the one that a rule holds, and the messages after it.
+    pub(super) fn order(
+        &mut self,
+        (session, dir): (Option<SessionId>, Dir),
+        name: Option<&'static str>,
+        (is_control, is_held, origin): (bool, bool, Origin),
+    ) {
+        match self.swapped {
+            Swapped::No if is_held => self.swapped = Swapped::Held(session, dir, name),
+            Swapped::Held(of, way, held) if (of, way) == (session, dir) => {
+                // Both sides of a vital message that changes places are vital.
+                self.is_overtaken |= held != name && !is_control;
+                if held == name && origin == Origin::Rule {
+                    self.swapped = Swapped::Released;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the limit for which the server did not take the client, or not at its first CONNECT: the server names it, or it is that of
+    /// 0.6.5 for clients without tokens.
+    pub(super) fn limit(&self) -> Option<Limit> {
+        let named = || self.refused.filter(|_| self.joined().is_none());
+        self.old.limit().or_else(named)
+    }
+
+    /// Returns the joins in the order in which they began.
+    fn sorted(&self) -> Vec<&Arc<Join>> {
+        let mut joins: Vec<&Arc<Join>> = self.joins.iter().collect();
+        joins.sort_by_key(|join| (join.begin, join.session));
+        joins
+    }
+
+    /// Returns the time from the first request of the client to its first snapshot in the game; `None` if it did not join.
+    pub(super) fn joined(&self) -> Option<Duration> {
+        let begin = self.joins.iter().map(|join| join.begin).min()?;
+        let entered = self
+            .joins
+            .iter()
+            .filter(|join| join.outcome == JoinOutcome::Entered);
+        Some(entered.map(|join| join.end).min()?.since(begin))
+    }
+
+    /// Returns true if the server has accepted no client.
+    pub(super) fn is_never_online(&self) -> bool {
+        let mut joins = self.joins.iter();
+        joins.all(|join| join.outcome == JoinOutcome::NeverOnline)
+    }
+
+    /// Returns the sentence about the join that stopped.
+    pub(super) fn why(&self) -> Option<String> {
+        let joins = self.sorted();
+        let stopped = joins.iter().rev().find_map(|join| join.stopped());
+        // Without the end of the run, which the reader knows.
+        let stopped = stopped.map(|why| why.replace(&format!("; closed \"{STOPPED}\""), ""));
+        stopped.or_else(|| {
+            let join = joins.last().filter(|join| join.outcome != JoinOutcome::Entered)?;
+            let (awaited, from) = join.awaited?;
+            Some(format!("the run ended before {awaited} from the {from}"))
+        })
+    }
+
+    /// Returns true if the client sent a datagram.
+    pub(super) fn has_client(&self) -> bool {
+        self.sessions > 0 || self.end.is_some_and(|end| end.refused > 0)
+    }
+
+    /// Returns true if the rule of the cell acted.
+    pub(super) fn has_hit(&self) -> bool {
+        self.end.is_some_and(|end| end.has_hit)
+    }
+
+    /// Returns the cause of the end. `None` before it.
+    pub(super) fn cause(&self) -> Option<Cause> {
+        self.end.map(|end| end.cause)
+    }
+
+    /// Returns the exit code of a client that ended by itself.
+    pub(super) fn code(&self) -> Option<i32> {
+        let client = self.end?.client;
+        (!client.is_stopped).then_some(client.code)
+    }
+}
+
+#[cfg(test)]
+#[path = "watch_tests.rs"]
+pub(in crate::torture) mod tests;
