@@ -1,14 +1,12 @@
-//! The `teetap` binary: command line, output, signals, the demo.
+//! The `teetap` binary: command line, output, signals.
 //!
 //! Law: the protocol is in the crates below; here runs are configured, started, printed and ended.
 
 mod address;
-mod ahead;
 mod cli;
 mod command;
 mod console;
 mod definitions;
-mod demo;
 mod ending;
 mod exit;
 mod filters;
@@ -17,7 +15,6 @@ mod log;
 mod look;
 mod output;
 mod progress;
-mod reading;
 mod repeat;
 mod review;
 mod run;

@@ -38,6 +38,7 @@ pub mod own;
 mod pcap;
 mod pcapng;
 mod playback;
+pub mod reading;
 pub mod recorder;
 pub mod scrub;
 mod source;

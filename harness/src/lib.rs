@@ -5,12 +5,14 @@
 //! | [`child`] | a command with all processes that it starts, and their end |
 //! | [`torture`] | a client that joins once for each message of a login and each fault |
 //! | [`shrink`] | the smallest set of faults with which a command still fails |
+//! | [`demo`] | a server and two bots that play through a proxy |
 //! | [`junit`] | reports for continuous integration |
 //!
 //! Law: nothing here prints, reads the command line or ends the process. Errors are typed; the caller decides about words
 //! around them and exit codes.
 
 pub mod child;
+pub mod demo;
 pub mod junit;
 pub mod shrink;
 pub mod torture;

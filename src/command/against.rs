@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use teetap_capture::{Item, ReadError};
+use teetap_capture::{Item, ReadError, reading::Recording};
 use teetap_inspect::trial::{Attempt, Trial};
 use teetap_rules::Program;
 use teetap_wire::{Dir, def::Registry, printable, printable_path};
@@ -12,7 +12,6 @@ use crate::{
     cli::Quiet,
     exit::{Exit, Failure},
     output,
-    reading::Recording,
 };
 
 /// Bytes of lines that are printed at once.

@@ -1,8 +1,9 @@
-//! `teetap demo`: the embedded server and bots of [`crate::demo`], with a real proxy between them.
+//! `teetap demo`: the embedded server and bots of [`teetap_harness::demo`], with a real proxy between them.
 
 use std::{io, net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 use teetap_engine::{Builder, Run, RunError};
+use teetap_harness::demo::{self, Report};
 use teetap_proxy::{io::Commands, session::Level};
 use teetap_rules::Report as Effects;
 use tokio::runtime;
@@ -10,7 +11,6 @@ use tokio::runtime;
 use super::setup::Setup;
 use crate::{
     cli::{RunOptions, ScreenOptions},
-    demo::{self, Report},
     exit::{Exit, Failure},
     signals::Signals,
     wake::Wake,

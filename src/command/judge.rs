@@ -5,7 +5,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use teetap_capture::{Item, ReadError, Tally};
+use teetap_capture::{
+    Item, ReadError, Tally,
+    reading::{Recording, ahead::Reader},
+};
 use teetap_engine::rules;
 use teetap_harness::junit::{Case, Outcome, Report, Suite};
 use teetap_inspect::{
@@ -21,11 +24,9 @@ use teetap_wire::{
 
 use super::file;
 use crate::{
-    ahead::Reader,
     cli::JudgeOptions,
     exit::{Exit, Failure},
     output::{self, Filters, Listing, Output, print},
-    reading::Recording,
     run::Opened,
 };
 

@@ -5,7 +5,10 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use teetap_capture::{Item, ReadError};
+use teetap_capture::{
+    Item, ReadError,
+    reading::{Recording, ahead::Reader},
+};
 use teetap_inspect::{Decoder, Style, Viewer};
 use teetap_proxy::{
     io::Seen,
@@ -19,12 +22,10 @@ use super::{
     setup::style,
 };
 use crate::{
-    ahead::Reader,
     cli::{FilterOption, Range, ScreenOptions, Search, Show},
     exit::{Exit, Failure},
     filters,
     output::{Extent, Filters, Output, decoder},
-    reading::Recording,
     review::review,
     run::Opened,
 };

@@ -4,7 +4,6 @@
 //! is read from the index on, which a thread of its own makes.
 
 mod places;
-mod reader;
 
 use std::{
     io::{self, BufReader},
@@ -14,7 +13,10 @@ use std::{
     time::{Duration, Instant, UNIX_EPOCH},
 };
 
-use teetap_capture::{Format, Place, ReadError, Run};
+use teetap_capture::{
+    Format, Place, ReadError, Run,
+    reading::from::{self, Batch, Found, Reader, Source},
+};
 use teetap_inspect::{Snapshots, Style};
 use teetap_proxy::{
     io::files::{Unread, open_regular},
@@ -38,7 +40,6 @@ use crate::{
     wake::{SIGHUP, Wake},
 };
 use places::Places;
-use reader::{Batch, Found, Reader, Source};
 
 /// The time between two looks at the reader.
 const TICK: Duration = Duration::from_millis(10);
@@ -92,7 +93,7 @@ pub(crate) fn review(
         begin: Arc::new(AtomicU64::new(0)),
     };
     // A file that only begins like a recording is refused before the screen opens.
-    let (wall, run) = reader::beginning(&source).map_err(refused)?;
+    let (wall, run) = from::beginning(&source).map_err(refused)?;
     let (reports, wake) = mpsc::channel();
     let _signals = Signals::install(reports.clone()).map_err(Failure::network)?;
     let title = Title {

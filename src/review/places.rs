@@ -9,14 +9,14 @@ use std::{
     thread,
 };
 
-use teetap_capture::{Format, Index, Place};
+use teetap_capture::{
+    Format, Index, Place,
+    reading::from::{self, Source},
+};
 use teetap_proxy::{io::files::open_regular, session::Time};
 use teetap_tui::app::timeline::Seek;
 
-use super::{
-    TAIL,
-    reader::{self, Source},
-};
+use super::TAIL;
 
 /// Bytes read from the file at once.
 const BLOCK: usize = 256 << 10;
@@ -92,7 +92,7 @@ impl Places {
             known.places.clone()
         };
         let is_before = |place: &Place| {
-            let first = reader::first_time(&self.source, place);
+            let first = from::first_time(&self.source, place);
             first.ok().flatten().is_some_and(|first| first <= time)
         };
         let after = places.partition_point(is_before);
@@ -123,7 +123,7 @@ fn look(source: &Source, format: Format, known: &Mutex<Known>, stopped: &AtomicB
         known.indexed = place.offset;
         known.places.push(place);
     }
-    let until = reader::last_time(source, &last);
+    let until = from::last_time(source, &last);
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
     known.indexed = u64::MAX;
     known.until = until;

@@ -4,7 +4,7 @@ mod json;
 mod source;
 mod text;
 
-use teetap_capture::ReadError;
+use teetap_capture::{ReadError, reading::Recording};
 use teetap_inspect::diff::{Collector, Comparison, Ignore, Manner, Options, Side, View, compare};
 use teetap_rules::Filter;
 use teetap_wire::{Side as Peer, def::Registry, printable};
@@ -14,7 +14,6 @@ use crate::{
     cli::DiffOptions,
     exit::{Exit, Failure},
     filters, output,
-    reading::Recording,
 };
 use source::Source;
 

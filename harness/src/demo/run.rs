@@ -23,7 +23,7 @@ const BUFFER: usize = 1400;
 
 /// The demo server, running as a task of the current tokio runtime until stopped or dropped.
 #[derive(Debug)]
-pub(crate) struct DemoServer {
+pub(super) struct DemoServer {
     address: SocketAddr,
     stop: oneshot::Sender<Duration>,
     task: JoinHandle<io::Result<Vec<PlayerReport>>>,
@@ -31,7 +31,7 @@ pub(crate) struct DemoServer {
 
 impl DemoServer {
     /// Starts it on a free port of 127.0.0.1. Its tokens are made of the seed.
-    pub(crate) async fn start(seed: u64) -> io::Result<Self> {
+    pub(super) async fn start(seed: u64) -> io::Result<Self> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = socket.local_addr()?;
         let (stop, stopped) = oneshot::channel();
@@ -40,13 +40,13 @@ impl DemoServer {
     }
 
     /// Returns the address that it listens on.
-    pub(crate) fn address(&self) -> SocketAddr {
+    pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Waits until all have left, but not longer than `patience`, then closes the connections that are left
     /// and returns what it saw.
-    pub(crate) async fn stop(self, patience: Duration) -> io::Result<Vec<PlayerReport>> {
+    pub(super) async fn stop(self, patience: Duration) -> io::Result<Vec<PlayerReport>> {
         // A server that has failed no longer listens; its error is what the task gives.
         let _ = self.stop.send(patience);
         self.task.await.map_err(io::Error::other)?
@@ -58,7 +58,7 @@ impl DemoServer {
 ///
 /// # Errors
 /// A socket cannot be opened or used. A missing answer is not an error: it is in the report.
-pub(crate) async fn play(proxy: SocketAddr, duration: Duration, seed: u64) -> io::Result<Vec<BotReport>> {
+pub(super) async fn play(proxy: SocketAddr, duration: Duration, seed: u64) -> io::Result<Vec<BotReport>> {
     let [seven, ddnet] = PLAYERS.map(|player| Bot::new(player, !seed, duration));
     let (seven, ddnet) = tokio::join!(drive(seven, proxy), drive(ddnet, proxy));
     Ok(vec![seven?, ddnet?])
@@ -66,7 +66,10 @@ pub(crate) async fn play(proxy: SocketAddr, duration: Duration, seed: u64) -> io
 
 /// The whole demo: starts the server, has `connect` put a proxy before it and return its address, lets the bots play
 /// through it, stops the server.
-pub(crate) async fn run(
+///
+/// # Errors
+/// A socket cannot be opened or used. A missing answer is not an error: it is in the report.
+pub async fn run(
     duration: Duration,
     seed: u64,
     connect: impl AsyncFnOnce(SocketAddr) -> io::Result<SocketAddr>,

@@ -9,60 +9,60 @@ use teetap_wire::{Proto, Token};
 
 /// Both views of a demo.
 #[derive(Debug, Clone)]
-pub(crate) struct Report {
-    pub(crate) bots: Vec<BotReport>,
+pub struct Report {
+    pub(super) bots: Vec<BotReport>,
     /// All players that the server saw.
-    pub(crate) players: Vec<PlayerReport>,
+    pub(super) players: Vec<PlayerReport>,
 }
 
 /// The view of a bot.
 #[derive(Debug, Clone)]
-pub(crate) struct BotReport {
-    pub(crate) name: String,
-    pub(crate) proto: Proto,
+pub(super) struct BotReport {
+    pub(super) name: String,
+    pub(super) proto: Proto,
     /// The server's token as the bot knows it: what its datagrams carry.
-    pub(crate) token: Option<Token>,
+    pub(super) token: Option<Token>,
     /// True once it was in the game and received snapshots.
-    pub(crate) joined: bool,
+    pub(super) joined: bool,
     /// Lines of chat that it sent.
-    pub(crate) chat_sent: Vec<String>,
+    pub(super) chat_sent: Vec<String>,
     /// Lines of chat of players, its own among them, in order.
-    pub(crate) chat_received: Vec<String>,
+    pub(super) chat_received: Vec<String>,
     /// Snapshots that were complete and had the right crc.
-    pub(crate) snapshots: u64,
+    pub(super) snapshots: u64,
     /// Snapshots that could not be read or had a wrong crc.
-    pub(crate) damaged: u64,
+    pub(super) damaged: u64,
     /// Snapshots whose base the bot no longer had.
-    pub(crate) baseless: u64,
+    pub(super) baseless: u64,
     /// Inputs sent.
-    pub(crate) inputs: u64,
+    pub(super) inputs: u64,
     /// Inputs the server answered with their timing.
-    pub(crate) timings: u64,
-    pub(crate) pings: u64,
-    pub(crate) pongs: u64,
+    pub(super) timings: u64,
+    pub(super) pings: u64,
+    pub(super) pongs: u64,
     /// The longest answer to a ping.
-    pub(crate) slowest_pong: Duration,
-    pub(crate) counters: Counters,
+    pub(super) slowest_pong: Duration,
+    pub(super) counters: Counters,
     /// The reason of its end.
-    pub(crate) ended: String,
+    pub(super) ended: String,
     /// True if it ended because its time was up.
-    pub(crate) finished: bool,
+    pub(super) finished: bool,
 }
 
 /// The server's view of a player.
 #[derive(Debug, Clone)]
-pub(crate) struct PlayerReport {
-    pub(crate) name: String,
-    pub(crate) proto: Proto,
+pub(super) struct PlayerReport {
+    pub(super) name: String,
+    pub(super) proto: Proto,
     /// The address that its datagrams came from.
-    pub(crate) address: SocketAddr,
+    pub(super) address: SocketAddr,
     /// The token the server gave it.
-    pub(crate) given: Token,
+    pub(super) given: Token,
     /// Inputs that came in.
-    pub(crate) inputs: u64,
-    pub(crate) counters: Counters,
+    pub(super) inputs: u64,
+    pub(super) counters: Counters,
     /// The reason why it left; `None` if it is still there.
-    pub(crate) left: Option<String>,
+    pub(super) left: Option<String>,
 }
 
 impl BotReport {
@@ -108,7 +108,8 @@ impl PlayerReport {
 impl Report {
     /// Returns what went wrong, one line each; empty when all is well. `proxied`: something that terminates tokens was
     /// between the bots and the server, so both must have seen different ones.
-    pub(crate) fn failures(&self, proxied: bool) -> Vec<String> {
+    #[must_use]
+    pub fn failures(&self, proxied: bool) -> Vec<String> {
         let mut failures = Vec::new();
         for bot in &self.bots {
             let mut fail = |text: String| failures.push(format!("{}: {text}", bot.name));

@@ -1,6 +1,6 @@
 //! The reading of a recording on a thread of its own, from a place on.
 //!
-//! Law: the reader waits for the screen, never the other way, and ends soon after its receiver is dropped.
+//! Law: the thread waits for the receiver, never the other way, and ends soon after the receiver is dropped.
 
 use std::{
     io::{self, BufReader, Read},
@@ -14,7 +14,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use teetap_capture::{Item, Place, ReadError, Run};
 use teetap_inspect::{DecodedEvent, Decoder, Snapshots};
 use teetap_proxy::{
     io::files::open_regular,
@@ -23,7 +22,8 @@ use teetap_proxy::{
 use teetap_rules::Filter;
 use teetap_wire::def::Registry;
 
-use crate::reading::Recording;
+use super::Recording;
+use crate::{Item, Place, ReadError, Run};
 
 /// Bytes read from the file at once.
 const BLOCK: usize = 256 << 10;
@@ -31,7 +31,7 @@ const BLOCK: usize = 256 << 10;
 /// Items that are handed over together.
 const BATCH: usize = 512;
 
-/// Batches that wait for the screen, at most.
+/// Batches that wait at most.
 const WAITING: usize = 16;
 
 /// The time after which an incomplete batch is handed over.
@@ -39,36 +39,44 @@ const SOON: Duration = Duration::from_millis(30);
 
 /// A recording to read.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
-    pub(crate) path: PathBuf,
-    pub(crate) registry: &'static Registry,
+pub struct Source {
+    /// The path of a regular file.
+    pub path: PathBuf,
+    /// The definitions through which it is decoded.
+    pub registry: &'static Registry,
     /// The newest snapshots, for the screen.
-    pub(crate) snapshots: Snapshots,
+    pub snapshots: Snapshots,
     /// The time of the first packet, in nanoseconds since 1970; 0 until it is known.
-    pub(crate) begin: Arc<AtomicU64>,
+    pub begin: Arc<AtomicU64>,
 }
 
 /// An item for the screen.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub enum Found {
+    /// The start of a run: the time in nanoseconds since 1970, and the run if it is one of teetap.
     Start(u64, Option<Box<Run>>),
+    /// An event.
     Event(Arc<DecodedEvent>),
+    /// A log line of the program.
     Log(Time, Level, String),
+    /// The number of events that are missing.
     Gap(u64),
 }
 
 /// Items, and the bytes that were read before them.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
-    pub(crate) offset: u64,
-    pub(crate) items: Vec<Found>,
+pub struct Batch {
+    /// Bytes read before the items.
+    pub offset: u64,
+    /// The items, in their order.
+    pub items: Vec<Found>,
     /// The reading has ended here: at the end of the recording, or at damage.
-    pub(crate) end: Option<Result<(), String>>,
+    pub end: Option<Result<(), String>>,
 }
 
 /// A reading that goes on.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub struct Reader {
     batches: Receiver<Batch>,
     read: Arc<AtomicU64>,
     stopped: Arc<AtomicBool>,
@@ -76,7 +84,10 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// Reads from a place on; with a filter only what passes it.
-    pub(crate) fn start(source: Source, place: Place, filter: Option<Filter>) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// The system has no threads left.
+    pub fn start(source: Source, place: Place, filter: Option<Filter>) -> io::Result<Self> {
         let (sender, batches) = sync_channel(WAITING);
         let read = Arc::new(AtomicU64::new(place.offset));
         let stopped = Arc::new(AtomicBool::new(false));
@@ -97,7 +108,7 @@ impl Reader {
     }
 
     /// Returns the next batch, if there is one.
-    pub(crate) fn next(&self) -> Option<Batch> {
+    pub fn next(&self) -> Option<Batch> {
         match self.batches.try_recv() {
             Ok(batch) => Some(batch),
             Err(TryRecvError::Empty) => None,
@@ -110,7 +121,7 @@ impl Reader {
     }
 
     /// Returns the bytes that were read so far.
-    pub(crate) fn read(&self) -> u64 {
+    pub fn read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
 }
@@ -177,7 +188,7 @@ fn shift(source: &Source, wall: u64, run: Option<&Run>) -> Duration {
 ///
 /// # Errors
 /// See [`ReadError`].
-pub(super) fn beginning(source: &Source) -> Result<(u64, Option<Run>), ReadError> {
+pub fn beginning(source: &Source) -> Result<(u64, Option<Run>), ReadError> {
     let mut recording = open(source, &Place::start(), &Arc::default())?;
     while let Some(item) = recording.read()? {
         if let Item::Start { wall, run } = item {
@@ -192,12 +203,12 @@ pub(super) fn beginning(source: &Source) -> Result<(u64, Option<Run>), ReadError
 ///
 /// # Errors
 /// See [`ReadError`].
-pub(super) fn first_time(source: &Source, place: &Place) -> Result<Option<Time>, ReadError> {
+pub fn first_time(source: &Source, place: &Place) -> Result<Option<Time>, ReadError> {
     times(source, place, &mut |_| false)
 }
 
 /// Returns the time of the last item after a place.
-pub(super) fn last_time(source: &Source, place: &Place) -> Option<Time> {
+pub fn last_time(source: &Source, place: &Place) -> Option<Time> {
     let mut last = None;
     // Up to damage, if there is any.
     let _damage = times(source, place, &mut |time| {

@@ -12,10 +12,10 @@ use std::{
     vec,
 };
 
-use teetap_capture::{Item, ReadError, Tally};
 use teetap_proxy::session::Event;
 
-use crate::reading::Recording;
+use super::Recording;
+use crate::{Item, ReadError, Tally};
 
 /// The items that are handed over at once.
 const BATCH: usize = 128;
@@ -24,7 +24,7 @@ const BATCH: usize = 128;
 const BATCHES: usize = 4;
 
 /// A recording from its start to its end, read ahead or not.
-pub(crate) enum Reader<R> {
+pub enum Reader<R> {
     /// Each item is read when it is requested.
     Direct(Recording<R>),
     /// A thread reads ahead.
@@ -32,7 +32,7 @@ pub(crate) enum Reader<R> {
 }
 
 /// A recording that a thread reads.
-pub(crate) struct Ahead {
+pub struct Ahead {
     batches: Receiver<Batch>,
     /// The items of the last batch that are left.
     items: vec::IntoIter<Item>,
@@ -57,7 +57,7 @@ struct Batch {
 impl<R: BufRead + Send + 'static> Reader<R> {
     /// Reads ahead. That is not for a recording that grows, whose last items would wait for more of them, nor where the reading may
     /// end early: the counts are those of all that was read.
-    pub(crate) fn ahead(recording: Recording<R>) -> Self {
+    pub fn ahead(recording: Recording<R>) -> Self {
         let (sender, batches) = mpsc::sync_channel(BATCHES);
         let (hand, taken) = mpsc::sync_channel(1);
         // No more than the batches that were sent.
@@ -84,7 +84,10 @@ impl<R: BufRead + Send + 'static> Reader<R> {
     }
 
     /// Returns the next item; `None` at the end.
-    pub(crate) fn read(&mut self) -> Result<Option<Item>, ReadError> {
+    ///
+    /// # Errors
+    /// The recording is damaged or cannot be read. Nothing can be read after that.
+    pub fn read(&mut self) -> Result<Option<Item>, ReadError> {
         match self {
             Self::Direct(recording) => recording.read(),
             Self::Ahead(ahead) => ahead.read(),
@@ -92,7 +95,7 @@ impl<R: BufRead + Send + 'static> Reader<R> {
     }
 
     /// Takes back an event that was looked at.
-    pub(crate) fn done(&mut self, event: Event) {
+    pub fn done(&mut self, event: Event) {
         if let Self::Ahead(ahead) = self {
             ahead.spent.push(event);
             if ahead.spent.len() >= BATCH {
@@ -103,7 +106,7 @@ impl<R: BufRead + Send + 'static> Reader<R> {
     }
 
     /// Returns the counts of what was read.
-    pub(crate) fn tally(&self) -> Tally {
+    pub fn tally(&self) -> Tally {
         match self {
             Self::Direct(recording) => recording.tally(),
             Self::Ahead(ahead) => ahead.tally,
@@ -185,7 +188,7 @@ mod tests {
 
     #[test]
     fn reading_ahead_shows_the_same_items_counts_and_damage() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures");
         let whole = fs::read(folder.join("rich-dd16.pcap")).unwrap();
         // One that ends at once, one that is cut off, a whole one.
         for len in [24, whole.len() / 2, whole.len()] {
@@ -200,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_reader_that_is_left_ends() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures");
         let bytes = Cursor::new(fs::read(folder.join("rich-dd16.pcap")).unwrap());
         let Reader::Ahead(mut ahead) = Reader::ahead(Recording::of(bytes).unwrap()) else {
             panic!("no thread");
