@@ -6,38 +6,12 @@ use std::fmt;
 
 use teetap_capture::FileError;
 use teetap_engine::{RunError, faults::FaultsError, rules::RulesError};
-use teetap_harness::{
-    child::{self, ChildError},
-    junit::ReportError,
-};
-use teetap_inspect::EndingBy;
+use teetap_harness::{child::ChildError, junit::ReportError};
 use teetap_proxy::io::{LogError, StartError};
-use teetap_rules::End;
 
 use crate::look::Look;
 
-/// The end of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
-    /// Success, a closed stdout included.
-    Ok,
-    /// The command of `run`, or the demo, failed; a message matched --fail-on; a rule failed; a replay or two sessions differ.
-    Failed,
-    /// The command line.
-    Usage,
-    /// The network, or something that could not be started.
-    Network,
-    /// The expression of --until has not matched.
-    Timeout,
-    /// A recording is damaged.
-    Damaged,
-    /// A bug.
-    Internal,
-    /// The action `exit` of a rule: a code from 10 to 99.
-    Rule(u8),
-    /// A signal, by its number.
-    Signal(u8),
-}
+pub(crate) use teetap_harness::outcome::Exit;
 
 /// Code and meaning, in order.
 pub(crate) const TABLE: &[(&str, &str)] = &[
@@ -66,37 +40,6 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("10-99", "the action `exit` of a rule"),
     ("128+n", "ended by signal n"),
 ];
-
-impl Exit {
-    /// Returns the end that a message or a rule leads to.
-    pub(crate) const fn of(by: &EndingBy) -> Self {
-        match by {
-            EndingBy::Until | EndingBy::Rule(_, End::Exit(0)) => Self::Ok,
-            EndingBy::FailOn | EndingBy::Rule(_, End::Fail(_) | End::Unmet(_)) => Self::Failed,
-            EndingBy::Rule(_, End::Exit(code)) => Self::Rule(*code),
-        }
-    }
-
-    /// Returns the end that the end of a command leads to.
-    pub(crate) const fn of_command(end: child::End) -> Self {
-        if end.is_success() { Self::Ok } else { Self::Failed }
-    }
-
-    /// Returns the exit code of the process.
-    pub(crate) const fn code(self) -> u8 {
-        match self {
-            Self::Ok => 0,
-            Self::Failed => 1,
-            Self::Usage => 2,
-            Self::Network => 3,
-            Self::Timeout => 4,
-            Self::Damaged => 5,
-            Self::Internal => 6,
-            Self::Rule(code) => code,
-            Self::Signal(number) => 128 + (number & 0x7f),
-        }
-    }
-}
 
 /// Returns [`TABLE`] as text for help and man page.
 pub(crate) fn table() -> String {

@@ -10,7 +10,10 @@ use std::{
 
 use rustix::process::Signal;
 use teetap_engine::{News, Run, control::Control};
-use teetap_harness::child;
+use teetap_harness::{
+    child,
+    outcome::{EndedBy, Last, Summary, Verdicts, by_ending, by_signal, decide},
+};
 use teetap_inspect::course::STOPPED;
 use teetap_proxy::{
     io::{Clock, Faults, Nice, probe::Finding},
@@ -19,13 +22,10 @@ use teetap_proxy::{
 
 use crate::{
     address::reachable,
-    ending::{Last, by_ending, by_signal, decide},
     exit::Exit,
     log::{self, Log},
-    output::{Output, counted},
+    output::{Output, counted, leave_to},
     repeat,
-    run::{EndedBy, Summary},
-    verdicts::Verdicts,
     wake::{SIGHUP, Wake},
 };
 
@@ -135,7 +135,7 @@ impl Live {
         }
         self.output.summary(&summary);
         if let Some(finished) = finished {
-            summary.leave_to(finished);
+            leave_to(&summary, finished);
         }
         self.output.flush()?;
         self.output.check_stdout(self.now());

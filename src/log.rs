@@ -13,6 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use teetap_harness::outcome::Summary;
 use teetap_proxy::{
     io::{
         files::{Access, Private, PrivateError, open_private},
@@ -27,7 +28,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{
     exit::{Exit, Failure},
-    run::{Start, Summary},
+    run::Start,
 };
 
 /// The variable with the filter.

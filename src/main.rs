@@ -7,7 +7,6 @@ mod cli;
 mod command;
 mod console;
 mod definitions;
-mod ending;
 mod exit;
 mod filters;
 mod live;
@@ -20,7 +19,6 @@ mod review;
 mod run;
 mod settings;
 mod signals;
-mod verdicts;
 mod wake;
 
 use std::{

@@ -6,6 +6,7 @@
 //! | [`torture`] | a client that joins once for each message of a login and each fault |
 //! | [`shrink`] | the smallest set of faults with which a command still fails |
 //! | [`demo`] | a server and two bots that play through a proxy |
+//! | [`outcome`] | the result of a run: its cause, its exit code, the facts at its end, its tests for a report |
 //! | [`junit`] | reports for continuous integration |
 //!
 //! Law: nothing here prints, reads the command line or ends the process. Errors are typed; the caller decides about words
@@ -14,5 +15,6 @@
 pub mod child;
 pub mod demo;
 pub mod junit;
+pub mod outcome;
 pub mod shrink;
 pub mod torture;

@@ -14,7 +14,7 @@ use teetap_engine::{
     recording::Prepared,
     rules::Rules,
 };
-use teetap_harness::junit::Report;
+use teetap_harness::{junit::Report, outcome::Verdicts};
 use teetap_inspect::{Snapshots, Style, Verbosity, Viewer, jsonl};
 use teetap_proxy::{
     io::{Bus, Clock, DEFAULT_PORT, LogFile, Nice, entropy},
@@ -35,7 +35,6 @@ use crate::{
     output::{Filters, Output, decoder},
     run::Start,
     signals::Signals,
-    verdicts::Verdicts,
     wake::Wake,
 };
 

@@ -1,18 +1,12 @@
 //! The effects of rules and link lines in the summary of a run.
 
-use teetap_inspect::{
-    jsonl::{LineEffect, RuleEffect},
-    row,
-};
-use teetap_proxy::{
-    session::{SessionId, Time},
-    words::Word,
-};
+use teetap_harness::outcome::{Summary, Times};
+use teetap_inspect::row;
+use teetap_proxy::session::{SessionId, Time};
 use teetap_rules::{LineReport, Report, RuleReport};
 use teetap_wire::printable;
 
-use super::{counted, times::Times};
-use crate::run::Summary;
+use super::counted;
 
 /// The maximum number of rules on lines of their own, and of rules that are listed because they never acted.
 const MAX_LISTED: usize = 50;
@@ -82,42 +76,4 @@ fn of_line(line: &LineReport) -> String {
 /// Returns the name of a rule, or its text.
 fn name(rule: &RuleReport) -> &str {
     rule.name.as_deref().unwrap_or(&rule.text)
-}
-
-fn seconds(micros: u64) -> f64 {
-    std::time::Duration::from_micros(micros).as_secs_f64()
-}
-
-/// Returns the effects of rules as JSON.
-pub(super) fn rules(report: &Report) -> Vec<RuleEffect<'_>> {
-    report.rules.iter().map(rule_effect).collect()
-}
-
-fn rule_effect(rule: &RuleReport) -> RuleEffect<'_> {
-    let RuleReport { name, text, hits, .. } = rule;
-    RuleEffect {
-        name: name.as_deref().map(Into::into),
-        text: (&**text).into(),
-        hits: hits.count,
-        last_at: hits.last.map(|last| seconds(last.at)),
-        last_session: hits.last.map(|last| last.session),
-    }
-}
-
-/// Returns the effects of link lines as JSON.
-pub(super) fn links(report: &Report) -> Vec<LineEffect<'_>> {
-    report.lines.iter().map(line_effect).collect()
-}
-
-fn line_effect(line: &LineReport) -> LineEffect<'_> {
-    let LineReport { text, dir, tally, .. } = line;
-    LineEffect {
-        link: (&**text).into(),
-        dir: Word(*dir),
-        lost: tally.lost,
-        delayed: tally.delayed,
-        duplicated: tally.duplicated,
-        reordered: tally.reordered,
-        corrupted: tally.corrupted,
-    }
 }

@@ -2,17 +2,15 @@
 
 use std::{ffi::OsStr, fmt::Write as _, path::Path};
 
-use teetap_inspect::judge::{Counts, Finding, Findings, Role, Topic};
+use teetap_harness::outcome::{FEW, Times, grave};
+use teetap_inspect::judge::{Counts, Finding, Findings, Role};
 use teetap_wire::Severity;
 
-use super::{counted, times::Times};
+use super::counted;
 use crate::{
     look::{Ink, Look},
     repeat::quoted,
 };
-
-/// The most findings at the end of a run.
-pub(super) const FEW: usize = 3;
 
 /// The most harmless oddities that are listed where nothing graver was found.
 const BRIEF: usize = 10;
@@ -108,12 +106,6 @@ pub(crate) fn totals(counts: Counts) -> String {
         return "no findings".to_owned();
     }
     parts.join(", ")
-}
-
-/// Returns the findings at the end of a run that are not harmless. Logins have lines of their own.
-pub(super) fn grave(findings: &Findings) -> impl Iterator<Item = &Finding> + Clone {
-    let grave = findings.list.iter().filter(|one| one.severity > Severity::Info);
-    grave.filter(|one| !matches!(one.topic, Topic::Matter(matter) if matter.is_about_login()))
 }
 
 /// Returns the lines at the end of a run: the first findings that are not harmless, and how to see the others.

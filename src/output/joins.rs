@@ -1,16 +1,11 @@
 //! The joins of sessions in the summary: those that stopped with the reason, and with `-v` the time of each step.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use teetap_inspect::{
-    course::{Join, JoinOutcome, PassedStep},
-    jsonl::JoinBody,
-};
+use teetap_harness::outcome::Joins;
+use teetap_inspect::course::{Join, JoinOutcome, PassedStep};
 
-use super::{counted, findings::FEW};
-
-/// The maximum number of joins that are kept, of those that stopped and of the others each.
-const MAX_KEPT: usize = 100;
+use super::counted;
 
 /// The maximum number of joins that have lines.
 const MAX_LISTED: usize = 20;
@@ -18,64 +13,22 @@ const MAX_LISTED: usize = 20;
 /// The columns of the longest bar.
 const BAR: u128 = 24;
 
-/// The joins of a run or a recording that are over.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Joins {
-    stopped: Vec<Arc<Join>>,
-    entered: Vec<Arc<Join>>,
-    left_out: u64,
-}
-
-impl Joins {
-    /// Adds a join.
-    pub(super) fn add(&mut self, join: &Arc<Join>) {
-        let joins = match join.outcome {
-            JoinOutcome::Entered | JoinOutcome::Interrupted => &mut self.entered,
-            JoinOutcome::NeverEntered | JoinOutcome::NeverOnline => &mut self.stopped,
-        };
-        if joins.len() < MAX_KEPT {
-            joins.push(Arc::clone(join));
-        } else {
-            self.left_out += 1;
+/// Returns a line for each join that stopped of itself. With `details` each join has one, and one for each of its steps.
+pub(super) fn lines(joins: &Joins, details: bool) -> Vec<String> {
+    let list = joins.list(details);
+    let more = list.len().saturating_sub(MAX_LISTED) as u64 + joins.left_out();
+    let mut lines = Vec::new();
+    for join in list.into_iter().take(MAX_LISTED) {
+        lines.push(format!("teetap: {join}"));
+        if details {
+            steps(join, &mut lines);
         }
     }
-
-    /// Returns the number of joins that are not kept.
-    pub(super) const fn left_out(&self) -> u64 {
-        self.left_out
+    let is_full = lines.len() >= MAX_LISTED || details;
+    if more > 0 && !lines.is_empty() && is_full {
+        lines.push(format!("teetap: and {}", counted(more, "more join")));
     }
-
-    /// Returns them as JSON, in the order in which they began.
-    pub(super) fn bodies(&self) -> Vec<JoinBody<'_>> {
-        let mut joins: Vec<&Arc<Join>> = self.stopped.iter().chain(&self.entered).collect();
-        joins.sort_by_key(|join| (join.begin, join.session));
-        joins.into_iter().map(|join| JoinBody::new(join)).collect()
-    }
-
-    /// Returns the sentences about joins that stopped.
-    pub(super) fn sentences(&self) -> Vec<String> {
-        self.stopped.iter().take(FEW).map(ToString::to_string).collect()
-    }
-
-    /// Returns a line for each join that stopped of itself. With `details` each join has one, and one for each of its steps.
-    pub(super) fn lines(&self, details: bool) -> Vec<String> {
-        let entered = self.entered.iter().filter(|_| details);
-        let mut joins: Vec<&Arc<Join>> = self.stopped.iter().chain(entered).collect();
-        joins.sort_by_key(|join| (join.begin, join.session));
-        let more = joins.len().saturating_sub(MAX_LISTED) as u64 + self.left_out;
-        let mut lines = Vec::new();
-        for join in joins.into_iter().take(MAX_LISTED) {
-            lines.push(format!("teetap: {join}"));
-            if details {
-                steps(join, &mut lines);
-            }
-        }
-        let is_full = lines.len() >= MAX_LISTED || details;
-        if more > 0 && !lines.is_empty() && is_full {
-            lines.push(format!("teetap: and {}", counted(more, "more join")));
-        }
-        lines
-    }
+    lines
 }
 
 /// Appends a line for each step of a join: the message, the side that was waited for, and the time.
@@ -123,6 +76,8 @@ fn milliseconds(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use teetap_inspect::course::{Delayed, Ended};
     use teetap_proxy::session::{SessionId, Time};
     use teetap_wire::{Side, receiver::JoinKind};
@@ -171,8 +126,8 @@ mod tests {
         joins.add(&join(1, JoinOutcome::Entered));
         let stopped = "teetap: session 2 never entered the game: after sv_ready_to_enter (acked) the client never sent enter_game; \
                        there the events end";
-        assert_eq!(joins.lines(false), [stopped]);
-        let lines = joins.lines(true);
+        assert_eq!(lines(&joins, false), [stopped]);
+        let lines = self::lines(&joins, true);
         let bar = "━".repeat(24);
         assert_eq!(
             lines[0],
@@ -205,7 +160,7 @@ mod tests {
         });
         let mut joins = Joins::default();
         joins.add(&Arc::new(delayed));
-        let line = &joins.lines(true)[2];
+        let line = &lines(&joins, true)[2];
         assert!(line.ends_with("━  delayed 700 ms (slow)"), "{line}");
         let body = &joins.bodies()[0].steps[1];
         assert_eq!(
@@ -218,8 +173,8 @@ mod tests {
     fn joins_are_bounded_and_the_rest_is_counted() {
         let mut joins = Joins::default();
         (0..150).for_each(|session| joins.add(&join(session, JoinOutcome::NeverOnline)));
-        let lines = joins.lines(false);
-        assert_eq!((lines.len(), joins.bodies().len()), (MAX_LISTED + 1, MAX_KEPT));
+        let lines = self::lines(&joins, false);
+        assert_eq!((lines.len(), joins.bodies().len()), (MAX_LISTED + 1, 100));
         assert_eq!(lines[MAX_LISTED], "teetap: and 130 more joins");
     }
 }

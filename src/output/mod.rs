@@ -17,16 +17,14 @@ mod screen;
 mod stdout;
 mod streams;
 mod summary;
-mod times;
 
 pub(crate) use around::Extent;
 pub(crate) use count::counted;
 pub(crate) use filters::{Filters, decoder};
 pub(crate) use findings::Listing;
-pub(crate) use joins::Joins;
 pub(crate) use screen::{is_lost, screen_failed};
 pub(crate) use streams::{print, say, say_sentence, write_out};
-pub(crate) use times::Times;
+pub(crate) use summary::leave_to;
 
 use std::{
     io::{self, IsTerminal as _},
@@ -34,6 +32,7 @@ use std::{
 };
 
 use teetap_engine::recording::{Finished, Outcome, Running};
+use teetap_harness::outcome::{Joins, Times};
 use teetap_inspect::{DecodedEvent, Ending, Sentences, Style, Verbosity, course::Join, jsonl};
 use teetap_proxy::{
     io::Seen,
@@ -48,7 +47,7 @@ use screen::RunScreen;
 use stdout::Stdout;
 
 use crate::{
-    cli::LineOptions,
+    cli::{Clock, LineOptions},
     exit::Failure,
     log,
     progress::Progress,
@@ -115,7 +114,7 @@ impl Output {
         let is_folded = is_possible && options.folds().unwrap_or_else(by_default);
         self.lines.folds = is_folded.then(|| Folds::new(patience));
         self.lines.printer = Printer::new(options);
-        self.times = Times::new(options.time);
+        self.times = Times::new(matches!(options.time, Clock::Run | Clock::Wall));
     }
 
     /// Notes the time of the run: ends what was folded for long; in the terminal UI carries out requests.

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use teetap_capture::{Recorded, Tally};
 use teetap_engine::recording::Outcome;
+use teetap_harness::outcome::Summary;
 use teetap_inspect::{DecodedEvent, EventLines, Row, Sentences, Style, jsonl::rfc3339, lines::Line, row};
 use teetap_proxy::{
     io::input_log::Checked,
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     exit::Exit,
-    run::{Opened, Start, Summary},
+    run::{Opened, Start},
 };
 
 /// Returns the lines at the start.

@@ -7,31 +7,29 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use teetap_harness::{
-    child,
-    junit::{Case, Outcome, Report, ReportError, Suite},
-};
 use teetap_inspect::{Ending, EndingBy};
 use teetap_proxy::session::{SessionId, Time};
 use teetap_rules::{End, RuleReport, Test};
 
+use super::{EndedBy, Exit, Summary};
 use crate::{
-    exit::Exit,
-    run::{EndedBy, Summary},
+    child,
+    junit::{Case, Outcome, Report, ReportError, Suite},
 };
 
 /// A report that a run ends with.
 #[derive(Debug)]
-pub(crate) struct Verdicts {
-    pub(crate) report: Report,
+pub struct Verdicts {
+    /// The file.
+    pub report: Report,
     /// The server as the user wrote it.
-    pub(crate) target: String,
+    pub target: String,
     /// The expression of `--until`.
-    pub(crate) until: Option<String>,
+    pub until: Option<String>,
     /// The expression of `--fail-on`.
-    pub(crate) fail_on: Option<String>,
+    pub fail_on: Option<String>,
     /// The start of the run.
-    pub(crate) wall: SystemTime,
+    pub wall: SystemTime,
 }
 
 impl Verdicts {
@@ -39,7 +37,7 @@ impl Verdicts {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn write(self, summary: &Summary) -> Result<(), ReportError> {
+    pub fn write(self, summary: &Summary) -> Result<(), ReportError> {
         let changed = summary
             .rules_changed
             .then(|| ("rules_changed", "true".to_owned()));

@@ -7,29 +7,29 @@ use std::collections::BTreeMap;
 use teetap_inspect::{DecodedEvent, Ending, judge::Finding};
 use teetap_proxy::session::{SessionId, State, Time, What};
 
-use crate::cli::Clock;
-
 /// Maximum number of sessions whose start is kept. Times in older ones are those of the run.
 const SESSIONS: usize = 4096;
 
 /// The starts of sessions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Times {
+pub struct Times {
     begins: BTreeMap<SessionId, Time>,
     /// True if the times of sessions are left as they are.
     is_of_run: bool,
 }
 
 impl Times {
-    pub(super) fn new(clock: Clock) -> Self {
+    /// Creates the clock of lines whose times count from the start of their session; with `is_of_run` from the start of the run.
+    #[must_use]
+    pub const fn new(is_of_run: bool) -> Self {
         Self {
             begins: BTreeMap::new(),
-            is_of_run: matches!(clock, Clock::Run | Clock::Wall),
+            is_of_run,
         }
     }
 
     /// Records the start of a session.
-    pub(super) fn event(&mut self, decoded: &DecodedEvent) {
+    pub fn event(&mut self, decoded: &DecodedEvent) {
         let event = &decoded.event;
         let is_opening = matches!(&event.what, What::Session(change) if change.state == State::Opening);
         if let Some(session) = event.session.filter(|_| is_opening && !self.is_of_run) {
@@ -41,20 +41,23 @@ impl Times {
     }
 
     /// Returns a time of the run on the clock of the lines, in whole milliseconds as they have it.
-    pub(crate) fn of(&self, session: Option<SessionId>, at: Time) -> Time {
+    #[must_use]
+    pub fn of(&self, session: Option<SessionId>, at: Time) -> Time {
         let begin = session.and_then(|session| self.begins.get(&session));
         let micros = at.0.saturating_sub(begin.map_or(0, |begin| begin.0));
         Time(micros - micros % 1000)
     }
 
     /// Returns the ending with its time on that clock.
-    pub(crate) fn ending(&self, ending: &Ending) -> Ending {
+    #[must_use]
+    pub fn ending(&self, ending: &Ending) -> Ending {
         let at = self.of(ending.session, ending.at);
         Ending { at, ..ending.clone() }
     }
 
     /// Returns the finding with its times converted to the clock of the printed lines.
-    pub(super) fn finding(&self, finding: &Finding) -> Finding {
+    #[must_use]
+    pub fn finding(&self, finding: &Finding) -> Finding {
         let mut shown = finding.clone();
         shown.first.at = self.of(finding.session, finding.first.at);
         shown.last = self.of(finding.session, finding.last);
@@ -75,12 +78,12 @@ mod tests {
     #[test]
     fn a_time_in_a_session_counts_from_its_start() {
         let session = Some(SessionId(3));
-        let mut times = Times::new(Clock::Session);
+        let mut times = Times::new(false);
         times.begins.insert(SessionId(3), Time(500_000));
         assert_eq!(times.of(session, Time(700_999)), Time(200_000));
         assert_eq!(times.of(Some(SessionId(4)), Time(700_000)), Time(700_000));
         assert_eq!(times.of(None, Time(700_000)), Time(700_000));
-        let run = Times::new(Clock::Run);
+        let run = Times::new(true);
         assert_eq!(run.of(session, Time(700_999)), Time(700_000));
     }
     #[test]
@@ -98,7 +101,7 @@ mod tests {
                 place: Place::at(Time(at)),
             });
         }
-        let mut times = Times::new(Clock::Session);
+        let mut times = Times::new(false);
         times.begins.insert(SessionId(3), Time(500_000));
         let found = judge.findings().list;
         let shown: Vec<_> = found.iter().map(|finding| times.finding(finding)).collect();

@@ -4,10 +4,7 @@ use teetap_proxy::io::Ended;
 use teetap_wire::Dir;
 
 use super::*;
-use crate::{
-    ending::{Last, decide},
-    output::{Joins, Times},
-};
+use crate::outcome::{Joins, Last, Times, decide};
 
 /// Returns the summary of a run that ends this way.
 fn summary(cause: (EndedBy, Exit), last: Last<'_>) -> Summary {
