@@ -21,7 +21,6 @@ use teetap_proxy::{
 };
 
 use crate::{
-    address::reachable,
     exit::Exit,
     log::{self, Log},
     output::{Output, counted, leave_to},
@@ -88,7 +87,7 @@ impl Live {
         let logs = self.run.log_faults();
         // While the sockets are open.
         self.look_for_drops();
-        let connect = reachable(self.run.addr());
+        let connect = self.run.reachable();
         let ended = self.run.join();
         if ended.is_none() {
             (ended_by, exit) = (EndedBy::Crash, Exit::Internal);

@@ -2,7 +2,6 @@
 //!
 //! Law: the protocol is in the crates below; here runs are configured, started, printed and ended.
 
-mod address;
 mod cli;
 mod command;
 mod console;

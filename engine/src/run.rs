@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::SocketAddr,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::mpsc,
     thread,
     time::{Duration, Instant},
@@ -111,6 +111,17 @@ impl Run {
     #[must_use]
     pub const fn addr(&self) -> SocketAddr {
         self.addr
+    }
+
+    /// Returns the address that a client of this machine connects to: that of this machine if the proxy listens on all.
+    #[must_use]
+    pub fn reachable(&self) -> SocketAddr {
+        let ip = match self.addr.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            ip => ip,
+        };
+        SocketAddr::new(ip, self.addr.port())
     }
 
     /// Returns true if the default port, or the server's own, was taken and the next free one is used.

@@ -23,6 +23,7 @@ mod ending;
 pub mod expect;
 pub mod explain;
 pub mod feed;
+pub mod fold;
 pub mod follow;
 mod form;
 pub mod frame;

@@ -9,7 +9,6 @@ use teetap_proxy::{
 };
 
 use super::setup::Setup;
-use crate::address::reachable;
 use crate::{
     cli::{self, ProxyOptions, ScreenOptions},
     exit::{Exit, Failure},
@@ -63,7 +62,7 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
     let builder = setup.completed(builder).server(server).listen(listen);
     let mut run = builder.start().map_err(Failure::run)?;
     signals.guard(run.commands());
-    let connect = reachable(run.addr());
+    let connect = run.reachable();
     let mut output = setup.greet(&run, &target.to_string(), server)?;
     let control = setup.control(&mut run, &signals)?;
     output.flush()?;

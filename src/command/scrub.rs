@@ -2,19 +2,15 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, Read},
     os::unix::fs::FileExt as _,
     path::Path,
-    sync::Arc,
 };
 
 use teetap_capture::{
-    Encode as _, Format, Item, ReadError,
-    jsonl::JsonLines,
-    scrub::{Capture, Keep, ScrubError, Scrubbed, Scrubber},
+    Format, ReadError,
+    scrub::{Keep, Opened, ScrubError, Scrubbed, Scrubber},
 };
-use teetap_inspect::{Decoder, jsonl::Lines};
-use teetap_proxy::{io::Seen, session::Time};
 use teetap_wire::printable_path;
 use tempfile::NamedTempFile;
 
@@ -25,7 +21,7 @@ use crate::{
     output,
 };
 
-/// Bytes written at once.
+/// Bytes read at once.
 const BLOCK: usize = 256 << 10;
 
 /// Runs the command.
@@ -168,92 +164,6 @@ impl Read for At {
         let read = self.file.read_at(buffer, self.at)?;
         self.at += read as u64;
         Ok(read)
-    }
-}
-
-/// A recording to be scrubbed.
-enum Opened<R> {
-    Capture(Box<Capture<R>>),
-    Lines(Box<Lines<R>>),
-}
-
-impl<R: BufRead> Opened<R> {
-    /// Returns the format of a recording, which is at its start.
-    fn of(mut input: R) -> Result<(Format, Self), ReadError> {
-        let format = Format::of(&mut input)?;
-        let opened = match format {
-            Format::Pcap => Self::Capture(Box::new(Capture::pcap(input)?)),
-            Format::PcapNg => Self::Capture(Box::new(Capture::pcapng(input))),
-            Format::JsonLines => Self::Lines(Box::new(Lines::new(input))),
-        };
-        Ok((format, opened))
-    }
-
-    fn scrub(self, scrubber: &mut Scrubber, out: &mut impl Write) -> Result<(), ScrubError> {
-        match self {
-            Self::Capture(capture) => capture.scrub(scrubber, out),
-            Self::Lines(lines) => scrub_lines(*lines, scrubber, out),
-        }
-    }
-}
-
-/// Writes every line anew from its event.
-fn scrub_lines(
-    mut lines: Lines<impl BufRead>,
-    scrubber: &mut Scrubber,
-    out: &mut impl Write,
-) -> Result<(), ScrubError> {
-    let mut encoder: Option<JsonLines> = None;
-    let mut decoder = scrubber.decoder();
-    let mut buffer = Vec::new();
-    let done = loop {
-        match lines.read() {
-            Ok(Some(Item::Start {
-                run: Some(mut run), ..
-            })) => {
-                scrubber.run(&mut run);
-                encoder.insert(JsonLines::new(run)).start(&mut buffer);
-                decoder.restart();
-            }
-            Ok(Some(item)) => {
-                let Some(encoder) = &mut encoder else {
-                    break Err(ReadError::Unknown("it does not begin with the start of a run"));
-                };
-                write_line(item, scrubber, (encoder, &mut decoder), &mut buffer);
-            }
-            Ok(None) => break Ok(()),
-            Err(error) => break Err(error),
-        }
-        if buffer.len() >= BLOCK {
-            out.write_all(&buffer)?;
-            buffer.clear();
-        }
-    };
-    out.write_all(&buffer)?;
-    done.map_err(ScrubError::Read)
-}
-
-fn write_line(
-    item: Item,
-    scrubber: &mut Scrubber,
-    (encoder, decoder): (&mut JsonLines, &mut Decoder),
-    out: &mut Vec<u8>,
-) {
-    match item {
-        Item::Start { .. } => {}
-        Item::Event(event) => {
-            let decoded = decoder.decode(scrubber.event(event));
-            encoder.seen(&Seen::Event(Arc::new(decoded)), Time::ZERO, out);
-        }
-        Item::Log { at, level, text } => {
-            let text = scrubber.text(&text);
-            decoder.log(&text);
-            encoder.log(at, level, &text, out);
-        }
-        Item::Gap { at, lost } => {
-            decoder.gap();
-            encoder.seen(&Seen::Gap(lost), at, out);
-        }
     }
 }
 

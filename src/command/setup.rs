@@ -25,7 +25,6 @@ use teetap_tui::{App, Title};
 use teetap_wire::{Proto, def::Registry};
 
 use crate::{
-    address::reachable,
     cli::{LineOptions, RunOptions, ScreenOptions, Show, check_files},
     console::Console,
     exit::Failure,
@@ -174,7 +173,7 @@ impl Setup {
             target: target.to_owned(),
             server,
             listen: run.addr(),
-            connect: reachable(run.addr()),
+            connect: run.reachable(),
             wall: self.clock.wall(),
         };
         log::start(&start);
@@ -219,7 +218,7 @@ impl Setup {
         let console = Console::new(run.handle(Origin::Screen), reports.clone(), header);
         let title = Title {
             target: target.to_owned(),
-            connect: reachable(run.addr()).to_string(),
+            connect: run.reachable().to_string(),
             start: self.clock.wall(),
             recording: output.is_recording(),
             seed: Some(self.seed),

@@ -5,11 +5,13 @@
 use std::collections::VecDeque;
 
 use teetap_inspect::{
-    DecodedEvent, EventLines, Reading, Style, jsonl,
+    DecodedEvent, EventLines, Reading, Style,
+    fold::Moment,
+    jsonl,
     lines::{About, Line},
 };
 
-use super::plain::{Lines, moment};
+use super::plain::Lines;
 
 /// The amount of a search that is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -132,7 +134,7 @@ impl Around {
 /// that completes it. A datagram without messages stands for one.
 fn units(decoded: &DecodedEvent, style: Style, plain: &mut Lines) -> Vec<Unit> {
     let lines = EventLines::of(decoded, style);
-    let moment = moment(decoded);
+    let moment = Moment::of_event(decoded);
     // Messages around the matches may not be printed, and then their sentences are not either.
     let mut render = |line: &Line, matches: bool, out: &mut Vec<u8>| match style.json {
         true => jsonl::line(&lines, line, style, out),

@@ -1,16 +1,26 @@
 //! Tests of folds: the order of lines, their bounds, and what is never folded.
 
-use std::{fs::File, io::BufReader, path::Path};
+use std::{collections::BTreeMap, fs::File, io::BufReader, path::Path};
 
 use teetap_capture::{Item, Playback};
-use teetap_inspect::{DecodedEvent, Decoder, Sentences};
+use teetap_inspect::{
+    DecodedEvent, Decoder, EventLines, Sentences, Style,
+    fold::{Folds, Moment, PATIENCE},
+};
+use teetap_proxy::session::Time;
 use teetap_wire::def::Registry;
 
-use super::*;
-use crate::output::{
-    plain::{Lines, moment},
-    printer::Printer,
-};
+use super::{plain::Lines, printer::Printer};
+
+/// The names of messages that are folded.
+const FOLDED: [&str; 6] = [
+    "input",
+    "input_timing",
+    "keepalive",
+    "snap",
+    "snap_single",
+    "snap_empty",
+];
 
 fn capture(name: &str) -> Vec<DecodedEvent> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -67,7 +77,7 @@ fn counts(line: &str) -> Vec<(String, u64)> {
 
 fn is_folded(line: &str) -> bool {
     let name = line.split_whitespace().nth(4).unwrap_or_default();
-    FOLDED.iter().any(|(folded, _)| *folded == name)
+    FOLDED.contains(&name)
 }
 
 #[test]
@@ -94,7 +104,7 @@ fn nothing_is_lost_and_the_other_lines_of_a_session_keep_their_order() {
         };
         assert_eq!(others(&folded), others(&whole), "{name}");
         // Each message of a folded type is in a fold, or has its own line.
-        for (kind, _) in FOLDED {
+        for kind in FOLDED {
             let lines = |lines: &[String]| {
                 lines
                     .iter()
@@ -159,7 +169,7 @@ fn a_live_run_folds_for_a_bounded_time() {
         assert!(waits.is_none_or(|began| at - began <= PATIENCE), "{at}");
         let lines = EventLines::of(event, Style::default());
         for line in &lines.list {
-            if folds.take(&lines, line, moment(event), Style::default()) {
+            if folds.take(&lines, line, Moment::of_event(event), Style::default()) {
                 waits = waits.or(Some(at));
             }
         }

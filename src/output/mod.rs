@@ -9,7 +9,8 @@ mod effects;
 mod filters;
 mod findings;
 pub(crate) mod fit;
-mod fold;
+#[cfg(test)]
+mod fold_tests;
 mod joins;
 mod plain;
 mod printer;
@@ -33,6 +34,7 @@ use std::{
 
 use teetap_engine::recording::{Finished, Outcome, Running};
 use teetap_harness::outcome::{Joins, Times};
+use teetap_inspect::fold::{Folds, PATIENCE};
 use teetap_inspect::{DecodedEvent, Ending, Sentences, Style, Verbosity, course::Join, jsonl};
 use teetap_proxy::{
     io::Seen,
@@ -40,7 +42,6 @@ use teetap_proxy::{
 };
 
 use around::Around;
-use fold::{Folds, PATIENCE};
 use plain::Lines;
 use printer::Printer;
 use screen::RunScreen;

@@ -5,7 +5,13 @@ use std::net::SocketAddr;
 use teetap_capture::{Recorded, Tally};
 use teetap_engine::recording::Outcome;
 use teetap_harness::outcome::Summary;
-use teetap_inspect::{DecodedEvent, EventLines, Row, Sentences, Style, jsonl::rfc3339, lines::Line, row};
+use teetap_inspect::{
+    DecodedEvent, EventLines, Row, Sentences, Style,
+    fold::{Folds, Moment},
+    jsonl::rfc3339,
+    lines::Line,
+    row,
+};
 use teetap_proxy::{
     io::input_log::Checked,
     session::{Time, Traffic},
@@ -13,10 +19,7 @@ use teetap_proxy::{
 use teetap_wire::{printable, printable_path};
 
 use super::count::counted;
-use super::{
-    fold::Folds,
-    printer::{Moment, Printer},
-};
+use super::printer::Printer;
 use crate::{
     exit::Exit,
     run::{Opened, Start},
@@ -117,7 +120,7 @@ pub(super) struct Lines {
 impl Lines {
     /// Appends the rows of an event that this style shows, with sentences about notes.
     pub(super) fn event(&mut self, decoded: &DecodedEvent, style: Style, out: &mut Vec<u8>) {
-        let moment = moment(decoded);
+        let moment = Moment::of_event(decoded);
         let lines = EventLines::of(decoded, style);
         for line in &lines.list {
             if let Some(folds) = &mut self.folds {
@@ -174,14 +177,6 @@ impl Lines {
         for (row, moment) in rows {
             self.printer.row(&row, moment, out);
         }
-    }
-}
-
-/// Returns the time of an event.
-pub(super) fn moment(decoded: &DecodedEvent) -> Moment {
-    Moment {
-        at: decoded.event.at,
-        since: decoded.since,
     }
 }
 

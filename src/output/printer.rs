@@ -11,6 +11,7 @@ use std::{
 
 use teetap_inspect::{
     Row,
+    fold::Moment,
     jsonl::rfc3339,
     row::{Layout, Seconds},
 };
@@ -42,22 +43,6 @@ pub(super) struct Printer {
     stream: Stream,
     /// The columns of the terminal; `None` for whole lines.
     columns: Option<usize>,
-}
-
-/// The time of a row.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
-    /// Since the start of the run.
-    pub(super) at: Time,
-    /// The start of its session.
-    pub(super) since: Option<Time>,
-}
-
-impl Moment {
-    /// Returns the time in the session; outside of sessions that in the run.
-    pub(super) fn in_session(self) -> Time {
-        Time(self.at.0.saturating_sub(self.since.unwrap_or(Time::ZERO).0))
-    }
 }
 
 impl Default for Printer {

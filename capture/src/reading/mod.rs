@@ -2,6 +2,7 @@
 
 pub mod ahead;
 pub mod from;
+pub mod places;
 
 use std::io::BufRead;
 

@@ -41,6 +41,7 @@ mod hole;
 mod mask;
 mod message;
 mod notice;
+mod opened;
 mod own;
 mod sentence;
 mod stream;
@@ -58,6 +59,7 @@ use teetap_inspect::Decoder;
 use addresses::Addresses;
 
 pub use file::{Capture, ScrubError};
+pub use opened::Opened;
 pub use text::Secrets;
 
 /// The placeholder of a byte: not the first byte of a longer int, so that a reader sees only what was there.

@@ -9,18 +9,17 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
-use teetap_inspect::{
-    EventLines, Kind, Message, Reading, Row, Style,
-    lines::{About, Line},
-    row::{self, Start},
-};
 use teetap_proxy::session::{Datagram, Origin, SessionId, Time, What};
 use teetap_wire::{Dir, Side, snap::Fate};
 
-use super::printer::Moment;
+use crate::{
+    DecodedEvent, EventLines, Kind, Message, Reading, Row, Style,
+    lines::{About, Line},
+    row::{self, Start},
+};
 
 /// The longest time for which a live run prints nothing about messages that are folded.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+pub const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The messages that are folded, with the field of their tick.
 const FOLDED: [(&str, Option<&str>); 6] = [
@@ -32,9 +31,35 @@ const FOLDED: [(&str, Option<&str>); 6] = [
     ("snap_empty", Some("tick")),
 ];
 
+/// The time of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// Since the start of the run.
+    pub at: Time,
+    /// The start of its session; `None` outside of sessions.
+    pub since: Option<Time>,
+}
+
+impl Moment {
+    /// Returns the time of an event.
+    #[must_use]
+    pub const fn of_event(decoded: &DecodedEvent) -> Self {
+        Self {
+            at: decoded.event.at,
+            since: decoded.since,
+        }
+    }
+
+    /// Returns the time in the session; outside of sessions that in the run.
+    #[must_use]
+    pub fn in_session(self) -> Time {
+        Time(self.at.0.saturating_sub(self.since.unwrap_or(Time::ZERO).0))
+    }
+}
+
 /// The folds of all sessions.
 #[derive(Debug)]
-pub(super) struct Folds {
+pub struct Folds {
     /// The folds of a session: one for each direction on both legs, or on one of them.
     open: BTreeMap<u32, Vec<Fold>>,
     /// The time after which a fold ends, for output that is watched while it is printed.
@@ -56,16 +81,17 @@ struct Fold {
 }
 
 impl Folds {
-    /// No folds yet.
-    pub(super) const fn new(patience: Option<Duration>) -> Self {
+    /// Creates folds, which end after `patience` if it is set.
+    #[must_use]
+    pub const fn new(patience: Option<Duration>) -> Self {
         Self {
             open: BTreeMap::new(),
             patience,
         }
     }
 
-    /// Takes a line of an event that is folded. Returns true if it was taken.
-    pub(super) fn take(&mut self, lines: &EventLines<'_>, line: &Line, moment: Moment, style: Style) -> bool {
+    /// Adds a line of an event to a fold. Returns false for a line that is not folded.
+    pub fn take(&mut self, lines: &EventLines<'_>, line: &Line, moment: Moment, style: Style) -> bool {
         let (Some(session), What::Datagram(datagram)) = (lines.event.session, &lines.event.what) else {
             return false;
         };
@@ -105,13 +131,13 @@ impl Folds {
     }
 
     /// Ends the folds of a session. Returns their rows, in the order of their last messages.
-    pub(super) fn end(&mut self, session: Option<SessionId>) -> Vec<(Row, Moment)> {
+    pub fn end(&mut self, session: Option<SessionId>) -> Vec<(Row, Moment)> {
         let folds = session.and_then(|SessionId(id)| Some((id, self.open.remove(&id)?)));
         folds.map_or_else(Vec::new, |(id, folds)| rows(vec![(id, folds)]))
     }
 
     /// Ends the folds that began too long before this time.
-    pub(super) fn end_old(&mut self, now: Time) -> Vec<(Row, Moment)> {
+    pub fn end_old(&mut self, now: Time) -> Vec<(Row, Moment)> {
         let Some(patience) = self.patience else {
             return Vec::new();
         };
@@ -121,7 +147,7 @@ impl Folds {
     }
 
     /// Ends all folds.
-    pub(super) fn end_all(&mut self) -> Vec<(Row, Moment)> {
+    pub fn end_all(&mut self) -> Vec<(Row, Moment)> {
         rows(std::mem::take(&mut self.open).into_iter().collect())
     }
 }
@@ -207,7 +233,3 @@ impl Fold {
             .row(Kind::Traffic)
     }
 }
-
-#[cfg(test)]
-#[path = "fold_tests.rs"]
-mod tests;

@@ -3,8 +3,6 @@
 //! Law: rows are read while the list keeps them all; further ones when the last rows are selected or followed. Another place
 //! is read from the index on, which a thread of its own makes.
 
-mod places;
-
 use std::{
     io::{self, BufReader},
     net::SocketAddr,
@@ -15,7 +13,10 @@ use std::{
 
 use teetap_capture::{
     Format, Place, ReadError, Run,
-    reading::from::{self, Batch, Found, Reader, Source},
+    reading::{
+        from::{self, Batch, Found, Reader, Source},
+        places::Places,
+    },
 };
 use teetap_inspect::{Snapshots, Style};
 use teetap_proxy::{
@@ -39,7 +40,6 @@ use crate::{
     signals::Signals,
     wake::{SIGHUP, Wake},
 };
-use places::Places;
 
 /// The time between two looks at the reader.
 const TICK: Duration = Duration::from_millis(10);
@@ -170,7 +170,7 @@ impl Review {
             let percent = timeline.percent(indexed);
             match timeline.take_wanted() {
                 // The index does not reach so far yet.
-                Some(seek) if indexed < timeline.size && self.places.is_beyond(seek, timeline.size) => {
+                Some(seek) if indexed < timeline.size && is_beyond(seek, indexed, timeline.size) => {
                     timeline.seek(seek);
                     app.say(format!("the index is at {percent} %: waiting for it"));
                     app.changed = true;
@@ -338,4 +338,14 @@ fn is_wanted(app: &App) -> bool {
             .is_some_and(|selected| selected + NEAR >= list.len())
     };
     !list.history.is_full() || !list.is_frozen() && (list.follows() || is_near())
+}
+
+/// Returns true if the index, which knows the places before this byte, has to go on before a place can be gone to.
+fn is_beyond(seek: Seek, indexed: u64, size: u64) -> bool {
+    match seek {
+        Seek::To(offset) => offset > indexed,
+        Seek::End => size.saturating_sub(TAIL) > indexed,
+        Seek::Time(_) => true,
+        Seek::Filter | Seek::Stop => false,
+    }
 }

@@ -9,14 +9,10 @@ use std::{
     thread,
 };
 
-use teetap_capture::{
-    Format, Index, Place,
-    reading::from::{self, Source},
-};
 use teetap_proxy::{io::files::open_regular, session::Time};
-use teetap_tui::app::timeline::Seek;
 
-use super::TAIL;
+use super::from::{self, Source};
+use crate::{Format, Index, Place};
 
 /// Bytes read from the file at once.
 const BLOCK: usize = 256 << 10;
@@ -33,7 +29,7 @@ struct Known {
 
 /// The places of a recording.
 #[derive(Debug)]
-pub(super) struct Places {
+pub struct Places {
     known: Arc<Mutex<Known>>,
     stopped: Arc<AtomicBool>,
     source: Source,
@@ -41,7 +37,10 @@ pub(super) struct Places {
 
 impl Places {
     /// Begins to look for the places.
-    pub(super) fn start(source: Source, format: Format) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// The system has no threads left.
+    pub fn start(source: Source, format: Format) -> io::Result<Self> {
         let places = vec![Place::start()];
         let known = Arc::new(Mutex::new(Known {
             places,
@@ -60,25 +59,16 @@ impl Places {
         })
     }
 
-    /// Returns the bytes that can be gone to, and the time of the last event once it is known.
-    pub(super) fn state(&self) -> (u64, Option<Time>) {
+    /// Returns the bytes behind which no place is known yet, and the time of the last event once it is known.
+    #[must_use]
+    pub fn state(&self) -> (u64, Option<Time>) {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         (known.indexed, known.until)
     }
 
-    /// Returns true if the index has to go on before a place can be gone to.
-    pub(super) fn is_beyond(&self, seek: Seek, size: u64) -> bool {
-        let (indexed, _) = self.state();
-        match seek {
-            Seek::To(offset) => offset > indexed,
-            Seek::End => size.saturating_sub(TAIL) > indexed,
-            Seek::Time(_) => true,
-            Seek::Filter | Seek::Stop => false,
-        }
-    }
-
     /// Returns the last known place that is not after this byte.
-    pub(super) fn before(&self, offset: u64) -> Place {
+    #[must_use]
+    pub fn before(&self, offset: u64) -> Place {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let after = known.places.partition_point(|place| place.offset <= offset);
         let place = after.checked_sub(1).and_then(|at| known.places.get(at));
@@ -86,7 +76,8 @@ impl Places {
     }
 
     /// Returns the last known place that is not after this time. Times are taken to grow.
-    pub(super) fn of_time(&self, time: Time) -> Place {
+    #[must_use]
+    pub fn of_time(&self, time: Time) -> Place {
         let places = {
             let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             known.places.clone()
