@@ -148,7 +148,7 @@ impl<'a> Tester<'a> {
             Err(Halt::Failed(error)) => return Err(error),
             Err(Halt::Stopped | Halt::Gone(_)) => return Ok(Results::default()),
         };
-        let only = login.only(&self.plan.only);
+        let only = login.only(self.plan.only);
         let login = only.map_err(|(name, known)| TortureError::NoMessage { name, known })?;
         let cells = Cell::all(&login);
         let count = cells.len();
