@@ -51,6 +51,12 @@ impl Step {
         })
     }
 
+    /// Returns the direction and the short name, such as `c2s info`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        format!("{} {}", self.dir, self.short())
+    }
+
     /// Returns the name without its class, unless it is only a number: `con_ready`, `sys.77`.
     #[must_use]
     pub fn short(&self) -> &str {

@@ -12,12 +12,15 @@
 //! | `watch.rs` | the facts that the events of a run and its end show |
 //! | `limit.rs` | limits of servers, for which they refuse clients for a while |
 //! | `verdict.rs` | the verdict that follows from them |
+//! | `tried.rs` | the results |
+//! | `report.rs` | the results as JSON lines and as a JUnit report |
 //! | `tries.rs` | the order of runs: baseline, cells, second tries |
 
 mod cell;
 mod limit;
 mod login;
 mod printed;
+mod report;
 mod run;
 mod tried;
 mod tries;
@@ -26,6 +29,7 @@ mod watch;
 
 pub use cell::{Cell, Fault};
 pub use login::Step;
+pub use report::Report;
 pub use run::{Plan, Prepare, Stopper};
 pub use tried::{Baseline, Results, Tried};
 pub use tries::{Progress, TortureError, run};

@@ -6,6 +6,7 @@ use super::{
     cell::Cell,
     verdict::{Judged, Verdict},
 };
+use crate::outcome::Exit;
 
 /// The shortest delay that counts as one.
 const LATE: Duration = Duration::from_millis(250);
@@ -103,6 +104,37 @@ pub struct Results {
     pub cells: usize,
     /// The reason for which the others were not tried. `None` if all were.
     pub halted: Option<String>,
+}
+
+impl Results {
+    /// Returns the time by which a cell joined late; `None` if it did not.
+    #[must_use]
+    pub fn late(&self, tried: &Tried) -> Option<Duration> {
+        let joined = tried.judged.verdict.joined()?;
+        let is_late = self.baseline.is_late(joined);
+        is_late.then(|| self.baseline.late(joined))
+    }
+
+    /// Returns the number of cells of a kind.
+    pub fn count(&self, is_meant: impl Fn(&Tried) -> bool) -> usize {
+        self.tried.iter().filter(|tried| is_meant(tried)).count()
+    }
+
+    /// Returns the number of cells that failed although peers of the protocol survive them.
+    #[must_use]
+    pub fn failures(&self) -> usize {
+        self.count(Tried::has_failed)
+    }
+
+    /// Returns the result of the matrix: that of the network if it stopped before its end without a failure.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match (self.failures(), &self.halted) {
+            (0, None) => Exit::Ok,
+            (0, Some(_)) => Exit::Network,
+            _ => Exit::Failed,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -6,10 +6,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use serde_json::{Value, json};
 use teetap_harness::{
-    junit::{Case, Outcome, Suite},
-    torture::{Baseline, Fault, Plan, Results, Step, Tried, Verdict},
+    junit::Suite,
+    torture::{Baseline, Cell, Fault, Plan, Report, Results, Step, Tried, Verdict},
 };
 
 use super::repeat::{Repeat, seed};
@@ -56,18 +55,10 @@ impl Table {
         &self.results.baseline
     }
 
-    /// Returns the time by which a cell joined late.
-    fn late(&self, tried: &Tried) -> Option<Duration> {
-        let joined = tried.judged.verdict.joined()?;
-        self.baseline()
-            .is_late(joined)
-            .then(|| self.baseline().late(joined))
-    }
-
     /// Returns the word of a cell, of at most 8 characters.
     fn word(&self, tried: &Tried) -> String {
         let mark = if tried.has_failed() { "!" } else { "" };
-        let word = match (&tried.judged.verdict, self.late(tried)) {
+        let word = match (&tried.judged.verdict, self.results.late(tried)) {
             (Verdict::Joined(_), _) if tried.is_second() => "2nd try".to_owned(),
             (Verdict::Joined(_), Some(late)) => format!("+{:.1} s", late.as_secs_f64()),
             (Verdict::Ended(code), _) if tried.judged.verdict.name(false) == "exited" => {
@@ -85,26 +76,13 @@ impl Table {
             Verdict::Untried => Ink::Faint,
             verdict if verdict.is_bad() => Ink::Faint,
             Verdict::Faulty(..) | Verdict::Refused => Ink::Warning,
-            _ if tried.is_second() || self.late(tried).is_some() => Ink::Warning,
+            _ if tried.is_second() || self.results.late(tried).is_some() => Ink::Warning,
             _ => Ink::Plain,
         }
     }
 
-    /// Returns the number of cells of a kind.
-    fn count(&self, is_meant: impl Fn(&Tried) -> bool) -> usize {
-        self.results.tried.iter().filter(|tried| is_meant(tried)).count()
-    }
-
-    fn failures(&self) -> usize {
-        self.count(Tried::has_failed)
-    }
-
     pub(super) fn exit(&self) -> Exit {
-        match (self.failures(), &self.results.halted) {
-            (0, None) => Exit::Ok,
-            (0, Some(_)) => Exit::Network,
-            _ => Exit::Failed,
-        }
+        self.results.exit()
     }
 
     /// Returns the matrix, the cells that failed with the line that repeats each, and the numbers.
@@ -157,7 +135,7 @@ impl Table {
         };
         steps.sort_by_key(|step| !fails(step));
         let cells = Fault::ALL.len() * COLUMN;
-        let longest = steps.iter().map(|step| label(step).len()).max();
+        let longest = steps.iter().map(|step| step.label().len()).max();
         let most = columns.map_or(usize::MAX, |columns| columns.saturating_sub(cells));
         let widest = longest.unwrap_or_default().min(most.max(LEAST_LABEL));
         let room = columns.map_or(0, |columns| columns.saturating_sub(widest + cells + 1));
@@ -172,7 +150,7 @@ impl Table {
         page.truncate(page.trim_end_matches(' ').len());
         page.push('\n');
         for step in steps {
-            let _infallible = write!(page, "{:<widest$}", short(&label(step), widest));
+            let _infallible = write!(page, "{:<widest$}", short(&step.label(), widest));
             // Spaces are added before the next word, so that none is at the end.
             let mut spaces = 1;
             for fault in Fault::ALL {
@@ -218,11 +196,11 @@ impl Table {
 
     /// Returns the line with the numbers of cells.
     fn totals(&self) -> String {
-        let of = |is_meant: &dyn Fn(&Tried) -> bool, text: &str| match self.count(is_meant) {
+        let of = |is_meant: &dyn Fn(&Tried) -> bool, text: &str| match self.results.count(is_meant) {
             0 => None,
             count => Some(format!("{count} {text}")),
         };
-        let failures = match self.failures() {
+        let failures = match self.results.failures() {
             0 => "none failed that peers survive".to_owned(),
             failures => format!("{failures} failed that peers survive (!)"),
         };
@@ -237,7 +215,9 @@ impl Table {
             ),
             of(&is_weak, "joined with an oddity"),
             of(
-                &|tried| matches!(tried.judged.verdict, Verdict::Joined(_)) && self.late(tried).is_some(),
+                &|tried| {
+                    matches!(tried.judged.verdict, Verdict::Joined(_)) && self.results.late(tried).is_some()
+                },
                 "joined late",
             ),
             of(&|tried| tried.is_second(), "joined at the second try"),
@@ -248,7 +228,10 @@ impl Table {
             of(&|tried| tried.judged.verdict == Verdict::Untried, "not tried (-)"),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
-        let is_more = self.count(|tried| !tried.has_failed() && self.word(tried) != "joined") > 0;
+        let is_more = self
+            .results
+            .count(|tried| !tried.has_failed() && self.word(tried) != "joined")
+            > 0;
         let more = if is_more && !self.all {
             "\n--all lists the cells that did not fail, too"
         } else {
@@ -258,89 +241,22 @@ impl Table {
         format!("{cells}: {}{more}\n", parts.join(", "))
     }
 
-    /// Returns one line for the baseline joins, one for each cell, and a summary line.
+    /// Returns the results as JSON lines.
     pub(super) fn json(&self) -> String {
-        let baseline = self.baseline();
-        let times: Vec<f64> = baseline.times.iter().map(Duration::as_secs_f64).collect();
-        let mut lines =
-            vec![json!({"event": "baseline", "joined_s": baseline.median().as_secs_f64(), "joins_s": times})];
-        lines.extend(self.results.tried.iter().map(|tried| self.cell(tried)));
-        lines.push(json!({
-            "event": "summary",
-            "cells": self.results.tried.len(),
-            "failed": self.failures(),
-            "untried": self.results.cells - self.results.tried.len(),
-            "halted": self.results.halted,
-            "seed": self.seed,
-            "exit": self.exit().code(),
-        }));
-        lines.iter().map(|line| format!("{line}\n")).collect()
+        self.report(&|cell| self.repeat.line(cell)).json()
     }
 
-    fn cell(&self, tried: &Tried) -> Value {
-        let verdict = &tried.judged.verdict;
-        let code = match verdict {
-            Verdict::Ended(code) => Some(code),
-            _ => None,
-        };
-        let late = verdict
-            .joined()
-            .map(|joined| self.baseline().late(joined).as_secs_f64());
-        json!({
-            "event": "cell",
-            "dir": tried.cell.step.dir.to_string(),
-            "message": tried.cell.step.name,
-            "proto": tried.cell.step.proto.to_string(),
-            "fault": tried.cell.fault.name(),
-            "outcome": verdict.name(self.late(tried).is_some()),
-            "why": tried.judged.why,
-            "printed": tried.judged.said,
-            "first_try": tried.first.as_ref().map(|first| first.name(false)),
-            "late_s": late,
-            "cmd_exit": code,
-            "survived_by_peers": tried.cell.is_survived(),
-            "failed": tried.has_failed(),
-            "rule": tried.cell.rule(),
-            "repeat": self.repeat.line(&tried.cell),
-        })
-    }
-
-    /// Returns the report: a fault that peers do not survive, or that did not happen, is skipped.
+    /// Returns the results as tests of a JUnit report.
     pub(super) fn suite(&self, wall: SystemTime, time: Duration) -> Suite {
-        let case = |tried: &Tried| {
-            let sentence = tried.sentence();
-            let outcome = match &tried.judged.verdict {
-                _ if tried.has_failed() => Outcome::Failed(sentence.clone()),
-                Verdict::Joined(_) | Verdict::Faulty(..) => Outcome::Passed,
-                Verdict::Untried | Verdict::Refused => Outcome::Skipped(sentence.clone()),
-                Verdict::Never | Verdict::Ended(_) => {
-                    Outcome::Skipped(format!("no peer survives it; {sentence}"))
-                }
-            };
-            let said = tried.judged.said.as_ref();
-            let said = said.map_or(String::new(), |said| format!("the client printed: {said}\n"));
-            Case {
-                class: label(&tried.cell.step),
-                name: tried.cell.fault.name().to_owned(),
-                time: tried.took,
-                outcome,
-                output: format!("{sentence}\n{said}{}", self.repeat.line(&tried.cell)),
-            }
-        };
-        let mut cases: Vec<Case> = self.results.tried.iter().map(case).collect();
-        cases.extend(self.results.halted.as_ref().map(|halted| Case {
-            class: "teetap".to_owned(),
-            name: "all cells".to_owned(),
-            time,
-            outcome: Outcome::Broken(halted.clone()),
-            output: String::new(),
-        }));
-        Suite {
-            name: format!("teetap torture {}", self.target),
-            wall,
-            time,
-            properties: vec![("seed", self.seed.to_string())],
-            cases,
+        self.report(&|cell| self.repeat.line(cell)).suite(wall, time)
+    }
+
+    fn report<'r>(&'r self, repeat: &'r dyn Fn(&Cell) -> String) -> Report<'r> {
+        Report {
+            results: &self.results,
+            target: &self.target,
+            seed: self.seed,
+            repeat,
         }
     }
 }
@@ -352,11 +268,6 @@ fn short(text: &str, columns: usize) -> Cow<'_, str> {
     }
     let parts = cut(&[(Ink::Plain, text.into())], columns, Look::get().out.ascii);
     parts.iter().map(|(_, part)| &**part).collect::<String>().into()
-}
-
-/// Returns the direction and the name of a message.
-fn label(step: &Step) -> String {
-    format!("{} {}", step.dir, step.short())
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 
-use teetap_harness::torture::{Cell, Judged};
+use serde_json::{Value, json};
+use teetap_harness::{junit::Outcome, torture::Judged};
 use teetap_wire::{Dir, Proto, Severity};
 
 use super::*;
