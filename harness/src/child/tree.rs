@@ -195,7 +195,11 @@ fn described(pid: Pid, stat: &[u8]) -> Option<Process> {
         .ok()?
         .split_ascii_whitespace();
     let state = words.next()?;
-    let mut number = || Some(Pid::from_raw(words.next()?.parse().ok()?));
+    // A process that is being removed has neither a group nor a session: -1.
+    let mut number = || {
+        let raw: i32 = words.next()?.parse().ok()?;
+        Some(Pid::from_raw(raw.max(0)))
+    };
     Some(Process {
         pid,
         parent: number()?,
@@ -254,6 +258,8 @@ mod tests {
         assert!(described(pid(42), b"42 (a) Z 7 42 41").unwrap().is_over);
         assert_eq!(described(pid(42), b"42 (a) Z"), None);
         assert_eq!(described(pid(42), b"42 (a) Z 7"), None);
+        let removed = described(pid(42), b"42 (a) X 0 -1 -1").unwrap();
+        assert_eq!((removed.group, removed.session), (None, None));
         assert_eq!(described(pid(42), b""), None);
     }
 }
