@@ -61,6 +61,8 @@ fn without_links(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use teetap_wire::Code;
 
     use super::*;
@@ -77,7 +79,8 @@ mod tests {
                 assert!(!page.contains(mark), "{mark} in {page}");
             }
         }
-        assert_eq!(PAGES.files().count(), Code::ALL.len(), "pages of no code");
+        let pages = PAGES.files().filter(|file| file.path() != Path::new("index.md"));
+        assert_eq!(pages.count(), Code::ALL.len(), "pages of no code");
     }
 
     #[test]

@@ -6,7 +6,7 @@ const UPSTREAM: UpstreamId = UpstreamId(1);
 const LISTENER: ListenerId = ListenerId(1);
 
 /// A datagram that the kernel refuses: UDP has no room for it.
-const TOO_LONG: [u8; 70_000] = [0; 70_000];
+static TOO_LONG: [u8; 70_000] = [0; 70_000];
 
 fn socket() -> UdpSocket {
     UdpSocket::bind("127.0.0.1:0").unwrap()

@@ -17,8 +17,9 @@ use teetap_kit::{
 };
 use teetap_proxy::session::{Command, CommandId, Config, Hub, Input, Output, Time, UpstreamId, What};
 use teetap_rules::Program;
-use teetap_wire::{Dir, Side, def::Registry};
+use teetap_wire::{Dir, Side};
 
+use crate::facts::registry;
 use crate::stage::{GREETING, Pair};
 
 /// Rules and link lines of every kind. Numbers come again every 1024 messages.
@@ -178,7 +179,7 @@ fn talk(world: &mut World, round: u32) {
 }
 
 fn program(source: &str) -> Option<Arc<Program>> {
-    match Program::compile(source, Registry::builtin()) {
+    match Program::compile(source, registry()) {
         Ok((program, _)) => Some(Arc::new(program)),
         Err(errors) => panic!("rules: {errors:?}"),
     }
@@ -202,7 +203,7 @@ fn special(world: &mut World, pair: Pair, round: u32) {
         (6, _) => world.stranger_sends(stranger, b"\x10\0\0\x09"),
         (7, _) => world.stranger_sends(stranger, b"\x10\0\0\x01TKEN\xff\xff\xff\xff"),
         (10, _) => world.input(Input::Program(program(RULES))),
-        (12..=40, Some(_)) if round % 7 == 0 => command(world, id, Command::List { session }),
+        (12..=40, Some(_)) if round.is_multiple_of(7) => command(world, id, Command::List { session }),
         (15, _) => world.server_sends(UpstreamId(1), b"\x10\0\0\x04forged\0"),
         (20, Some(session)) => command(world, id, Command::Resync { session }),
         (25 | 50, Some(session)) => {
