@@ -1,6 +1,6 @@
 //! The processes below this one, and the command that each belongs to.
 //!
-//! Law: a process whose parent has ended stays below this one after [`adopt`], in whatever process group or session it is.
+//! Law: a process whose parent has ended stays below this one after `adopt`, in whatever process group or session it is.
 //!
 //! While several commands run, a process belongs to the one that is above it, whose process group or session it is in, or whose
 //! mark it has in its environment. A process that has left all of these belongs to none, and ends with this program.
