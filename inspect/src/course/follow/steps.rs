@@ -3,7 +3,7 @@
 use teetap_proxy::session::Time;
 use teetap_wire::{
     Side,
-    receiver::{JoinKind, MessageVerdict, SNAPSHOTS, Stage, message},
+    receiver::{self, JoinKind, MessageVerdict, SNAPSHOTS, Stage},
 };
 
 use super::{DOWNLOAD, ENTER_GAME, Follow, OF_DDNET, REQUEST};
@@ -47,7 +47,7 @@ impl Follow {
     /// Returns the stage after a message of the client, or the reason why the server ignores it.
     fn judge(&self, name: &'static str, vital: bool) -> Result<Stage, Why> {
         let release = self.kind.server();
-        let Some(row) = message(release, Side::Server, name) else {
+        let Some(row) = receiver::message(release, Side::Server, name) else {
             return Ok(self.stage);
         };
         // What is missing before it.
@@ -100,6 +100,12 @@ impl Follow {
             "con_ready" if self.kind.server().is_ddnet() && !self.is_ready() => return,
             "con_ready" => self.stage = self.stage.max(Stage::Ready),
             _ => {}
+        }
+        // The server goes on all the same, and so may a client that is not one of the games.
+        let row = receiver::message(self.kind.server(), Side::Client, name).filter(|_| !is_control);
+        let verdict = row.map(|row| row.judge(self.stage, message.vital));
+        if let Some(verdict @ MessageVerdict::NeedsVital) = verdict {
+            return self.missed(name, Why::Verdict(verdict, ""));
         }
         self.pass(at, index, message);
     }

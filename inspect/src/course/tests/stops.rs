@@ -29,6 +29,23 @@ fn a_message_in_the_wrong_kind_of_chunk_is_named() {
     );
 }
 
+/// No client of the games reads these in such a chunk (client.cpp, `ProcessServerPacket`).
+#[test]
+fn a_message_of_the_server_in_the_wrong_kind_of_chunk_is_of_the_server() {
+    for script in SCRIPTS {
+        for name in ["map_change", "con_ready", "sv_ready_to_enter"] {
+            let play = Play::of(script)
+                .until(script.index(name))
+                .sent(Side::Server, name, false)
+                .wait(1400);
+            let why = format!(
+                "the client waits for {name} from the server; {name} came in a chunk that is not vital and is ignored"
+            );
+            assert!(last(&play).ends_with(&why), "{}: {}", script.name, last(&play));
+        }
+    }
+}
+
 #[test]
 fn a_message_that_comes_too_early_is_named_once_it_is_due() {
     let script = Script::named("0.7");
