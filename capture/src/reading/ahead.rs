@@ -1,6 +1,6 @@
 //! Recordings that a thread reads ahead, while what it has read is looked at.
 //!
-//! Law: the items and their order are those of the recording. At most [`BATCHES`] batches of [`BATCH`] items wait, so the memory
+//! Law: the items and their order are those of the recording. At most `BATCHES` batches of `BATCH` items wait, so the memory
 //! is bounded, and the reader waits where the other side is slow. Events go back to it: memory is freed fast only where it was
 //! allocated.
 
