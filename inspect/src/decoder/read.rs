@@ -76,11 +76,15 @@ impl Decoder {
     }
 }
 
-/// Returns the notes of a decoded message, with those if it goes the wrong way or has almost the right magic.
-fn with_direction(mut notes: Notes, def: &Def, view: &MessageView<'_>) -> Notes {
+/// Returns the notes of a decoded message, with a note if it goes the wrong way or has almost the right magic. The direction is
+/// noted first: fields that a message of the other direction lacks follow from it.
+fn with_direction(of_fields: Notes, def: &Def, view: &MessageView<'_>) -> Notes {
+    let mut notes = of_fields;
     if view.class != Some(Class::Connless) && !def.way.allows(view.dir) {
         let (code, len) = (Code::WrongDirection, view.body);
+        notes = Notes::new();
         notes.push(Note { code, at: 0, len });
+        of_fields.iter().for_each(|note| notes.push(note));
     }
     if let Some(note) = view.odd_magic() {
         notes.push(note);
