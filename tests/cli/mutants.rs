@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 /// Folders of the crates whose mutants are worth a run.
-const FOLDERS: [&str; 9] = [
-    "wire", "rules", "peer", "proxy", "inspect", "capture", "engine", "tui", "src",
+const FOLDERS: [&str; 10] = [
+    "wire", "rules", "peer", "proxy", "inspect", "capture", "engine", "harness", "tui", "src",
 ];
 
 /// Appends the paths of all files in a folder, relative to the root.
