@@ -5,6 +5,7 @@
 
 use std::{
     fmt, fs, io,
+    os::fd::OwnedFd,
     os::unix::{
         fs::{FileTypeExt as _, MetadataExt as _},
         net::{UnixListener, UnixStream},
@@ -91,12 +92,7 @@ impl Socket {
 /// The error of the operating system; [`io::ErrorKind::WouldBlock`] if there was no room in time.
 pub fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     let address = SocketAddrUnix::new(path)?;
-    let socket = socket_with(
-        AddressFamily::UNIX,
-        SocketType::STREAM,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let socket = stream_socket()?;
     if patience.is_zero() {
         ioctl_fionbio(&socket, true)?;
     } else {
@@ -108,15 +104,20 @@ pub fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     Ok(stream)
 }
 
-/// Opens the socket. The file gets the mode of the descriptor.
-fn open(path: &Path) -> Result<UnixListener, Errno> {
-    let address = SocketAddrUnix::new(path)?;
-    let socket = socket_with(
+/// Creates a stream socket of this machine, which commands do not inherit.
+fn stream_socket() -> Result<OwnedFd, Errno> {
+    socket_with(
         AddressFamily::UNIX,
         SocketType::STREAM,
         SocketFlags::CLOEXEC,
         None,
-    )?;
+    )
+}
+
+/// Opens the socket. The file gets the mode of the descriptor.
+fn open(path: &Path) -> Result<UnixListener, Errno> {
+    let address = SocketAddrUnix::new(path)?;
+    let socket = stream_socket()?;
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     bind(&socket, &address)?;
     listen(&socket, BACKLOG)?;
