@@ -4,8 +4,8 @@ use std::{collections::VecDeque, num::NonZeroU32};
 
 use super::{
     datagram::HeldId,
-    event::{Gone, Waiting},
     time::Time,
+    waiting::{Gone, Waiting},
 };
 
 /// The most messages that one direction holds.

@@ -43,11 +43,12 @@ mod stranger;
 mod time;
 mod timers;
 mod tokens;
+mod waiting;
 
 pub use acks::{AckWindow, Anew};
 pub use config::{Config, Events};
 pub use datagram::{Action, Datagram, Ends, HeldId, Origin, Placed, SentAt, Transit, readable};
-pub use event::{Answer, Connless, Event, Gone, SessionChange, State, Waiting, What};
+pub use event::{Answer, Connless, Event, SessionChange, State, What};
 pub use family::{Family, Speaks};
 pub use hub::{Hub, Listed, Stats, Traffic};
 pub use ids::{ClientAddr, ListenerId, Route, SessionId, UpstreamId};
@@ -56,3 +57,4 @@ pub use notice::{Level, Notice};
 pub use output::Output;
 pub use stranger::Stranger;
 pub use time::Time;
+pub use waiting::{Gone, Waiting};

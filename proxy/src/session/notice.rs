@@ -9,9 +9,9 @@ use teetap_wire::{Dir, Proto, Side, def::Secrets, printable};
 
 use super::{
     datagram::readable,
-    event::Gone,
     family::Family,
     stranger::{Sentence, Stranger, start},
+    waiting::Gone,
 };
 use crate::words::{Word, Words};
 

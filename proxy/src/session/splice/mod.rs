@@ -23,9 +23,9 @@ use super::{
     acks::AckWindow,
     compose::Composer,
     datagram::HeldId,
-    event::Waiting,
     held::{Held, Hold, Left, Release},
     time::Time,
+    waiting::Waiting,
 };
 
 pub(crate) use self::place::Placing;
