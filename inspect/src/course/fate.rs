@@ -9,7 +9,7 @@ use teetap_wire::{
     receiver::{MessageVerdict, checks_ranges},
 };
 
-use super::follow::Flaw;
+use super::flaw::Flaw;
 use crate::{
     Reading,
     reading::{Done, Layer, Message},

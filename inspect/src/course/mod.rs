@@ -15,6 +15,7 @@
 
 mod fate;
 mod finding;
+mod flaw;
 mod follow;
 mod join;
 #[cfg(test)]

@@ -6,11 +6,12 @@
 //!
 //! Bounded: [`MOST`] parts of each kind that are out of order.
 
-use std::{collections::BTreeSet, fmt};
+use std::collections::BTreeSet;
 
 use teetap_wire::{Seq, Side, varint};
 
 use super::{DOWNLOAD, REQUEST};
+use crate::course::flaw::Flaw;
 
 /// Bytes of each part in 0.6 but the last: `1024 - 128` in server.cpp of each release.
 const PART: i64 = 896;
@@ -50,55 +51,6 @@ enum Form {
     Numbered { crc: i64 },
     /// 0.7: this many parts answer a request.
     Counted { per_request: i64 },
-}
-
-/// The reason why a message of the download has no effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::course) enum Flaw {
-    /// A request for a part that the map does not have.
-    NoSuchPart { got: i64, parts: i64 },
-    /// Another part than the client waits for.
-    OtherPart { got: i64, expected: i64 },
-    /// A part of another map.
-    OtherMap { got: i64, expected: i64 },
-    /// A part without data.
-    Empty { got: i64 },
-    /// The last part, not marked as such.
-    NotLast { got: i64 },
-    /// A part before the last one, marked as the last.
-    EarlyLast { got: i64, parts: i64 },
-    /// A part that is shorter than the part size in `map_change`.
-    Short { got: i64, expected: i64 },
-}
-
-impl fmt::Display for Flaw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchPart { got, parts } => write!(
-                f,
-                "asked for part {got}, and the map has only {parts}, counted from 0"
-            ),
-            Self::OtherPart { got, expected } => {
-                write!(f, "came with part {got} in place of part {expected}")
-            }
-            Self::OtherMap { got, expected } => {
-                write!(
-                    f,
-                    "came with the map crc {got:08x}, and map_change has {expected:08x}"
-                )
-            }
-            Self::Empty { got } => write!(f, "came without the data of part {got}"),
-            Self::NotLast { got } => write!(
-                f,
-                "came with the last part, {got}, that is not marked as the last"
-            ),
-            Self::EarlyLast { got, parts } => write!(
-                f,
-                "came with part {got} of {parts}, counted from 0, that is marked as the last"
-            ),
-            Self::Short { got, expected } => write!(f, "came with {got} bytes in place of {expected}"),
-        }
-    }
 }
 
 /// Returns the ints of a message after its id and this many more bytes, and the bytes after the ints.

@@ -26,8 +26,6 @@ use acked::Acked;
 use download::Download;
 use losses::Losses;
 
-pub(in crate::course) use download::Flaw;
-
 /// Steps that are kept of a join. A server may change its map again and again.
 const STEPS: usize = 64;
 
