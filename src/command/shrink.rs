@@ -56,7 +56,7 @@ pub(crate) fn shrink(options: &ShrinkOptions) -> anyhow::Result<Exit> {
     result
 }
 
-/// Searches, and writes what is left.
+/// Searches, and writes the remaining faults.
 fn search(
     options: &ShrinkOptions,
     journal: &Journal,

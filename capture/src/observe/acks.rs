@@ -198,7 +198,8 @@ impl Numbers {
         }
     }
 
-    /// Takes an ack at the start of a recording: numbers up to it may have been sent before, and only older ones again since then.
+    /// Records an ack at the start of a recording: numbers up to it may have been sent before the start, and only older ones are sent
+    /// again since then.
     fn sent_before(&mut self, ack: Seq) {
         if let Some(window) = &mut self.window
             && window.check(ack) == Err(Code::AckAhead)

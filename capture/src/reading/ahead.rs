@@ -105,7 +105,7 @@ impl<R: BufRead + Send + 'static> Reader<R> {
         }
     }
 
-    /// Returns the counts of what was read.
+    /// Returns the counts of the datagrams and messages that were read.
     pub fn tally(&self) -> Tally {
         match self {
             Self::Direct(recording) => recording.tally(),

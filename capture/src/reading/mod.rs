@@ -50,7 +50,7 @@ impl<R: BufRead> Recording<R> {
         }
     }
 
-    /// Returns the counts of what was read.
+    /// Returns the counts of the datagrams and messages that were read.
     #[must_use]
     pub fn tally(&self) -> Tally {
         match self {

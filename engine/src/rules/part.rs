@@ -119,7 +119,7 @@ fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
         .then(|| (found.mtime(), found.mtime_nsec(), found.len(), found.ino())))
 }
 
-/// Reads a text of at most 1 MiB that the user named: a file, a pipe, or stdin for `-`.
+/// Reads at most 1 MiB of text from a file or a pipe; `-` stands for stdin.
 ///
 /// # Errors
 /// Returns the reason why the file cannot be read.

@@ -9,7 +9,7 @@ use teetap_inspect::{
 
 use super::FEW;
 
-/// The maximum number of joins that are kept, of those that stopped and of the others each.
+/// The maximum number of joins to keep, counted separately for joins that stopped and for all others.
 const MAX_KEPT: usize = 100;
 
 /// The joins of a run or a recording that are over.

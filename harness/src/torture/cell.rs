@@ -51,7 +51,7 @@ impl Fault {
 pub struct Cell {
     /// The message.
     pub step: Step,
-    /// What happens to it.
+    /// The fault.
     pub fault: Fault,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Limit {
     pub(super) why: &'static str,
     /// The time after which the server may take them.
     pub(super) time: Duration,
-    /// True if it takes so many in that time.
+    /// True if the server accepts that many in that time.
     pub(super) is_rate: bool,
 }
 

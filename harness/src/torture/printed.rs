@@ -27,7 +27,7 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// Reads what the client prints from now on.
+    /// Starts to read the output of the client.
     pub(super) fn read(output: impl Read + Send + 'static) -> io::Result<Self> {
         let last = Arc::new(Mutex::new(None));
         let kept = Arc::clone(&last);

@@ -46,7 +46,7 @@ pub enum Progress<'a> {
     Begin {
         /// The number of cells.
         cells: usize,
-        /// How many are tried at the same time.
+        /// The number of cells that are tried at the same time.
         jobs: usize,
         /// The time that each is expected to take.
         each: Duration,
@@ -57,7 +57,7 @@ pub enum Progress<'a> {
     Done(&'a Tried),
     /// The server is expected to take clients again after some time.
     Pause,
-    /// The server takes no clients.
+    /// The server accepts no clients.
     Waiting {
         /// The reason.
         why: &'a str,
@@ -115,7 +115,7 @@ enum Halt {
 struct Tester<'a> {
     plan: &'a Plan<'a>,
     stopper: &'a Stopper,
-    /// How many clients run at the same time.
+    /// The number of clients that run at the same time.
     jobs: usize,
     tell: &'a (dyn Fn(Progress<'_>) + Sync),
     /// Locked for writing by a run that has to be alone.

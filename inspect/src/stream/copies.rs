@@ -136,7 +136,7 @@ impl Copies {
         }
     }
 
-    /// Takes a datagram. Returns the times that it came before, a short time ago.
+    /// Records a datagram. Returns how often the same bytes were received a short time before.
     pub(super) fn deliveries(&mut self, bytes: &[u8], at: Time) -> usize {
         let hash = hash(bytes);
         let known = self.datagrams.iter();

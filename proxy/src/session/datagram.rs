@@ -54,7 +54,7 @@ enum Sent {
 
 impl Datagram {
     /// Joins the received and the sent bytes into one event. Of the received bytes it keeps the 1400 that receivers read, so that a
-    /// flood of the largest datagrams does not fill the memory; the notes say that there were more.
+    /// flood of the largest datagrams does not fill the memory; a note says that the datagram was longer.
     #[must_use]
     pub fn new<'a>(
         dir: Dir,

@@ -192,7 +192,7 @@ fn command(world: &mut World, id: u64, command: Command) {
     });
 }
 
-/// Does what a round has beside the talk.
+/// Carries out the commands, restarts and closes of a round.
 fn special(world: &mut World, pair: Pair, round: u32) {
     let session = world.hub().and_then(|hub| hub.session_of(client_addr(0)));
     let stranger = client_addr(7);

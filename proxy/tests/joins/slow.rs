@@ -23,7 +23,7 @@ struct Outcome {
     is_heard: bool,
 }
 
-/// A client that sends what it is told.
+/// A client that sends the datagrams of a script.
 struct Slow {
     stage: Stage,
     /// The last place that the server's answers pass.

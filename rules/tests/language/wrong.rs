@@ -194,7 +194,7 @@ fn a_number_is_no_field() {
 /// Statements that are wrong, or that cannot be meant, one a line.
 const STATEMENTS: &str = include_str!("wrong.tap");
 
-/// Every statement of the list has its diagnostics, word for word.
+/// Compares the diagnostics of each statement in the list with the stored text.
 #[test]
 fn statements() {
     let registry = Registry::builtin();

@@ -162,7 +162,7 @@ const NAMED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Parts of the names of cells that also contain a mistake in the game, after the join.
+/// Substrings of cell names. A cell whose name contains one makes a further mistake in the game, after the join.
 const IN_GAME: &[&str] = &[
     ": Input",
     ": Say ",
