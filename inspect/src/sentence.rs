@@ -24,7 +24,7 @@ use crate::{
     DecodedEvent, EventLines, Layer, Message, Reading, Row, Style,
     expect::{expectation, missing},
     form::form,
-    judge::By,
+    judge::peers::By,
     lines::{About, Line},
     row::{Start, hex},
     stream::Fact,

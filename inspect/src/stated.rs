@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use teetap_proxy::io::probe::stated_version;
 
-use crate::judge::reported;
+use crate::judge::peers::reported;
 
 /// The version that the server states, shared by all that name its release; cheap to clone.
 ///

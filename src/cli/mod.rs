@@ -3,7 +3,7 @@
 mod command;
 mod examples;
 mod files;
-mod lines;
+pub(crate) mod lines;
 mod look;
 mod options;
 mod refuse;
@@ -16,7 +16,7 @@ mod values;
 pub(crate) use command::{Command, ConfigPart};
 pub(crate) use examples::EXAMPLES;
 pub(crate) use files::check_files;
-pub(crate) use lines::{Clock, LineOptions};
+pub(crate) use lines::LineOptions;
 pub(crate) use look::LookOptions;
 pub(crate) use options::{ProxyOptions, RunOptions};
 pub(crate) use refuse::{Refusal, command_like, one_line, refuse};

@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use teetap_wire::def::suggest;
 
 use super::{command::COMMANDS, examples};
-use crate::{exit::Exit, look::Look, output};
+use crate::{exit::Exit, look::Look, output::streams};
 
 /// The reason why the command line was not accepted, or a requested text (help, version).
 #[derive(Debug)]
@@ -57,12 +57,12 @@ pub(crate) fn command_like(word: &str) -> Option<String> {
 pub(crate) fn refuse(refusal: &Refusal) -> Exit {
     let (error, variable) = match refusal {
         Refusal::Empty => {
-            output::say(&examples::bare());
+            streams::say(&examples::bare());
             return Exit::Usage;
         }
         Refusal::Settings(mistakes) => {
             for mistake in mistakes {
-                output::say(&format!("teetap: {mistake}"));
+                streams::say(&format!("teetap: {mistake}"));
             }
             return Exit::Usage;
         }
@@ -76,11 +76,11 @@ pub(crate) fn refuse(refusal: &Refusal) -> Exit {
             text.to_string()
         };
         // A closed pipe is success: its reader has read enough.
-        let _closed_pipe = output::print(&text);
+        let _closed_pipe = streams::print(&text);
         return Exit::Ok;
     }
     let line = one_line(&error.render().to_string());
-    output::say(&match variable {
+    streams::say(&match variable {
         Some(variable) => format!("teetap: in the environment, {variable}: {line}"),
         None => format!("teetap: {line}"),
     });

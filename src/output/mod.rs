@@ -16,7 +16,7 @@ mod plain;
 mod printer;
 mod screen;
 mod stdout;
-mod streams;
+pub(crate) mod streams;
 mod summary;
 
 pub(crate) use around::Extent;
@@ -48,7 +48,7 @@ use screen::RunScreen;
 use stdout::Stdout;
 
 use crate::{
-    cli::{Clock, LineOptions},
+    cli::lines::{Clock, LineOptions},
     exit::Failure,
     log,
     progress::Progress,

@@ -19,7 +19,7 @@ use teetap_proxy::session::Time;
 
 use super::fit::{Part, cut, width, wrapped};
 use crate::{
-    cli::{Clock, LineOptions},
+    cli::lines::{Clock, LineOptions},
     look::{self, Ink, Look, Stream},
 };
 

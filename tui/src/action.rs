@@ -3,7 +3,7 @@
 //! The table has the name for the command line, the panes, the default keys, the words of the key hints, and the sentence of
 //! the help. Key map, command line, help and documentation read it.
 
-use crate::app::{Pane, View};
+use crate::app::view::{Pane, View};
 
 /// The panes in which an action is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

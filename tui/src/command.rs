@@ -3,7 +3,7 @@
 use crate::{
     Theme,
     action::TABLE,
-    app::{View, prompt::Candidates},
+    app::{prompt::Candidates, view::View},
 };
 
 /// Commands with an argument: the name, the argument, and the sentence of the help.

@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::{
     action::{Action, TABLE},
-    app::Pane,
+    app::view::Pane,
 };
 
 /// A key with its modifiers. Written as `q`, `G`, `ctrl-d`, `PgDn`, `shift-tab`.

@@ -31,7 +31,7 @@ mod matter;
 #[cfg(test)]
 mod network_tests;
 mod notes;
-mod peers;
+pub(crate) mod peers;
 mod rank;
 mod report;
 #[cfg(test)]
@@ -45,7 +45,6 @@ pub use finding::{Finding, Place};
 pub use known::{Ignored, Wanted, named};
 pub use live::Live;
 pub use matter::{Matter, Role, Topic};
-pub(crate) use peers::reported;
 pub use peers::{By, Program};
 pub use rank::{Counts, Findings};
 pub use report::Report;

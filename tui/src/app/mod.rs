@@ -26,7 +26,7 @@ pub mod tail;
 pub mod timeline;
 mod title;
 pub mod tour;
-mod view;
+pub(crate) mod view;
 
 use ratatui::layout::Rect;
 use teetap_inspect::{Follow, Style, Viewer};
