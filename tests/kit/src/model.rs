@@ -5,15 +5,20 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::codec::Variant;
 use crate::faulty::Scripted;
 use crate::link::SECOND;
 use crate::peer::{Policy, Server};
 
-/// The time between two looks at the timers, as the main loops of the games sleep.
-const STEP: Duration = Duration::from_millis(5);
+/// Longest wait for a datagram before the timers are looked at, as in the main loops of the games.
+const STEP: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 5_000_000,
+};
 
 /// A server that runs until this is dropped.
 #[derive(Debug)]
@@ -38,7 +43,7 @@ impl Model {
         };
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         let addr = socket.local_addr()?;
-        socket.set_read_timeout(Some(STEP))?;
+        socket.set_nonblocking(true)?;
         let server = Server::new(variant, policy, u64::from(addr.port()));
         let game = Scripted::new(variant, server, false);
         let is_over = Arc::<AtomicBool>::default();
@@ -109,27 +114,26 @@ fn serve(variant: Variant, socket: &UdpSocket, mut game: Scripted, is_over: &Ato
     };
     let begin = Instant::now();
     let mut buffer = [0; 2048];
-    let mut updated = begin;
     while !is_over.load(Ordering::Relaxed) {
-        let received = socket.recv_from(&mut buffer);
+        // The timeout of a socket is rounded up to ticks of the kernel, so that timers would drift.
+        let _interrupted = poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&STEP));
         let now = clock(begin);
-        match received {
-            Ok((len, from)) => {
-                let datagram = buffer.get(..len).unwrap_or_default();
-                match info(variant, datagram) {
-                    // The asker may be gone.
-                    Some(answer) => drop(socket.send_to(&answer, from)),
-                    None => game.receive(from, datagram, now),
+        loop {
+            match socket.recv_from(&mut buffer) {
+                Ok((len, from)) => {
+                    let datagram = buffer.get(..len).unwrap_or_default();
+                    match info(variant, datagram) {
+                        // The asker may be gone.
+                        Some(answer) => drop(socket.send_to(&answer, from)),
+                        None => game.receive(from, datagram, now),
+                    }
                 }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                // A client's port is closed.
+                Err(_) => {}
             }
-            // The other error is a client's port that is closed.
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            Err(_) => continue,
         }
-        if updated.elapsed() >= STEP {
-            updated = Instant::now();
-            game.update(now);
-        }
+        game.update(now);
         for (to, bytes) in game.take_outgoing() {
             // A client that is gone gets nothing.
             drop(socket.send_to(&bytes, to));

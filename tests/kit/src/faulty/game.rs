@@ -72,11 +72,17 @@ pub(super) fn wrong_version(variant: Variant, info: &[u8]) -> Option<String> {
 pub(super) fn is_readable_start_info(variant: Variant, data: &[u8]) -> bool {
     let skip_text = |rest| text(rest).map(|(_, rest)| rest);
     let skip_int = |rest| int(rest).map(|(_, rest)| rest);
-    // In 0.7 six parts of the skin have a name and two numbers each.
-    let (texts, ints) = if variant.is_seven() { (6, 12) } else { (1, 3) };
+    let skip_bool = |rest| {
+        int(rest)
+            .filter(|(value, _)| matches!(value, 0 | 1))
+            .map(|(_, rest)| rest)
+    };
+    // In 0.7 each of six parts of the skin has a name, a choice and a color. In 0.6 body and feet share a choice.
+    let (texts, bools, colors) = if variant.is_seven() { (6, 6, 6) } else { (1, 1, 2) };
     let names = skip_int(data).and_then(skip_text).and_then(skip_text);
     let skin = (0..texts).fold(names.and_then(skip_int), |rest, _| rest.and_then(skip_text));
-    let all = (0..ints).fold(skin, |rest, _| rest.and_then(skip_int));
+    let choices = (0..bools).fold(skin, |rest, _| rest.and_then(skip_bool));
+    let all = (0..colors).fold(choices, |rest, _| rest.and_then(skip_int));
     all.is_some()
 }
 
