@@ -1,0 +1,480 @@
+//! Clients and servers around the core, and everything that may happen to them.
+
+use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroU32, time::Duration};
+
+use teetap_kit::{
+    link::{Conditions, Hop, MS, Random, SECOND},
+    world::{client_addr, config, listen_addr, route, upstream_addr},
+};
+use teetap_peer::{Client, ClientConfig, Map, MapFile, Message, Server, ServerConfig, Variant, token};
+use teetap_proxy::session::{
+    Command, CommandId, Config, Event, Events, HeldId, Hub, Input, ListenerId, Output, SessionId, Speaks,
+    Time, UpstreamId, What,
+};
+use teetap_wire::{Dir, Side};
+
+use crate::{outputs::Outputs, rules::program};
+
+/// The length of a run.
+const LENGTH: u64 = 40 * SECOND;
+
+/// The time between two steps.
+const STEP: u64 = 5 * MS;
+
+/// The clients of a run at one time.
+const CLIENTS: usize = 4;
+
+/// Datagrams that are remembered, to be sent again by anybody.
+const REMEMBERED: usize = 64;
+
+/// First datagrams and datagrams of the server browser, whole and broken.
+const STRANGE: [&[u8]; 12] = [
+    b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07",
+    b"\x21\x01\x02\x03\x04\xff\xff\xff\xff\xff\xff\xff\xffgie3\x05",
+    b"xe\x01\x02\x00\x00\xff\xff\xff\xffgie3\x09",
+    b"\x10\0\0\x09",
+    b"\x10\0\0\x01TKEN\xff\xff\xff\xff",
+    b"\x10\0\0\x01\xff\xff\xff\xff",
+    b"\x10\0\0\x01",
+    b"\x10\0\0\x04bye\0",
+    b"\x04\0\0\x01\x02\x03\x04\x01\x05\x06\x07\x08",
+    b"\x04\0\0\xff\xff\xff\xff\x05",
+    b"\x80\x10\0\0\x01",
+    b"",
+];
+
+/// The peers of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct Setting {
+    pub(crate) seed: u64,
+    pub(crate) clients: &'static [Variant],
+    pub(crate) server: &'static [Variant],
+    /// The probability that something happens in a step.
+    pub(crate) disturbance: f64,
+}
+
+/// A client with its hops to the core.
+struct Player {
+    client: Client,
+    addr: SocketAddr,
+    up: Hop<Vec<u8>>,
+    down: Hop<Vec<u8>>,
+}
+
+/// A run.
+pub(crate) struct Storm {
+    setting: Setting,
+    random: Random,
+    now: u64,
+    hub: Hub,
+    server: Server,
+    players: Vec<Player>,
+    up: Hop<(SocketAddr, Vec<u8>)>,
+    down: Hop<(SocketAddr, Vec<u8>)>,
+    sockets: BTreeMap<SocketAddr, UpstreamId>,
+    seen: Vec<Vec<u8>>,
+    commands: u64,
+    events: Vec<Event>,
+    outputs: Outputs,
+}
+
+/// Returns a network of this loss.
+const fn network(loss: f64, jitter: u64) -> Conditions {
+    Conditions {
+        delay: 15 * MS,
+        jitter: jitter * MS,
+        loss,
+        duplicate: loss / 2.0,
+    }
+}
+
+fn server(setting: Setting, generation: u64) -> Server {
+    let data: Vec<u8> = (0..3000u32).map(|at| at.to_le_bytes()[0]).collect();
+    let map = MapFile::new(data, None).expect("a map of this size");
+    Server::new(ServerConfig {
+        variants: setting.server.to_vec(),
+        motd: "a message\nof the day".to_owned(),
+        map: match generation % 2 {
+            0 => Map::new("small", map.clone(), map),
+            _ => Map::dm1(),
+        },
+        challenges: setting.seed.is_multiple_of(2),
+        slots: 3,
+        ..ServerConfig::new(setting.seed ^ generation)
+    })
+}
+
+impl Storm {
+    pub(crate) fn new(setting: Setting) -> Self {
+        let seed = setting.seed;
+        let config = Config {
+            heals: seed.is_multiple_of(3),
+            events: Events::All,
+            ..config(seed, Some(Duration::from_secs(8)), true)
+        };
+        let mut storm = Self {
+            setting,
+            random: Random::new(seed),
+            now: 0,
+            hub: Hub::new(config, route()),
+            server: server(setting, 0),
+            players: Vec::new(),
+            up: Hop::new(network(0.0, 0), seed),
+            down: Hop::new(network(0.0, 0), !seed),
+            sockets: BTreeMap::new(),
+            seen: Vec::new(),
+            commands: 0,
+            events: Vec::new(),
+            outputs: Outputs::new(),
+        };
+        for number in 0..CLIENTS {
+            let player = storm.player(number);
+            storm.players.push(player);
+        }
+        storm
+    }
+
+    /// Returns a new client at the address of this number.
+    fn player(&mut self, number: usize) -> Player {
+        let seed = self.random.bits();
+        let variants = self.setting.clients;
+        let variant = variants[self.pick(variants.len())];
+        let name = format!("tee {}", seed % 100);
+        Player {
+            client: Client::new(ClientConfig {
+                clan: "clan".to_owned(),
+                password: "hunter2".to_owned(),
+                ..ClientConfig::new(variant, token(seed, "client"), name)
+            }),
+            addr: client_addr(number),
+            up: Hop::new(network(0.02, 20), seed),
+            down: Hop::new(network(0.02, 20), !seed),
+        }
+    }
+
+    fn pick(&mut self, len: usize) -> usize {
+        let number = self.random.below(len as u64);
+        usize::try_from(number).expect("a small number")
+    }
+
+    /// Plays the run. Returns its events, and the outputs that were made of them.
+    pub(crate) fn play(mut self) -> (Vec<Event>, Outputs) {
+        while self.now < LENGTH {
+            self.now += STEP;
+            self.step();
+            if self.now.is_multiple_of(SECOND) {
+                self.outputs.due(Time(self.now));
+                self.outputs.end_second();
+            }
+        }
+        self.input(Input::Shutdown { reason: b"the end" });
+        self.outputs.end_second();
+        (self.events, self.outputs)
+    }
+
+    fn step(&mut self) {
+        let now = Duration::from_micros(self.now);
+        if self.random.chance(self.setting.disturbance) {
+            self.disturb();
+        }
+        for player in &mut self.players {
+            player.client.tick(now);
+            while player.client.poll_event().is_some() {}
+        }
+        self.server.tick(now);
+        while self.server.poll_event().is_some() {}
+        self.collect();
+        self.deliver();
+        while self.hub.deadline().is_some_and(|at| at.0 <= self.now) {
+            self.input(Input::Timeout);
+        }
+    }
+
+    /// Sends what the peers want to send.
+    fn collect(&mut self) {
+        for player in &mut self.players {
+            while let Some(bytes) = player.client.poll_transmit() {
+                self.seen.push(bytes.clone());
+                player.up.send(bytes, self.now);
+            }
+        }
+        while let Some((to, bytes)) = self.server.poll_transmit() {
+            self.seen.push(bytes.clone());
+            self.down.send((to, bytes), self.now);
+        }
+        let surplus = self.seen.len().saturating_sub(REMEMBERED);
+        self.seen.drain(..surplus);
+    }
+
+    fn deliver(&mut self) {
+        let now = Duration::from_micros(self.now);
+        let mut arrived = Vec::new();
+        for player in &mut self.players {
+            while let Some(bytes) = player.down.receive(self.now) {
+                player.client.handle(now, &bytes);
+            }
+            while let Some(bytes) = player.up.receive(self.now) {
+                arrived.push((player.addr, bytes));
+            }
+        }
+        for (addr, bytes) in arrived {
+            self.from_client(addr, &bytes);
+        }
+        while let Some((from, bytes)) = self.up.receive(self.now) {
+            self.server.handle(now, from, &bytes);
+        }
+        while let Some((to, bytes)) = self.down.receive(self.now) {
+            if let Some(upstream) = self.sockets.get(&to).copied() {
+                self.input(Input::FromServer {
+                    upstream,
+                    bytes: &bytes,
+                });
+            }
+        }
+    }
+
+    fn from_client(&mut self, addr: SocketAddr, bytes: &[u8]) {
+        let listener = ListenerId::FIRST;
+        self.input(Input::FromClient {
+            listener,
+            addr,
+            bytes,
+        });
+    }
+
+    fn input(&mut self, input: Input<'_>) {
+        self.hub.handle(Time(self.now), input);
+        self.drain();
+    }
+
+    /// Carries out what the core wants.
+    fn drain(&mut self) {
+        let (mut opened, mut listens) = (Vec::new(), Vec::new());
+        while let Some(output) = self.hub.poll() {
+            if !matches!(output, Output::Event(_)) {
+                self.outputs.sent(self.now, &output);
+            }
+            match output {
+                Output::OpenUpstream { upstream, .. } => opened.push(upstream),
+                Output::CloseUpstream(upstream) => {
+                    self.sockets.remove(&upstream_addr(upstream));
+                }
+                Output::OpenListener { listener, .. } => listens.push(listener),
+                Output::ToServer { upstream, bytes } => {
+                    self.up.send((upstream_addr(upstream), bytes.to_vec()), self.now);
+                }
+                Output::ToClient { addr, bytes, .. } => {
+                    if let Some(player) = self.players.iter_mut().find(|player| player.addr == addr) {
+                        player.down.send(bytes.to_vec(), self.now);
+                    }
+                }
+                Output::Event(mut event) => {
+                    let ends = match &mut event.what {
+                        What::Datagram(datagram) => Some(&mut datagram.ends),
+                        What::Connless(connless) => Some(&mut connless.ends),
+                        _ => None,
+                    };
+                    if let Some(ends) = ends {
+                        ends.local = ends.upstream.map(upstream_addr);
+                    }
+                    self.outputs.event(&event);
+                    self.events.push(*event);
+                }
+            }
+        }
+        for listener in listens {
+            let local = listen_addr(listener);
+            self.input(Input::ListenerOpened { listener, local });
+        }
+        for upstream in opened {
+            if self.random.chance(0.02) {
+                let (error, exhausted) = ("no room", self.random.chance(0.5));
+                self.input(Input::UpstreamFailed {
+                    upstream,
+                    error,
+                    exhausted,
+                });
+            } else {
+                let local = upstream_addr(upstream);
+                self.sockets.insert(local, upstream);
+                self.input(Input::UpstreamOpened { upstream, local });
+            }
+        }
+    }
+
+    /// Does something that may happen in a run.
+    fn disturb(&mut self) {
+        let now = Duration::from_micros(self.now);
+        let number = self.pick(CLIENTS);
+        match self.random.below(60) {
+            0..=15 => {
+                let line = ["hello", "gg \u{202e}", "what a \"long\" line", "/info"][self.pick(4)];
+                let _not_connected = self.players[number].client.say(now, line);
+            }
+            16..=25 => self.server.say(now, "a line of the server"),
+            26 => self.secret(number),
+            27 => {
+                let _not_connected = self.players[number].client.ping(now);
+            }
+            28 | 29 => self.players[number].client.close(now, "bye"),
+            30 | 31 => self.players[number] = self.player(number),
+            32 if self.random.chance(0.2) => {
+                self.server.shut_down(now);
+                self.collect();
+                let generation = self.random.bits();
+                self.server = server(self.setting, generation);
+            }
+            33 => {
+                let id = i32::try_from(self.pick(4)).expect("a small number");
+                self.server.close(now, id, "kicked");
+            }
+            34..=38 => self.replay(number),
+            39 | 40 => {
+                let strange = STRANGE[self.pick(STRANGE.len())];
+                let place = self.pick(CLIENTS + 2);
+                self.from_client(client_addr(place), strange);
+            }
+            41 if self.random.chance(0.3) => {
+                let given = program(self.random.below(7));
+                self.input(Input::Program(given));
+            }
+            42..=50 => self.command(),
+            51 => {
+                let upstream = UpstreamId(u32::try_from(self.pick(8)).expect("a small number"));
+                let error = "connection refused";
+                self.input(Input::Unreachable { upstream, error });
+            }
+            52 => {
+                let mut known = || [None, Some(true), Some(false)][self.pick(3)];
+                let speaks = Speaks {
+                    six: known(),
+                    seven: known(),
+                };
+                self.input(Input::Probed(speaks));
+            }
+            53 => {
+                let conditions = [network(0.0, 0), network(0.05, 40), network(0.2, 120)][self.pick(3)];
+                self.up.conditions = conditions;
+                self.players[number].up.conditions = conditions;
+                self.players[number].down.conditions = conditions;
+            }
+            _ => {}
+        }
+    }
+
+    /// Has a client send a password and a command.
+    fn secret(&mut self, number: usize) {
+        let now = Duration::from_micros(self.now);
+        let client = &mut self.players[number].client;
+        for (name, field) in [("rcon_auth", "password"), ("rcon_cmd", "cmd")] {
+            let message = Message::new(client.proto(), name, [(field, "hunter2".into())]);
+            let _not_connected = client.send(now, &message.expect("a message of every protocol"));
+        }
+    }
+
+    /// Sends a datagram that was seen again, perhaps changed, from somewhere.
+    fn replay(&mut self, number: usize) {
+        if self.seen.is_empty() {
+            return;
+        }
+        let at = self.pick(self.seen.len());
+        let mut bytes = self.seen[at].clone();
+        match self.random.below(4) {
+            0 if !bytes.is_empty() => {
+                let at = self.pick(bytes.len());
+                bytes[at] ^= 1 << self.random.below(8);
+            }
+            1 => bytes.truncate(self.pick(bytes.len() + 1)),
+            2 => bytes.push(0),
+            _ => {}
+        }
+        if self.random.chance(0.5) {
+            return self.from_client(client_addr(number), &bytes);
+        }
+        let sockets: Vec<_> = self.sockets.values().copied().collect();
+        if !sockets.is_empty() {
+            let upstream = sockets[self.pick(sockets.len())];
+            self.input(Input::FromServer {
+                upstream,
+                bytes: &bytes,
+            });
+        }
+    }
+
+    /// Gives a command of a user.
+    fn command(&mut self) {
+        self.commands += 1;
+        let sessions: Vec<SessionId> = (0..CLIENTS)
+            .filter_map(|number| self.hub.session_of(client_addr(number)))
+            .collect();
+        let session = match sessions.len() {
+            0 => SessionId(1),
+            len => sessions[self.pick(len)],
+        };
+        let dir = [Dir::C2s, Dir::S2c][self.pick(2)];
+        let held = self.held().unwrap_or((dir, HeldId(NonZeroU32::MIN)));
+        let command = match self.random.below(12) {
+            0 => Command::List {
+                session: Some(session),
+            },
+            1 => Command::List { session: None },
+            2 => Command::Resync { session },
+            3 | 4 => Command::Inject {
+                session,
+                dir,
+                vital: self.random.chance(0.5),
+                data: b"\x30one more\0".as_slice().into(),
+            },
+            5 => Command::ReleaseOne {
+                session,
+                dir: held.0,
+                held: held.1,
+            },
+            6 => Command::Drop {
+                session,
+                dir: held.0,
+                held: held.1,
+            },
+            7 => Command::Edit {
+                session,
+                dir: held.0,
+                held: held.1,
+                data: b"\x30another\0".as_slice().into(),
+            },
+            8 | 9 => Command::ToggleNamed {
+                rule: ["early", "paused", "link both delay 5ms", "nobody"][self.pick(4)].into(),
+                enabled: self.random.chance(0.5),
+            },
+            10 => Command::ToggleLine {
+                line: 0,
+                enabled: self.random.chance(0.5),
+            },
+            _ if self.random.chance(0.2) => Command::Close {
+                session: Some(session),
+                side: [None, Some(Side::Client), Some(Side::Server)][self.pick(3)],
+                reason: b"closed by hand".as_slice().into(),
+            },
+            _ => Command::Release {
+                session,
+                key: self.random.below(4),
+            },
+        };
+        let id = CommandId(self.commands);
+        self.input(Input::Command { id, command });
+    }
+
+    /// Returns the message that was held last, as far as events show it.
+    fn held(&self) -> Option<(Dir, HeldId)> {
+        self.events
+            .iter()
+            .rev()
+            .take(200)
+            .find_map(|event| match &event.what {
+                What::Answer(answer) => {
+                    let held = answer.held.as_deref().and_then(<[_]>::first);
+                    held.map(|held| (held.dir, held.held))
+                }
+                _ => None,
+            })
+    }
+}
