@@ -1,5 +1,6 @@
 //! The form of an answer in which token values play no role.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::Habit;
@@ -46,7 +47,8 @@ pub(super) struct Reading {
     pub(super) tick: i32,
     /// True if the client sent its request to enter the game, now or before it was started again.
     pub(super) has_entered: bool,
-    pub(super) has_snapshot: bool,
+    /// The sockets that received a snapshot since that request; `None` from a start until the next request.
+    pub(super) snapshot_ports: Option<BTreeSet<usize>>,
     /// Vital lines of chat: others join and leave, which DDNet's server says to those who load the map, too.
     pub(super) chat: u16,
 }
@@ -64,7 +66,7 @@ impl Reading {
             habit: None,
             tick: -1,
             has_entered: false,
-            has_snapshot: false,
+            snapshot_ports: None,
             chat: 0,
         }
     }
@@ -79,7 +81,6 @@ impl Reading {
             known: std::mem::take(&mut self.known),
             former,
             has_entered: self.has_entered,
-            has_snapshot: self.has_entered,
             chat: self.chat,
             habit: self.habit,
             ..Self::new(self.variant, own)
@@ -114,9 +115,9 @@ impl Reading {
     }
 }
 
-/// Reads a datagram into its text and what it stands for; `None` if it says nothing that can be compared: everything behind the first
-/// snapshot depends on the others who play.
-pub(super) fn read(reading: &mut Reading, bytes: &[u8]) -> Option<(String, Vec<Got>)> {
+/// Reads a datagram of a socket into its text and the progress that it means. `None` if it has nothing that can be compared: everything
+/// behind the first snapshot of a socket depends on the others who play.
+pub(super) fn read(reading: &mut Reading, port: usize, bytes: &[u8]) -> Option<(String, Vec<Got>)> {
     if bytes.first().is_some_and(|first| first & 0x20 != 0) {
         return Some((format!("connless {} bytes", bytes.len()), Vec::new()));
     }
@@ -126,7 +127,7 @@ pub(super) fn read(reading: &mut Reading, bytes: &[u8]) -> Option<(String, Vec<G
     if datagram.head.flags.control {
         of_control(reading, &datagram)
     } else {
-        of_data(reading, &datagram)
+        of_data(reading, port, &datagram)
     }
 }
 
@@ -221,7 +222,7 @@ fn write_extra(reading: &Reading, id: u8, extra: &[u8], text: &mut String) -> Op
     Some(())
 }
 
-fn of_data(reading: &mut Reading, datagram: &Datagram) -> Option<(String, Vec<Got>)> {
+fn of_data(reading: &mut Reading, port: usize, datagram: &Datagram) -> Option<(String, Vec<Got>)> {
     let head = &datagram.head;
     let mut got = Vec::new();
     let mut text = if reading.has_entered {
@@ -247,7 +248,7 @@ fn of_data(reading: &mut Reading, datagram: &Datagram) -> Option<(String, Vec<Go
         // A tick decides if a repeat that is due joins a new message.
         let is_addition = chunk.resend && !all_resent;
         if !is_chat(chunk) && !is_addition {
-            is_new |= of_chunk(reading, chunk, &mut got, &mut text)?;
+            is_new |= of_chunk(reading, port, chunk, &mut got, &mut text)?;
         }
     }
     if datagram.chunks.len() != usize::from(head.num_chunks) {
@@ -281,7 +282,13 @@ fn count(reading: &mut Reading, chunks: &[Chunk], is_chat: impl Fn(&Chunk) -> bo
 }
 
 /// Returns true if the message can be compared.
-fn of_chunk(reading: &mut Reading, chunk: &Chunk, got: &mut Vec<Got>, text: &mut String) -> Option<bool> {
+fn of_chunk(
+    reading: &mut Reading,
+    port: usize,
+    chunk: &Chunk,
+    got: &mut Vec<Got>,
+    text: &mut String,
+) -> Option<bool> {
     let (raw, rest) = int(&chunk.data).unwrap_or((-1, &[]));
     let (is_system, id) = (raw & 1 == 1, raw >> 1);
     let seven = reading.variant.is_seven();
@@ -290,7 +297,8 @@ fn of_chunk(reading: &mut Reading, chunk: &Chunk, got: &mut Vec<Got>, text: &mut
         reading.tick = int(rest).map_or(-1, |(tick, _)| tick);
         got.push(Got::Snapshot);
         if reading.has_entered {
-            let is_first = !std::mem::replace(&mut reading.has_snapshot, true);
+            let ports = reading.snapshot_ports.as_mut();
+            let is_first = ports.is_some_and(|ports| ports.insert(port));
             if is_first {
                 text.push_str(" snapshot");
             }

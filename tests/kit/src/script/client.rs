@@ -1,6 +1,6 @@
 //! The state of the client, and the datagrams that follow from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -158,7 +158,7 @@ impl Client {
     fn send(&mut self, message: Message, bytes: Vec<u8>) -> io::Result<()> {
         if message == Message::EnterGame {
             self.reading.has_entered = true;
-            self.reading.has_snapshot = false;
+            self.reading.snapshot_ports = Some(BTreeSet::new());
         }
         self.transmit(&bytes)?;
         self.sent.insert(message, bytes);
@@ -193,7 +193,7 @@ impl Client {
             return;
         }
         let at = arrived.at.saturating_duration_since(self.begin);
-        if let Some((text, got)) = answer::read(&mut self.reading, &arrived.bytes) {
+        if let Some((text, got)) = answer::read(&mut self.reading, arrived.port, &arrived.bytes) {
             self.answers.push(Answer {
                 at,
                 port: arrived.port,

@@ -53,15 +53,38 @@ impl Trace {
     }
 
     /// Returns the first difference to the same script's other run: in progress, in an answer, or, beyond the tolerance, in a time.
-    /// `None` if there is none. The end of a recording does not cut an answer off that was about to come.
+    /// `None` if there is none. Each socket is compared by itself, as nothing orders the datagrams of two sockets. The end of a recording
+    /// does not cut an answer off that was about to come.
     pub fn difference(&self, other: &Self, tolerance: Duration) -> Option<String> {
         if self.progress() != other.progress() {
             return Some(format!("progress {:?}, {:?}", self.progress(), other.progress()));
         }
+        let ports: BTreeSet<_> = self
+            .answers
+            .iter()
+            .chain(&other.answers)
+            .map(|answer| answer.port)
+            .collect();
+        ports.into_iter().find_map(|port| {
+            self.at_port(port)
+                .difference_at_port(&other.at_port(port), tolerance)
+        })
+    }
+
+    /// Returns the answers that a socket received.
+    fn at_port(&self, port: usize) -> Self {
+        let answers = self.answers.iter().filter(|answer| answer.port == port);
+        Self {
+            answers: answers.cloned().collect(),
+            lasts: self.lasts,
+        }
+    }
+
+    fn difference_at_port(&self, other: &Self, tolerance: Duration) -> Option<String> {
         let common = self.answers.len().min(other.answers.len());
         let mut snapshots = 0;
         for (number, (one, two)) in self.answers.iter().zip(&other.answers).enumerate() {
-            if (one.port, &one.text) != (two.port, &two.text) {
+            if one.text != two.text {
                 return Some(format!("answer {}: {one}, {two}", number + 1));
             }
             // Until a client acks snapshots, a server sends them each 0.2 s of its own time. Each later one is due at a time since an
