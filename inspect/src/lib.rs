@@ -1,17 +1,18 @@
-//! Events made readable: decoded messages, filters, lines of text, JSON lines, `explain`.
+//! Makes events readable: decoded messages, filters, lines of text, JSON lines, `explain`.
 //!
 //! ```text
 //! event ── decoder, select ──> reading ──> lines ──> row (text), jsonl, lists
 //! ```
 //!
-//! Events hold bytes. [`decoder`] reads messages through the definitions and asks the filters about them; a [`reading`] is
-//! the typed result. [`feed`] does so once for all watchers; [`subscribers`] are those with filters of their own. [`lines`]
-//! decides which lines an event has, [`row`] and [`jsonl`] render those that are shown, [`sentence`] explains their notes.
-//! [`course`] follows joins, and notices those that stand still. [`judge`] collects what is wrong in a run or a recording.
+//! Events hold raw bytes. [`decoder`] parses messages with the definitions and evaluates the filters on them; a
+//! [`reading`] is the typed result. [`feed`] is an event that was decoded once for all watchers; [`subscribers`] are
+//! watchers with filters of their own. [`lines`] decides which lines an event has, [`row`] and [`jsonl`] render the
+//! lines that are shown, and [`sentence`] explains their notes. [`course`] follows joins and reports stalled logins.
+//! [`judge`] collects the errors and warnings of a run or a recording.
 //!
-//! Law: no text of a peer leaves here with control characters.
+//! Law: text of a peer is returned from this crate without control characters.
 //!
-//! [`mod@explain`] stands alone: it names every byte of one datagram. [`diff`] compares two sessions.
+//! [`mod@explain`] is independent of the rest: it names every byte of one datagram. [`diff`] compares two sessions.
 
 mod after;
 pub mod control;

@@ -1,35 +1,35 @@
-//! The lines of an event: the one place that decides which there are.
+//! The lines of an event. Only this file decides which lines an event has.
 //!
-//! Law: nothing is rendered here. A line says what it is about and how much it weighs; text, JSON and lists render the
-//! lines they show from the event and its [`Reading`].
+//! Law: this file renders nothing. A line has a subject and a weight; text, JSON and lists render the lines that they
+//! show from the event and its [`Reading`].
 
 use teetap_proxy::session::{Datagram, Event, Level, Notice, What};
 use teetap_wire::{Note, Severity};
 
 use crate::{DecodedEvent, Kind, Message, Reading, Style, Verbosity};
 
-/// The lines of an event that a style shows, and what they are rendered from.
+/// The lines of an event that a style shows, with the data from which they are rendered.
 #[derive(Debug)]
 pub struct EventLines<'e> {
     /// The event.
     pub event: &'e Event,
-    /// The decoded datagram; `None` if there is none, or nothing of it is shown.
+    /// The decoded datagram; `None` if the event has no datagram, or the viewer shows no part of it.
     pub reading: Option<&'e Reading>,
-    /// The lines, in their order.
+    /// The lines, in display order.
     pub list: Vec<Line>,
 }
 
 /// A line of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The weight of the line.
+    /// The weight of the line, which decides whether a style shows it.
     pub kind: Kind,
     /// The subject of the line.
     pub about: About,
 }
 
 impl Line {
-    /// Returns true if the line is about a message, connless ones included.
+    /// Returns true if the line is about a message inside or outside a connection.
     #[must_use]
     pub fn is_message(&self) -> bool {
         matches!(self.about, About::Message { .. } | About::Connless)
@@ -39,47 +39,48 @@ impl Line {
 /// The subject of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {
-    /// A session that changes its state.
+    /// A state change of a session.
     Session {
-        /// The name of its player before that, if known.
+        /// The name of the session's player before this event, if known.
         player: Option<String>,
     },
     /// A notice.
     Notice,
-    /// The answer to a command. Only JSON has a line for it.
+    /// The answer to a command. Rendered as JSON only.
     Answer,
     /// A datagram as a whole.
     Datagram,
-    /// The bytes of a datagram.
+    /// The bytes of a datagram in hex.
     Bytes(Bytes),
     /// A message of a datagram.
     Message {
-        /// The index in the reading.
+        /// Index of the message in the reading.
         index: usize,
-        /// The notes of the datagram stand on it: on the first message that is shown, and on those whose filter reads notes.
+        /// True if the line also shows the notes of the datagram: on the first message that is shown, and on each
+        /// message whose filter reads notes.
         with_datagram: bool,
     },
-    /// The changed items of the snapshot that this message of the reading completes.
+    /// The changed items of the snapshot that the message at this index completes.
     Items(usize),
-    /// The fields and the bytes of this message of the reading.
+    /// The fields and bytes of the message at this index.
     Whole(usize),
     /// A datagram outside a connection.
     Connless,
 }
 
-/// Some bytes of a datagram.
+/// Selects the bytes of a datagram that a line shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bytes {
-    /// As received, and sent on as they were.
+    /// The bytes as received, which were forwarded unchanged.
     Passed,
-    /// As received.
+    /// The bytes as received.
     Received,
-    /// As sent: the datagram of this index.
+    /// The bytes as sent: index of the datagram among those sent.
     Sent(usize),
 }
 
 impl<'e> EventLines<'e> {
-    /// The lines of an event.
+    /// Returns the lines of an event in this style.
     #[must_use]
     pub fn of(decoded: &'e DecodedEvent, style: Style) -> Self {
         let event = &decoded.event;
@@ -105,7 +106,7 @@ impl<'e> EventLines<'e> {
                 };
                 if !style.matches_only {
                     match notice {
-                        // The user's own rule asks for it.
+                        // A rule of the user asked for this line, so no verbosity hides it.
                         Notice::RuleLog { .. } => lines.list.push(Line {
                             kind,
                             about: About::Notice,
@@ -165,7 +166,7 @@ impl<'e> EventLines<'e> {
             if message.marks.is_empty() {
                 self.push(style, kind, about);
             } else {
-                // The user's own rule asks for it.
+                // A rule of the user marked this message, so no verbosity hides it.
                 self.list.push(Line { kind, about });
             }
             is_first = false;
@@ -196,13 +197,14 @@ impl<'e> EventLines<'e> {
         }
     }
 
-    /// A message of the reading.
+    /// Returns the message at this index of the reading.
     #[must_use]
     pub fn message(&self, index: usize) -> Option<&Message> {
         self.reading?.messages.get(index)
     }
 
-    /// The notes that the line of a message has marks for. Harmless ones are shown with `-v`, and where a filter reads notes.
+    /// Returns the notes marked on the line of a message. Harmless notes are included with `-v`, or if a filter of the
+    /// message reads notes.
     #[must_use]
     pub fn marks(&self, message: &Message, with_datagram: bool, style: Style) -> Vec<Note> {
         let mut notes = self.notes(message, with_datagram);
@@ -212,7 +214,7 @@ impl<'e> EventLines<'e> {
         notes
     }
 
-    /// The notes on the line of a message.
+    /// Returns all notes of a message, followed by the notes of its datagram if `with_datagram` is set.
     #[must_use]
     pub fn notes(&self, message: &Message, with_datagram: bool) -> Vec<Note> {
         let reading = self.reading.filter(|_| with_datagram);

@@ -1,22 +1,22 @@
-//! The contents of a recording, and the errors of reading one.
+//! The contents of a recording and the errors of reading it.
 
 use std::{io, net::SocketAddr};
 
 use serde::{Deserialize, Serialize};
 use teetap_proxy::session::{Event, Level, Time, Traffic};
 
-/// The run that wrote a section.
+/// Metadata of the run that wrote a section of a recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// Version of teetap.
     pub version: String,
-    /// Start of the run, nanoseconds since 1970.
+    /// Start of the run, in nanoseconds since 1970.
     pub wall: u64,
-    /// The seed of the run.
+    /// The seed of the run's random numbers.
     pub seed: u64,
     /// The server as the user wrote it.
     pub target: String,
-    /// The address that it resolved to.
+    /// The address that `target` resolved to.
     pub server: SocketAddr,
     /// The address on which the proxy listened.
     pub listen: SocketAddr,
@@ -25,16 +25,16 @@ pub struct Run {
 /// An item of a recording.
 #[derive(Debug)]
 pub enum Item {
-    /// The start of a run, or of the recording.
+    /// The start of a run or of the recording.
     Start {
-        /// Nanoseconds since 1970.
+        /// Wall-clock time of the start, in nanoseconds since 1970.
         wall: u64,
-        /// The run; `None` in captures of other programs.
+        /// The run; `None` for captures of other programs.
         run: Option<Run>,
     },
     /// An event.
     Event(Event),
-    /// A line of the program's own log.
+    /// A line of teetap's own log.
     Log {
         /// Time since the start.
         at: Time,
@@ -43,49 +43,49 @@ pub enum Item {
         /// The line.
         text: String,
     },
-    /// A gap: events are missing here.
+    /// A gap in the recording.
     Gap {
-        /// Time at which the gap was noticed.
+        /// Time at which the recorder noticed the gap.
         at: Time,
-        /// Number of missing events.
+        /// Number of events missing from the recording.
         lost: u64,
     },
 }
 
-/// Counts of a recording.
+/// Totals of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Packets of any kind.
+    /// Number of packets of any kind.
     pub packets: u64,
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: u64,
-    /// Traffic from clients.
+    /// Traffic sent by clients.
     pub c2s: Traffic,
-    /// Traffic from servers.
+    /// Traffic sent by servers.
     pub s2c: Traffic,
-    /// UDP datagrams of other protocols.
+    /// Number of UDP datagrams of other protocols.
     pub foreign: u64,
-    /// Packets that are not UDP datagrams.
+    /// Number of packets that are not UDP datagrams.
     pub other: u64,
-    /// Parts of fragmented packets, which are not joined.
+    /// Number of parts of fragmented packets, which are not reassembled.
     pub fragments: u64,
-    /// Packets with headers that are cut off or contradict themselves.
+    /// Number of packets with headers that are cut off or contradict themselves.
     pub broken: u64,
-    /// Packets of the server leg in a teetap capture that lost its options.
+    /// Number of packets of the server leg in a teetap capture that has lost its options.
     pub doubled: u64,
-    /// Missing events.
+    /// Number of missing events.
     pub lost: u64,
     /// Time of the last event.
     pub until: Time,
 }
 
-/// An error that ends the reading of a recording. Items before it have been returned.
+/// The error that stopped the reading of a recording. All items before it have been returned.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// An error of the operating system.
     #[error("cannot read any further than byte {offset}: {error}")]
     System {
-        /// Bytes read before.
+        /// Number of bytes read before the error.
         offset: u64,
         /// The error.
         error: io::Error,
@@ -99,7 +99,7 @@ pub enum ReadError {
     /// An item is invalid.
     #[error("the recording is damaged at byte {offset}: {text}")]
     Damaged {
-        /// First byte of the invalid item.
+        /// Offset of the first byte of the invalid item.
         offset: u64,
         /// The cause.
         text: String,
@@ -107,7 +107,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// An invalid item at this byte.
+    /// Returns the error for an invalid item at this offset.
     pub fn damaged(offset: u64, text: impl Into<String>) -> Self {
         Self::Damaged {
             offset,

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The columns: time since the start in seconds, session, direction, `V` (vital), `R` (vital, resent) or `-`, sequence
-//! number of its sender and, after `→`, the one under which it left where that differs, name or id, size, action, gist, and
-//! `!` with each note. `p` in a direction is the proxy: `c→p` is between client and proxy only.
+//! number of the sender and, after `→`, the forwarded sequence number if it differs, name or id, size, action, gist,
+//! and `!` with each note. `p` in a direction is the proxy: `c→p` is between client and proxy only.
 
 use std::fmt::{self, Write as _};
 
@@ -35,13 +35,14 @@ pub fn rows(decoded: &DecodedEvent, style: Style) -> Vec<Row> {
     rows
 }
 
-/// Returns one line of an event as rows: several for the changed items of a snapshot, else one.
+/// Renders one line of an event: several rows for the changed items of a snapshot or the fields of a message, else one
+/// row.
 #[must_use]
 pub fn render(decoded: &DecodedEvent, line: &Line, style: Style) -> Vec<Row> {
     of_line(&EventLines::of(decoded, style), line, style)
 }
 
-/// Returns one of these lines as rows.
+/// Renders one line of `lines`.
 #[must_use]
 pub fn of_line(lines: &EventLines<'_>, line: &Line, style: Style) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -49,7 +50,7 @@ pub fn of_line(lines: &EventLines<'_>, line: &Line, style: Style) -> Vec<Row> {
     rows
 }
 
-/// Returns the rows of an event as one text, the comment of its packets in captures.
+/// Returns the rows of an event joined into one text, which captures store as the comment of its packets.
 #[must_use]
 pub fn comment(decoded: &DecodedEvent) -> String {
     let style = Style {
@@ -61,7 +62,7 @@ pub fn comment(decoded: &DecodedEvent) -> String {
     lines.join("\n")
 }
 
-/// Renders a line; changed items, and the fields of a whole message, take a row each.
+/// Renders a line. Each changed item and each field of a whole message gets a row of its own.
 fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
     let event = lines.event;
     let start = Start::of(event);
@@ -119,7 +120,7 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
     }
 }
 
-/// Returns the row for missed events.
+/// Returns the row that reports `lost` missed events.
 #[must_use]
 pub fn gap(lost: u64) -> Row {
     let s = if lost == 1 { "" } else { "s" };
@@ -228,7 +229,8 @@ fn fields<'a>(
     })
 }
 
-/// Returns the rows of the bytes of a message, inflated; outside a connection those of the datagram.
+/// Returns the rows with the inflated bytes of a message; for a message outside a connection, the bytes of its
+/// datagram.
 fn whole_bytes<'a>(
     start: Start,
     message: &'a Message,
@@ -245,11 +247,11 @@ fn whole_bytes<'a>(
     words.map(move |(word, bytes)| hex_text(start, word, bytes))
 }
 
-/// The line of a datagram.
+/// Displays the line of a datagram.
 struct Whole<'a> {
     datagram: &'a Datagram,
     reading: &'a Reading,
-    /// The number in the capture, if that is shown.
+    /// The frame number in the capture; `None` if it is not shown.
     frame: Option<u64>,
 }
 
@@ -310,7 +312,7 @@ impl fmt::Display for Whole<'_> {
     }
 }
 
-/// Writes `a→b`, or one of them where they are equal or the other is missing.
+/// Writes `a→b`, or only one value if both are equal or the other is missing.
 fn write_pair<T: fmt::Display + PartialEq>(
     f: &mut fmt::Formatter<'_>,
     lead: &str,
@@ -338,7 +340,7 @@ impl fmt::Display for Range {
     }
 }
 
-/// Returns `V` for a vital message, `R` for one that is sent again, and `-` for others.
+/// Returns `V` for a vital message, `R` for a vital message with the resend flag, and `-` for others.
 #[must_use]
 pub fn flag(message: &Message) -> char {
     match (message.vital, message.resend) {
@@ -348,8 +350,8 @@ pub fn flag(message: &Message) -> char {
     }
 }
 
-/// Returns the sequence number as its sender gave it, with `→` and the number it left with where that differs; empty for a
-/// message without one.
+/// Returns the sequence number of the sender, followed by `→` and the forwarded sequence number if it differs; empty
+/// for a message that is not vital.
 #[must_use]
 pub fn seq(message: &Message) -> String {
     match (message.seq, message.seq_out) {
@@ -360,10 +362,10 @@ pub fn seq(message: &Message) -> String {
     }
 }
 
-/// The width of the column of names.
+/// Width of the name column, in characters.
 const NAME: usize = 15;
 
-/// Appends a message, after its direction.
+/// Appends the columns of a message to a draft that ends with the direction.
 fn message_text(draft: Draft, message: &Message, reading: &Reading, style: Style) -> Draft {
     let (flag, seq) = (flag(message), seq(message));
     // A long number shortens the padding of the name, so that sizes stay in their column.
@@ -393,7 +395,7 @@ fn message_text(draft: Draft, message: &Message, reading: &Reading, style: Style
     }
 }
 
-/// A size in its column.
+/// Displays a number of bytes, padded to its column.
 struct Size(usize);
 
 impl fmt::Display for Size {
@@ -403,7 +405,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// Notes at the end of a line.
+/// Displays notes at the end of a line, each as ` !name`.
 struct Marks<'a>(&'a [Note]);
 
 impl fmt::Display for Marks<'_> {

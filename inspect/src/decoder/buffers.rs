@@ -1,23 +1,23 @@
-//! Buffers that are used again from message to message, so that reading allocates little.
+//! Buffers reused for every message, so that decoding allocates little.
 
 use teetap_wire::{Scratch, def::Decoded};
 
 use super::Decoder;
 use crate::Reading;
 
-/// Buffers for messages, payloads and readings.
+/// Reusable buffers for messages, payloads and readings.
 #[derive(Default)]
 pub(super) struct Buffers {
-    /// The fields of each message.
+    /// The fields of the current message.
     pub(super) message: Decoded,
-    /// The fields of messages without a definition of their own.
+    /// The fields of the current message if it has no definition of its own.
     pub(super) unknown: Decoded,
     scratch: Option<Box<Scratch>>,
     reading: Option<Reading>,
 }
 
 impl Decoder {
-    /// Lends a buffer to inflate into, until [`Self::give_back`].
+    /// Lends the buffer into which payloads are inflated; return it with [`Self::give_back`].
     pub(crate) fn lend_scratch(&mut self) -> Box<Scratch> {
         self.buffers.scratch.take().unwrap_or_default()
     }
@@ -26,12 +26,12 @@ impl Decoder {
         self.buffers.scratch = Some(scratch);
     }
 
-    /// Lends an empty reading with buffers of one that was recycled.
+    /// Lends an empty reading, with the buffers of a recycled one if there is one.
     pub(crate) fn lend_reading(&mut self) -> Reading {
         self.buffers.reading.take().unwrap_or_default()
     }
 
-    /// Takes the buffers of a reading that is not needed any more.
+    /// Keeps the buffers of a reading for the next one.
     pub fn recycle(&mut self, mut reading: Reading) {
         reading.clear();
         self.buffers.reading = Some(reading);

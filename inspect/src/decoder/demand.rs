@@ -1,6 +1,6 @@
-//! The messages that watchers show and wait for, and the knowledge that they need.
+//! Demand of the watchers: the messages they show or wait for, and the knowledge needed to decide.
 //!
-//! Law: a message that no watcher needs is passed over before its fields are read.
+//! Law: a message that no watcher needs is skipped before its fields are parsed.
 
 use teetap_rules::{
     Filter,
@@ -11,23 +11,23 @@ use teetap_wire::{Dir, Proto};
 use super::Decoder;
 use crate::{Reading, Subscribers, subscribers::Selected};
 
-/// The datagrams of a direction in which peers say what they are: in the first ones, after losses too.
+/// Number of datagrams per direction in which peers may identify themselves, losses included.
 const INTRODUCTIONS: u64 = 64;
 
-/// The watchers, but for their filters.
+/// What the watchers need, apart from their filters.
 pub(super) struct Demand {
-    /// Everything is decoded, whatever the filter shows.
+    /// True if everything is decoded, whatever the filter shows.
     pub(super) everything: bool,
-    /// Sessions are shown, with their names.
+    /// True if session lines are shown, with player names.
     sessions: bool,
-    /// Gists are shown, with the names of players.
+    /// True if gists are shown, with player names.
     pub(super) gists: bool,
-    /// Names of players are known.
+    /// True if player names are tracked.
     names: bool,
-    /// Snapshots are ignored while there is no subscriber.
+    /// True if snapshots are ignored while there is no subscriber.
     blind: bool,
     subscribers: Option<Subscribers>,
-    /// The number of changes of subscriptions that are known.
+    /// Change counter of the subscriptions at the last update.
     changes: u64,
 }
 
@@ -46,12 +46,12 @@ impl Default for Demand {
 }
 
 impl Decoder {
-    /// Evaluates the filters of subscribers, too.
+    /// Evaluates the filters of these subscribers, too.
     pub fn serve(&mut self, subscribers: Subscribers) {
         self.demand.subscribers = Some(subscribers);
     }
 
-    /// Takes over changes of the subscriptions. A subscriber receives all events, other watchers maybe not.
+    /// Applies changes of the subscriptions. Subscribers receive all events; other watchers may not.
     pub(crate) fn look_for_subscribers(&mut self) {
         let Some(subscribers) = &self.demand.subscribers else {
             return;
@@ -71,7 +71,8 @@ impl Decoder {
         self.choose_needs();
     }
 
-    /// Returns the subscriptions that an event is for, of which these want a message.
+    /// Returns the subscriptions that receive an event: those in `slots`, which want one of its messages, and those
+    /// that want everything.
     pub(crate) fn selected_by(&self, slots: u64) -> Selected {
         Selected {
             slots: slots | self.select.insatiable(),
@@ -79,7 +80,8 @@ impl Decoder {
         }
     }
 
-    /// Ignores snapshots and joins, for a watcher that does not receive all events: they are messages as any other.
+    /// Ignores snapshots and joins, for a watcher that does not receive all events. Snapshots are then messages like
+    /// any other.
     pub fn ignore_snapshots(&mut self) {
         self.demand.blind = true;
         self.courses.ignore();
@@ -87,25 +89,25 @@ impl Decoder {
         self.streams.set_partial(true);
     }
 
-    /// Ignores sessions: only messages are shown.
+    /// Ignores sessions, for a watcher that shows only messages.
     pub fn ignore_sessions(&mut self) {
         self.demand.sessions = false;
         self.choose_needs();
     }
 
-    /// Ignores gists: no names of players are shown with messages.
+    /// Ignores gists, for a watcher that shows no player names with messages.
     pub fn ignore_gists(&mut self) {
         self.demand.gists = false;
         self.choose_needs();
     }
 
-    /// Ignores the names of players, for one that shows neither gists nor sessions and has no filter.
+    /// Ignores player names, for a watcher that shows neither gists nor sessions and has no filter.
     pub fn ignore_names(&mut self) {
         self.demand.names = false;
         self.choose_needs();
     }
 
-    /// Decodes everything, with all names: a watcher without the filter, such as a recorder, shows it.
+    /// Decodes everything, with all names, for a watcher without the filter, such as a recorder.
     pub fn decode_everything(&mut self) {
         self.demand.everything = true;
         self.demand.gists = true;
@@ -113,19 +115,19 @@ impl Decoder {
         self.choose_needs();
     }
 
-    /// Shows only messages that match from now on.
+    /// From now on shows only messages that match.
     pub fn show_only(&mut self, filter: Filter) {
         self.select.show_only(filter);
         self.choose_needs();
     }
 
-    /// Waits for a message that matches, shown or not.
+    /// Waits for a message that matches, whether it is shown or not.
     pub fn wait_for(&mut self, filter: Filter) {
         self.select.wait_for(filter);
         self.choose_needs();
     }
 
-    /// Takes a message that matches, shown or not, for a failure.
+    /// Fails the run on a message that matches, whether it is shown or not.
     pub fn fail_on(&mut self, filter: Filter) {
         self.select.fail_on(filter);
         self.choose_needs();
@@ -148,7 +150,7 @@ impl Decoder {
         self.streams.set_partial(is_blind || !reads_all);
     }
 
-    /// Messages that passed the filter.
+    /// Number of messages that passed the filter.
     #[must_use]
     pub const fn matches(&self) -> u64 {
         self.select.matches
@@ -160,31 +162,30 @@ impl Decoder {
         self.select.is_choosy()
     }
 
-    /// Returns true if no message of a datagram in this direction can be shown or change what is known.
+    /// Returns true if no message of this datagram can be shown or change the decoder's state.
     pub(crate) fn skips(&self, proto: Proto, dir: Dir, ordinal: u64) -> bool {
-        // What peers say about themselves; in sessions of DDNet it changes nothing.
+        // The first messages of a peer may identify it. In DDNet sessions that changes nothing.
         let may_introduce = ordinal <= INTRODUCTIONS && proto != Proto::Ddnet;
         !may_introduce && !self.needs_all() && self.select.is_beyond(proto, dir)
     }
 
-    /// Returns true if there may be messages that can be passed over, whose datagram nothing else shows.
+    /// Returns true if some messages may be skipped and nothing else shows their datagrams.
     pub(super) fn may_skim(&self) -> bool {
         !self.needs_all() && self.is_choosy() && self.select.insatiable() == 0
     }
 
-    /// Returns true if a message cannot be shown or change what is known, whatever its fields are.
+    /// Returns true if a message cannot be shown or change the decoder's state, whatever its fields are.
     pub(super) fn passes_over(&self, view: &MessageView<'_>) -> bool {
         !self.needs_all() && !view.shows_ddnet() && self.select.is_out_of_reach(view)
     }
 
-    /// Returns true if messages that no filter shows are needed too: decoded, or for the contexts.
+    /// Returns true if messages that no filter shows are still needed, to be decoded or for the contexts.
     fn needs_all(&self) -> bool {
         let needs = self.contexts.needs();
         self.demand.everything || needs.follows_any() || needs.names > Names::None
     }
 
-    /// Returns the reading if a watcher shows anything of it: all, a message or the datagram that passes the filter, or,
-    /// without a filter, the datagram.
+    /// Returns the reading if any watcher displays part of it. Otherwise recycles its buffers and returns `None`.
     pub(crate) fn keep_shown(&mut self, reading: Reading) -> Option<Reading> {
         let all = self.demand.everything || !self.is_choosy() || self.select.insatiable() != 0;
         let is_shown = reading.shown || reading.messages.iter().any(|message| message.shown);

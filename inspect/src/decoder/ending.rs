@@ -1,6 +1,6 @@
-//! The message or the rule that ends the run.
+//! The message or rule that ends the run.
 //!
-//! Law: the first one counts, but a rule more than a message that was waited for.
+//! Law: the first one counts, except that a rule overrides a message that `--until` waited for.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -10,16 +10,16 @@ use teetap_rules::context::MessageView;
 use super::Decoder;
 use crate::{Ending, EndingBy};
 
-/// The cause of the end of the run, once there is one.
+/// The cause of the end of the run, once known.
 #[derive(Default)]
 pub(super) struct FirstEnding {
-    /// Rules end the run.
+    /// True if rules may end the run.
     by_rules: bool,
     ending: Option<Arc<Ending>>,
 }
 
 impl FirstEnding {
-    /// Takes the expression that has matched first, with the message that may be the one, and the name of that.
+    /// Records the message that matched a filter first. `by` is `None` if none has matched.
     pub(super) fn on_match<'a>(
         &mut self,
         by: Option<&EndingBy>,
@@ -51,17 +51,17 @@ impl FirstEnding {
 }
 
 impl Decoder {
-    /// Lets rules end the run. Without it, as in recordings, their notices are as any other.
+    /// Lets rules end the run. By default, as in recordings, their notices have no effect.
     pub fn end_by_rules(&mut self) {
         self.end.by_rules = true;
     }
 
-    /// Takes a notice of a rule that ends the run. It counts more than a message that was waited for.
+    /// Records the notice of a rule that ends the run. A rule overrides a message that was waited for.
     pub(crate) fn on_notice(&mut self, event: &Event) {
         self.end.on_notice(event);
     }
 
-    /// Returns the cause of the end of the run, once there is one.
+    /// Returns the cause of the end of the run; `None` while it goes on.
     #[must_use]
     pub const fn ending(&self) -> Option<&Arc<Ending>> {
         self.end.ending.as_ref()

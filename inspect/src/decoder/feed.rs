@@ -1,4 +1,4 @@
-//! The events of a run, decoded one after another.
+//! Decodes the events of a run in order.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::Decoder;
 use crate::{DecodedEvent, Reading, course::Join};
 
 impl Decoder {
-    /// Decodes the next event, as deep as its watchers need.
+    /// Decodes the next event, as far as its watchers need.
     #[must_use]
     pub fn decode(&mut self, event: Event) -> DecodedEvent {
         self.look_for_subscribers();
@@ -69,8 +69,8 @@ impl Decoder {
         }
     }
 
-    /// Returns the next event that follows from the time alone, if it was due before this time: a login that stands still, or a silent peer. Callers
-    /// ask for it before they decode an event of that time, until there is none.
+    /// Returns the next event caused by the passage of time alone (a stalled login or a silent peer) if it was due
+    /// before `before`. Call this until it returns `None`, before decoding an event of that time.
     #[must_use]
     pub fn due(&mut self, before: Time) -> Option<DecodedEvent> {
         let silent = self.streams().silent_before(before);
@@ -82,7 +82,7 @@ impl Decoder {
         Some(self.decode(event))
     }
 
-    /// Returns the joins that are not over, at the end of a recording.
+    /// Returns the joins that have not ended at the end of a recording.
     #[must_use]
     pub fn finish(&mut self, at: Time) -> Vec<Arc<Join>> {
         self.courses.finish(at)

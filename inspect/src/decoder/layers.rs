@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Decoder {
-    /// Reads a chunk; `records` gets its fields if they are decoded.
+    /// Parses a chunk. Appends its fields to `records` if they are decoded.
     pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>, records: &mut Vec<Record>) -> Message {
         let (id, def, view) = self.identify(place, chunk.data);
         let layer = id.map_or(Layer::Unreadable, |id| id.layer.into());
@@ -46,7 +46,8 @@ impl Decoder {
         message
     }
 
-    /// Looks up the data of a chunk. Returns its id, if that can be read, and a view of it without its header.
+    /// Looks up the definition of a chunk. Returns its id if it can be read, its definition if there is one, and a view
+    /// of the chunk.
     pub(super) fn identify<'a>(
         &self,
         place: Place<'a>,
@@ -65,7 +66,7 @@ impl Decoder {
         (id, def, view)
     }
 
-    /// Reads the clear payload of a control packet; `records` gets its fields if they are decoded.
+    /// Parses the inflated payload of a control packet. Appends its fields to `records` if they are decoded.
     pub(crate) fn control(
         &mut self,
         place: Place<'_>,
@@ -91,7 +92,7 @@ impl Decoder {
         message
     }
 
-    /// Reads a datagram outside a connection; `records` gets its fields if they are decoded.
+    /// Parses a datagram outside a connection. Appends its fields to `records` if they are decoded.
     pub(crate) fn connless(
         &mut self,
         at: Time,
@@ -125,7 +126,7 @@ impl Decoder {
         };
         let client = Some(connless.client);
         let Some(parsed) = parsed else {
-            // Its bytes are shown, and nothing is read from them.
+            // The format is unknown: only the raw bytes are shown.
             let view = MessageView {
                 client,
                 ..place.view(Class::Connless, None, &connless.bytes)
@@ -163,8 +164,8 @@ impl Decoder {
         message
     }
 
-    /// Asks the filters about a datagram without a readable message. Returns true if it is shown, and the subscribers that
-    /// want it, a bit for each.
+    /// Evaluates the filters on a datagram without a readable message. Returns true if it is shown, and the bitmask of
+    /// the subscribers that want it.
     pub(crate) fn whole(&mut self, place: Place<'_>) -> (bool, u64) {
         self.select(&place.whole(), "datagram")
     }

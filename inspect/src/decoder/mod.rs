@@ -1,8 +1,9 @@
-//! Messages read through the definitions, for watchers.
+//! Parses messages with the definitions, for watchers.
 //!
-//! Law: every byte a peer sent is read off the data thread, once for all watchers, and never fails: oddities are
-//! notes. Each message is decoded at most once, whether a filter, the context of its session or the reading needs its fields
-//! first. Messages that no watcher shows get no fields, and a datagram without others is only counted.
+//! Law: the bytes of peers are decoded outside the data thread, once for all watchers. Decoding never fails: oddities
+//! become notes. Each message is decoded at most once, whether a filter, the context of its session or the reading
+//! needs its fields first. Messages that no watcher shows get no fields, and a datagram that has only such messages is
+//! merely counted.
 
 mod buffers;
 mod build;
@@ -26,7 +27,7 @@ use crate::{course::Courses, judge, select::Select, stated::Stated, stream::Stre
 
 use self::{buffers::Buffers, demand::Demand, ending::FirstEnding, snapshots::SnapshotViews};
 
-/// Reads messages and asks the filters about them, with the context of their sessions.
+/// Parses messages and evaluates the filters on them with the context of their sessions.
 pub struct Decoder {
     registry: &'static Registry,
     contexts: Contexts,
@@ -36,18 +37,18 @@ pub struct Decoder {
     snapshots: SnapshotViews,
     end: FirstEnding,
     streams: Streams,
-    /// The version that the server states.
+    /// The version stated by the server.
     stated: Stated,
-    /// The names of the rules that are set.
+    /// The names of the current rules, by rule number.
     rules: Vec<Arc<str>>,
     /// The joins of sessions.
     pub(crate) courses: Courses,
-    /// The collector of findings; `None` where not all events are decoded whole.
+    /// The collector of findings; `None` unless all events are decoded whole.
     judge: Option<judge::Live>,
 }
 
 impl Decoder {
-    /// Creates a decoder that shows everything, read through these definitions.
+    /// Creates a decoder that shows all messages, parsed with these definitions.
     #[must_use]
     pub fn new(registry: &'static Registry) -> Self {
         Self {
@@ -66,38 +67,38 @@ impl Decoder {
         }
     }
 
-    /// Collects the findings of a run in which all events are decoded whole.
+    /// Adds the findings of the run to `judge`. All events must be decoded whole.
     pub fn collect_findings(&mut self, judge: judge::Live) {
         self.judge = Some(judge);
     }
 
-    /// Returns the collector of findings.
+    /// Returns the collector of findings, if there is one.
     pub(crate) const fn judge(&self) -> Option<&judge::Live> {
         self.judge.as_ref()
     }
 
-    /// Shares the version that the server states.
+    /// Shares the version stated by the server with other parts of the program.
     pub fn share_stated(&mut self, stated: Stated) {
         self.stated = stated;
     }
 
-    /// Returns the version that the server states.
+    /// Returns the version stated by the server.
     #[must_use]
     pub const fn stated(&self) -> &Stated {
         &self.stated
     }
 
-    /// Takes a line of the log of a recording, which may say the version that the server states.
+    /// Reads a log line of a recording, which may contain the version stated by the server.
     pub fn log(&mut self, line: &str) {
         self.stated.learn_from_log(line);
     }
 
-    /// A session has changed its state.
+    /// Records a state change of a session.
     pub fn on_session(&mut self, at: Time, session: SessionId, change: &SessionChange) {
         let state = change.state;
         let context = self.contexts.get(session.0);
         let was_online = context.is_some_and(|context| context.known().state == SessionState::Online);
-        // In recordings datagrams come after CLOSE.
+        // Recordings may have datagrams after CLOSE.
         if state != State::Closed || !was_online {
             self.select.on_session(session, state);
         }
@@ -109,18 +110,18 @@ impl Decoder {
             .on_session(at.0, session.0, state.into(), change.client);
     }
 
-    /// Sets the names to which the numbers of rules refer.
+    /// Sets the names of the rules. The number of a rule is an index into this list.
     pub(crate) fn set_rules(&mut self, names: &[Box<str>]) {
         self.rules = names.iter().map(|name| Arc::from(&**name)).collect();
     }
 
-    /// Returns the names of rules, as far as they are known.
+    /// Returns the names of these rules; unknown rules are omitted.
     pub(crate) fn rule_names(&self, ids: &[RuleId]) -> Vec<Arc<str>> {
         let name = |RuleId(id): &RuleId| self.rules.get(usize::from(*id)).cloned();
         ids.iter().filter_map(name).collect()
     }
 
-    /// Another run begins, with sessions of its own.
+    /// Resets the state at the start of another run, which has sessions of its own.
     pub fn restart(&mut self) {
         self.select.restart();
         self.streams.restart();
@@ -131,7 +132,7 @@ impl Decoder {
         self.rules.clear();
     }
 
-    /// The contexts of all sessions.
+    /// Returns the contexts of all sessions.
     #[must_use]
     pub const fn contexts(&self) -> &Contexts {
         &self.contexts
@@ -144,20 +145,20 @@ impl Decoder {
         players.own_name().map(printable)
     }
 
-    /// Returns the time at which a session began, as filters count it.
+    /// Returns the start of a session as filters count it.
     pub(crate) fn began(&self, session: Option<SessionId>) -> Option<Time> {
         let context = self.contexts.get(session?.0)?;
         Some(Time(context.known().since))
     }
 
-    /// Events were missed.
+    /// Records that events were missed.
     pub fn gap(&mut self) {
         self.contexts.gap();
         self.courses.gap();
         self.streams.gap();
     }
 
-    /// Messages of one session were missed.
+    /// Records that messages of one session were missed.
     pub(crate) fn gap_in(&mut self, session: Option<SessionId>) {
         self.courses.gap_in(session);
         if let Some(session) = session {
@@ -166,7 +167,7 @@ impl Decoder {
         }
     }
 
-    /// Returns the numbers, acks and pace of all sessions.
+    /// Returns the sequence numbers, acks and pace of all sessions.
     pub(crate) const fn streams(&mut self) -> &mut Streams {
         &mut self.streams
     }
@@ -176,7 +177,7 @@ impl Decoder {
         self.registry
     }
 
-    /// Returns true if the receiver of this direction has shown that it is of DDNet.
+    /// Returns true if the receiver in this direction is known to be DDNet.
     pub(crate) fn is_to_ddnet(&self, session: Option<SessionId>, dir: Dir) -> bool {
         let session = session.map(|session| session.0);
         self.contexts.of(session).is_to_ddnet(dir)

@@ -1,4 +1,4 @@
-//! Messages before the filters, and the fields of those that are shown.
+//! Evaluates the filters on messages and decodes the fields of those that are shown.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::Decoder;
 use crate::reading::Message;
 
 impl Decoder {
-    /// Asks the filters about something without fields, by the name it has where it ends the run.
+    /// Evaluates the filters on bytes without fields. If they end the run, `label` names them.
     pub(super) fn select(&mut self, view: &MessageView<'_>, label: &'static str) -> (bool, u64) {
         if self.select.is_out_of_reach(view) {
             return (false, self.select.insatiable());
@@ -28,7 +28,8 @@ impl Decoder {
         (shown, subscribers)
     }
 
-    /// Asks the filters about a message, and decodes it if a watcher shows it. `message` has its definition.
+    /// Evaluates the filters on a message, and decodes it if a watcher shows it. The definition of `message` is already
+    /// set.
     pub(super) fn read(&mut self, message: &mut Message, view: &MessageView<'_>, records: &mut Vec<Record>) {
         if self.passes_over(view) {
             return;
@@ -66,7 +67,7 @@ impl Decoder {
             if let Some(snapshot) = self.snapshots.of(context) {
                 self.snapshots.add_to(message, snapshot, view, self.registry);
             }
-            // One that is wrong has a note.
+            // Only a message with notes can have an invalid snapshot.
             if !message.notes.is_empty() && (message.shown || message.subscribers != 0) {
                 message.diagnosis = self.contexts.diagnose(view).map(Box::new);
             }
@@ -76,8 +77,8 @@ impl Decoder {
     }
 }
 
-/// Returns the notes of a decoded message, with a note if it goes the wrong way or has almost the right magic. The direction is
-/// noted first: fields that a message of the other direction lacks follow from it.
+/// Returns the notes of a decoded message, with a note added if its direction is wrong or its magic almost right. The
+/// note on the direction is first, because fields that the other direction lacks follow from it.
 fn with_direction(of_fields: Notes, def: &Def, view: &MessageView<'_>) -> Notes {
     let mut notes = of_fields;
     if view.class != Some(Class::Connless) && !def.way.allows(view.dir) {
@@ -92,7 +93,7 @@ fn with_direction(of_fields: Notes, def: &Def, view: &MessageView<'_>) -> Notes 
     notes
 }
 
-/// Adds the notes of a decoded message, and of the chunk around it.
+/// Adds the notes of a decoded message, and a note if its chunk is vital but should not be, or the reverse.
 fn add_notes(message: &mut Message, mut notes: Notes, view: &MessageView<'_>) {
     let vitality = message.def.and_then(|def| def.odd_vitality(view.seq.is_some()));
     if let Some(code) = vitality.filter(|_| view.is_chunk()) {
@@ -105,7 +106,7 @@ fn add_notes(message: &mut Message, mut notes: Notes, view: &MessageView<'_>) {
         .extend(notes.filter(|note| !(is_cut && note.code.has(Property::MayComeFromCut))));
 }
 
-/// Reads a message without a definition of its own; an unknown UUID is read as its envelope.
+/// Parses a message without a definition of its own. An unknown UUID is parsed as its envelope.
 fn read_unknown(
     buffer: &mut Decoded,
     registry: &'static Registry,

@@ -1,4 +1,4 @@
-//! Completed snapshots: as much of each as watchers show, with its message.
+//! Completed snapshots, attached to their messages as far as watchers show them.
 
 use teetap_rules::context::{Context, MessageView};
 use teetap_wire::{Note, def::Registry, snap::Retained};
@@ -6,20 +6,20 @@ use teetap_wire::{Note, def::Registry, snap::Retained};
 use super::Decoder;
 use crate::{Snapshots, previous::Previous, reading::Message, snapshot};
 
-/// The parts of snapshots that are shown, and the snapshots that are kept for it.
+/// The parts of snapshots that watchers show, and the state kept for that.
 pub(super) struct SnapshotViews {
-    /// Items are shown.
+    /// True if items are shown.
     items: bool,
-    /// Items are measured.
+    /// True if items are measured.
     measures: bool,
-    /// The place of the newest snapshots.
+    /// The newest snapshot of each session, shared with other parts of the program.
     shared: Option<Snapshots>,
-    /// The snapshots that the next ones are compared with; `None` where changes since them are not shown.
+    /// The previous snapshot of each session; `None` if changes since it are not shown.
     previous: Option<Previous>,
 }
 
 impl SnapshotViews {
-    /// Returns the snapshot that the last message has completed, with its items if anything needs them.
+    /// Returns the snapshot completed by the last message, with its items only if something needs them.
     pub(super) fn of(&self, context: &Context) -> Option<Retained<'static>> {
         if self.need_items() {
             context.retained()
@@ -32,7 +32,7 @@ impl SnapshotViews {
         self.items || self.measures || self.shared.is_some() || self.previous.is_some()
     }
 
-    /// Adds the snapshot that a message has completed.
+    /// Attaches to a message the snapshot that it has completed.
     pub(super) fn add_to(
         &mut self,
         message: &mut Message,
@@ -56,7 +56,7 @@ impl SnapshotViews {
         message.snapshot = Some(Box::new(snapshot));
     }
 
-    /// Returns a snapshot with its items if they are shown.
+    /// Removes the items of a snapshot unless they are shown.
     fn shown(&self, snapshot: Retained<'static>) -> Retained<'static> {
         if self.items || !self.need_items() {
             snapshot
@@ -65,14 +65,14 @@ impl SnapshotViews {
         }
     }
 
-    /// Forgets a session that opens or ends.
+    /// Forgets the snapshots of a session that opens or ends.
     pub(super) fn forget(&mut self, session: u32) {
         if let Some(previous) = &mut self.previous {
             previous.forget(session);
         }
     }
 
-    /// Another run begins, with sessions of its own.
+    /// Forgets all sessions, because another run begins.
     pub(super) fn restart(&mut self) {
         self.previous = self.previous.take().map(|_| Previous::default());
     }
@@ -92,7 +92,7 @@ impl Default for SnapshotViews {
 /// Returns the notes about the data of a snapshot, with their ranges in the message.
 fn data_notes(snapshot: &Retained<'static>) -> impl Iterator<Item = Note> {
     let completed = snapshot.view();
-    // The data of one that came in parts has no range in this message.
+    // The data of a snapshot that was sent in several parts has no range in this message.
     let at = completed.data_at;
     completed.data_notes.iter().map(move |note| Note {
         at: at.map_or(0, |at| at + note.at),
@@ -102,7 +102,7 @@ fn data_notes(snapshot: &Retained<'static>) -> impl Iterator<Item = Note> {
 }
 
 impl Decoder {
-    /// Ignores the items of snapshots: only their counts are shown. Events that wait for a watcher do not keep them then.
+    /// Ignores the items of snapshots, so that only their counts are shown. Queued events then hold no items.
     pub fn ignore_items(&mut self) {
         self.snapshots.items = false;
     }
@@ -112,12 +112,12 @@ impl Decoder {
         self.snapshots.shared = Some(snapshots);
     }
 
-    /// Compares each snapshot with the one before it, too.
+    /// Also compares each snapshot with the previous one.
     pub fn follow_changes(&mut self) {
         self.snapshots.previous = Some(Previous::default());
     }
 
-    /// Measures the items of snapshots, by their types.
+    /// Measures the items of snapshots by type.
     pub fn measure_items(&mut self) {
         self.snapshots.measures = true;
     }

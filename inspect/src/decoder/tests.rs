@@ -27,16 +27,16 @@ fn decoder() -> Decoder {
 
 const SESSION: SessionId = SessionId(1);
 
-/// Reads a vital 0.7 message that is sent on.
+/// Decodes a vital 0.7 message that is forwarded.
 fn read(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Option<Reading> {
     read_if(true, decoder, dir, data)
 }
 
-/// The same, sent on or not.
+/// Decodes a vital 0.7 message, forwarded if `sent` is true.
 fn read_if(sent: bool, decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Option<Reading> {
     let bytes = chunks(1, false, &[(Some(1), data)]);
     let left = sent.then_some(&*bytes);
-    // Each message is the first one, whatever its number.
+    // Makes each message the first one of its stream, so that its number raises no note.
     decoder.streams().gap();
     let datagram = Datagram::new(dir, Proto::V7, Origin::Peer, &bytes, left.into_iter());
     Reading::of_datagram(Time::ZERO, Some(SESSION), &datagram, decoder)
@@ -47,7 +47,7 @@ fn gist(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> String {
     reading.gist(&reading.messages[0], Secrets::Hide)
 }
 
-/// 0.7's info with a password.
+/// The 0.7 `info` message with a password.
 const INFO: &[u8] = b"\x030.7\0hunter2\0";
 
 #[test]
@@ -75,7 +75,7 @@ fn secrets_are_dots_unless_shown_on_request() {
         tree(Secrets::Show),
         [version, ("password", r#""hunter2""#.to_owned(), 5, 8)]
     );
-    // After the chunk header.
+    // The data begins after the 3-byte chunk header.
     assert_eq!((info.range(), reading.data(info)), (3..16, INFO));
 }
 
@@ -89,7 +89,7 @@ fn notes(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Vec<Vec<Code>> {
         .collect()
 }
 
-/// Returns a message of DDNet's engine with this name.
+/// Returns the message of DDNet's engine with this name.
 fn extended(name: &str) -> Vec<u8> {
     let mut defs = Registry::builtin().named(Proto::V7, None, name);
     match defs.next().map(|def| &def.id) {
@@ -101,9 +101,9 @@ fn extended(name: &str) -> Vec<u8> {
 #[test]
 fn texts_are_limited_by_what_their_receiver_has_shown_that_it_is() {
     let (client, server) = (extended("client_version"), extended("capabilities"));
-    // 0.7's rcon_cmd_add: 128 bytes of help are kept there, 192 by DDNet.
+    // The 0.7 `rcon_cmd_add`: receivers keep 128 bytes of help there, and 192 in DDNet.
     let add = |help: usize| [b"\x1dname\0", &vec![b'h'; help][..], b"\0params\0"].concat();
-    // rcon_auth, of which only the server of 0.7 has a limit.
+    // `rcon_auth`: only the 0.7 server limits its length.
     let auth = [b"\x2d", &[b'p'; 40][..], b"\0"].concat();
     let too_long = vec![vec![Code::TextTooLong]];
     let fine = vec![vec![]];
@@ -127,13 +127,13 @@ fn texts_are_limited_by_what_their_receiver_has_shown_that_it_is() {
         notes(&mut decoder, Dir::S2c, &server);
         assert_eq!(notes(&mut decoder, Dir::C2s, &auth), hidden, "{filter:?}");
         assert_eq!(notes(&mut decoder, Dir::S2c, &add(150)), too_long);
-        // The server cannot say what the client is.
+        // A message of the server does not identify the client.
         notes(&mut decoder, Dir::S2c, &client);
         assert_eq!(notes(&mut decoder, Dir::S2c, &add(150)), too_long);
         notes(&mut decoder, Dir::C2s, &client);
         assert_eq!(notes(&mut decoder, Dir::S2c, &add(150)), hidden, "{filter:?}");
         assert_eq!(notes(&mut decoder, Dir::S2c, &add(200)), too_long);
-        // Another session.
+        // A new session begins.
         decoder.on_session(Time::ZERO, SESSION, &session(State::Opening, Proto::V7));
         assert_eq!(notes(&mut decoder, Dir::S2c, &add(150)), too_long);
     }
@@ -143,7 +143,7 @@ fn texts_are_limited_by_what_their_receiver_has_shown_that_it_is() {
 fn a_large_payload_is_odd_only_for_a_receiver_that_refuses_it() {
     let motd = |len| [&[2][..], &vec![b'x'; len], b"\0"].concat();
     let large = chunks(1, false, &[(Some(1), &motd(1298)), (Some(2), &motd(84))]);
-    // The header, and one byte more than Teeworlds takes.
+    // The header, and one byte more than the maximum of Teeworlds.
     assert_eq!(large.len(), 7 + 1392);
     let notes = |decoder: &mut Decoder| -> Vec<Code> {
         let datagram = Datagram::new(Dir::S2c, Proto::V7, Origin::Peer, &large, [&*large].into_iter());
@@ -180,9 +180,9 @@ fn a_gist_has_a_limited_length() {
     );
 }
 
-/// 0.7's sv_client_info of player 3, cut off after the clan.
+/// The 0.7 `sv_client_info` of player 3, cut after the clan.
 const CLIENT_INFO: &[u8] = b"\x24\x03\0\0nameless tee\0\0";
-/// The same player leaves.
+/// The same player leaves the game.
 const CLIENT_DROP: &[u8] = b"\x28\x03bye\0\0";
 /// A chat line to all.
 const CHAT: &[u8] = b"\x06\x01\x03\x40gg\0";
@@ -192,7 +192,7 @@ fn players_have_names_as_long_as_they_are_there() {
     let mut decoder = decoder();
     let mut line = |data: &[u8]| gist(&mut decoder, Dir::S2c, data);
     assert_eq!(line(CHAT), "3: gg");
-    // Too short for its template.
+    // The message is too short for its template.
     assert_eq!(
         line(CLIENT_INFO),
         r#"client_id=3 local=no team=0 (game/red) name="nameless tee" clan="""#
@@ -200,7 +200,7 @@ fn players_have_names_as_long_as_they_are_there() {
     assert_eq!(line(CHAT), r#"3 "nameless tee": gg"#);
     assert_eq!(line(CLIENT_DROP), r#"3 "nameless tee": "bye""#);
     assert_eq!(line(CHAT), "3: gg");
-    // Names in messages that are not sent on are not learned.
+    // Names in messages that are not forwarded are not learned.
     read_if(false, &mut decoder, Dir::S2c, CLIENT_INFO);
     assert_eq!(gist(&mut decoder, Dir::S2c, CHAT), "3: gg");
     read(&mut decoder, Dir::S2c, CLIENT_INFO);
@@ -233,7 +233,7 @@ fn a_message_without_a_definition_has_a_note_instead_of_a_name() {
     assert_eq!(message.notes.len(), 1);
 }
 
-/// Returns what is known of the streams after a capture, and the number of messages that pass the filter.
+/// Returns the state of the streams after a capture, and the number of messages that pass the filter.
 fn streams_after(path: &Path, filter: &str, until: Option<&str>) -> (String, u64) {
     let parse = |text| Filter::parse(text, Registry::builtin()).unwrap().0;
     let mut decoder = decoder();
@@ -245,7 +245,7 @@ fn streams_after(path: &Path, filter: &str, until: Option<&str>) -> (String, u64
     }
     let mut playback = Playback::pcap(BufReader::new(File::open(path).unwrap())).unwrap();
     while let Some(item) = playback.read().unwrap() {
-        // Its type is that of another build of this crate, its event is not.
+        // The item type belongs to another build of this crate, but its event does not.
         if let teetap_capture::Item::Event(event) = item {
             let _decoded = decoder.decode(event);
         }
@@ -263,7 +263,7 @@ fn datagrams_that_are_only_counted_leave_the_same_behind() {
             continue;
         }
         for filter in ["rcon_cmd", "rcon_line", "lint.seq_again and sv_chat"] {
-            // Every message is looked at for one that never comes.
+            // This filter never matches, so every message is decoded.
             let read = streams_after(&path, filter, Some("pkt.size > 9999"));
             let skimmed = streams_after(&path, filter, None);
             assert_eq!(skimmed, read, "{filter} in {}", path.display());

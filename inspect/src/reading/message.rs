@@ -1,6 +1,6 @@
 //! A message of a reading.
 //!
-//! Law: typed. Text, JSON and trees are made of it when they are shown, by [`Reading`], which has the bytes.
+//! Law: a message is typed data. [`Reading`], which has the bytes, renders it as text, JSON or a tree on demand.
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
@@ -19,94 +19,95 @@ use crate::{Style, gist, snapshot::ItemBytes};
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
-    /// Handshake, keepalive, close.
+    /// Handshake, keepalive or close.
     Control,
-    /// A system message, of the engine.
+    /// A system message of the engine.
     System,
     /// A game message.
     Game,
-    /// Outside a connection.
+    /// A message outside a connection.
     Connless,
     /// A chunk whose id cannot be read.
     Unreadable,
 }
 
-/// A message. [`Reading`] shows it.
+/// A message. [`Reading`] has its bytes and renders it.
 #[derive(Clone, Debug)]
 pub struct Message {
     /// The layer that the message belongs to.
     pub layer: Layer,
-    /// The id; `None` when it cannot be read.
+    /// The id; `None` if it cannot be read.
     pub id: Option<i32>,
-    /// The id of an extended message.
+    /// The UUID of an extended message.
     pub uuid: Option<[u8; 16]>,
-    /// The definition of its fields; `None` when its id is not known. An unknown UUID has the definition of its envelope.
+    /// The definition of the fields; `None` if the id is unknown. An unknown UUID has the definition of its envelope.
     pub def: Option<&'static Def>,
-    /// The name; `None` when its id or UUID is not known.
+    /// The name; `None` if the id or UUID is unknown.
     pub name: Option<&'static str>,
-    /// Vital: resent until acked.
+    /// True for a vital message, which is resent until acked.
     pub vital: bool,
-    /// Marked as a resend.
+    /// True if the chunk has the resend flag.
     pub resend: bool,
-    /// Sequence number given by its sender.
+    /// Sequence number given by the sender; `None` if the message is not vital or no peer sent it.
     pub seq: Option<Seq>,
-    /// Sequence number under which it left.
+    /// Sequence number under which the message was sent.
     pub seq_out: Option<Seq>,
-    /// The sequence number that was expected of a message ahead of a missing one.
+    /// The expected sequence number, if the message is ahead of a missing one.
     pub expected_seq: Option<Seq>,
-    /// The peer, rule, person or proxy that made it.
+    /// The peer, rule, person or proxy that made the message.
     pub origin: Origin,
-    /// The decision about it.
+    /// The outcome of the message.
     pub done: Done,
-    /// The names of the rules that touched it, as far as they are known.
+    /// Names of the rules that acted on the message, as far as they are known.
     pub rules: Vec<Arc<str>>,
-    /// The marks that rules gave it.
+    /// Marks that rules set on the message.
     pub marks: Box<[Arc<str>]>,
-    /// First byte of its data in the inflated payload of its packet, or in its datagram if it is connless.
+    /// Offset of the data in the inflated payload of the packet, or in the datagram if the message is connless.
     pub at: usize,
     /// The notes of the message.
     pub notes: Vec<Note>,
-    /// The receiver has shown that it is of DDNet.
+    /// True if the receiver is known to be DDNet.
     pub(crate) for_ddnet: bool,
-    /// The message passes the filter.
+    /// True if the message passes the filter.
     pub shown: bool,
-    /// A filter that it passes reads notes: harmless ones, and those of its datagram, stand on its line too.
+    /// True if the message passes a filter that reads notes. Its line then also shows harmless notes and those of its
+    /// datagram.
     pub reads_notes: bool,
-    /// The subscriptions whose filters it passes, a bit for each.
+    /// Bitmask of the subscriptions whose filters the message passes.
     pub(crate) subscribers: u64,
-    /// The fields are decoded: the message is shown, or another watcher shows everything.
+    /// True if the fields are decoded, because a watcher shows the message.
     pub(crate) decoded: bool,
-    /// The range of its data in the bytes of the reading.
+    /// Range of the data in the bytes of the reading.
     pub(crate) data: Range<usize>,
-    /// The range of its fields in the records of the reading.
+    /// Range of the fields in the records of the reading.
     pub(crate) records: Range<usize>,
-    /// The players of its session when it came; `None` where its gist shows none.
+    /// The players of the session when the message was received; `None` if its gist names no players.
     pub(crate) players: Option<Arc<Players>>,
-    /// The snapshot completed by it.
+    /// The snapshot completed by this message.
     pub(crate) snapshot: Option<Box<Retained<'static>>>,
-    /// The same with its changes since the snapshot before it; `None` where these are not followed.
+    /// The same snapshot with the changes since the previous snapshot; `None` if those changes are not followed.
     pub(crate) since: Option<Box<Retained<'static>>>,
-    /// The reasons why its snapshot is wrong; `None` unless it is and the message is shown.
+    /// The cause of an invalid snapshot; `None` unless the snapshot is invalid and the message is shown.
     pub(crate) diagnosis: Option<Box<Diagnosis>>,
-    /// The sizes of its items, by their types.
+    /// Sizes of the snapshot's items by type; empty unless measured.
     pub(crate) items: Box<[ItemBytes]>,
 }
 
 /// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// The core decided about this message.
+    /// The core decided about this message separately.
     Placed(Action),
-    /// The whole datagram was not sent on.
+    /// The whole datagram was not forwarded.
     Discarded,
-    /// The whole datagram was refused: its note says why its receiver would drop it.
+    /// The whole datagram was refused: a note says why its receiver would drop it.
     Refused,
-    /// The message is between the proxy and one peer, and goes no further.
+    /// The message is between the proxy and one peer and is not forwarded.
     Ended,
 }
 
 impl Done {
-    /// Returns the outcome of a message that the core did not decide about.
+    /// Returns the outcome of a message about which the core did not decide separately.
     pub(crate) fn whole(datagram: &Datagram) -> Self {
         let is_error = |note: Note| note.code.severity() == Severity::Error;
         match (datagram.leg, datagram.sent().next()) {
@@ -117,7 +118,7 @@ impl Done {
         }
     }
 
-    /// Returns the word shown for it; `None` when it was passed on or ended here.
+    /// Returns the word shown for the outcome; `None` if the message was forwarded unchanged or ended at the proxy.
     #[must_use]
     pub fn word(self) -> Option<String> {
         match self {
@@ -130,9 +131,9 @@ impl Done {
 }
 
 impl Message {
-    /// Returns the number of bytes of memory that it holds, the snapshot included.
+    /// Returns the memory held by the message and its snapshot, in bytes.
     pub(super) fn held(&self) -> usize {
-        // The snapshot before it has an event of its own.
+        // The previous snapshot is counted with its own event.
         let snapshot = self.snapshot.as_ref();
         self.notes.capacity() * size_of::<Note>()
             + size_of_val(&*self.items)
@@ -140,7 +141,7 @@ impl Message {
             + snapshot.map_or(0, |snapshot| size_of::<Retained<'_>>() + snapshot.held())
     }
 
-    /// A message of a peer that is passed on, not decoded.
+    /// Creates a message of a peer that is forwarded and not decoded.
     pub(crate) fn new(layer: Layer, def: Option<&'static Def>) -> Self {
         Self {
             layer,
@@ -174,20 +175,21 @@ impl Message {
         }
     }
 
-    /// Returns the snapshot completed by it; `None` where snapshots are not followed.
+    /// Returns the snapshot completed by this message; `None` if it completes none, or snapshots are not followed.
     #[must_use]
     pub fn snapshot(&self) -> Option<Completed<'_>> {
         self.snapshot.as_deref().map(Retained::view)
     }
 
-    /// Returns the snapshot completed by it, with the changes that a style shows: since the snapshot before it, or to its base.
+    /// Returns the completed snapshot with the changes that a style shows: since the previous snapshot, or relative to
+    /// its delta base.
     #[must_use]
     pub fn changes(&self, style: Style) -> Option<Completed<'_>> {
         let since = self.since.as_deref().filter(|_| style.since);
         since.map(Retained::view).or_else(|| self.snapshot())
     }
 
-    /// Returns the reasons for a note about its snapshot, as far as they are known.
+    /// Returns the diagnosis behind a note about the snapshot; `None` for other notes, or if the cause is unknown.
     #[must_use]
     pub fn diagnosis(&self, code: Code) -> Option<&Diagnosis> {
         let codes = [
@@ -200,14 +202,14 @@ impl Message {
         self.diagnosis.as_deref().filter(|_| codes.contains(&code))
     }
 
-    /// Returns the sizes of the items in the snapshot completed by it, by their types; none unless they are measured.
+    /// Returns the sizes of the snapshot's items by type; empty unless measured.
     #[must_use]
     pub fn items(&self) -> &[ItemBytes] {
         &self.items
     }
 
-    /// Returns the word shown for its outcome, with the rules that touched it: "hold (slow)". `None` when it was passed on
-    /// without a rule, or ended here.
+    /// Returns the word shown for the outcome with the rules that acted on the message, such as `hold (slow)`. `None`
+    /// if the message was forwarded without a rule, or ended at the proxy.
     #[must_use]
     pub fn outcome(&self) -> Option<String> {
         let word = match (self.done.word(), self.expected_seq) {
@@ -222,13 +224,14 @@ impl Message {
         Some(format!("{word} ({})", names.join("; ")))
     }
 
-    /// Returns its place in the inflated payload of its packet, or in its datagram if it is connless.
+    /// Returns the range of the data in the inflated payload of the packet, or in the datagram if the message is
+    /// connless.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
         self.at..self.at + self.data.len()
     }
 
-    /// Returns the name, or the id as text.
+    /// Returns the name, or the id as text if the message has no name.
     pub(crate) fn label(&self, data: &[u8]) -> Cow<'static, str> {
         let layer = match (self.name, self.layer) {
             (Some(name), _) => return name.into(),
@@ -244,7 +247,7 @@ impl Message {
     }
 }
 
-/// The maximum length of the name of a rule on a line, in characters: one without a name is called by its text.
+/// Maximum length of a rule's name on a line, in characters. A rule without a name is called by its whole text.
 const MAX_NAME: usize = 40;
 
 fn shortened(name: &str) -> Cow<'_, str> {
@@ -254,28 +257,30 @@ fn shortened(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Views of messages, made on demand.
+/// Views of messages, rendered on demand.
 impl Reading {
-    /// Returns id and fields of a message, without the chunk header.
+    /// Returns the id and the fields of a message, without the chunk header.
     #[must_use]
     pub fn data(&self, message: &Message) -> &[u8] {
         self.bytes.get(message.data.clone()).unwrap_or_default()
     }
 
-    /// Returns the decoded fields of a message; none unless it is shown.
+    /// Returns the decoded fields of a message; empty if the message is not decoded.
     #[must_use]
     pub fn records(&self, message: &Message) -> Records<'_> {
         Records::new(self.records.get(message.records.clone()).unwrap_or_default())
     }
 
-    /// Returns a number of a message by the name of its field; `None` if it has no such field, or its fields are not decoded.
+    /// Returns the number in the named field of a message; `None` if there is no such field, or the fields are not
+    /// decoded.
     #[must_use]
     pub fn int(&self, message: &Message, field: &str) -> Option<i64> {
         let path = message.def?.path(field).ok()?;
         self.records(message).find(&path)?.int()
     }
 
-    /// Returns a text of a message by the name of its field, without control characters.
+    /// Returns the text in the named field of a message without control characters; `None` if there is no such field,
+    /// or the fields are not decoded.
     #[must_use]
     pub fn text(&self, message: &Message, field: &str) -> Option<String> {
         let def = message.def?;
@@ -283,14 +288,14 @@ impl Reading {
         Some(printable(&def.bytes(record, Source::Bytes(self.data(message)))))
     }
 
-    /// Returns the name of a message, or its id as text.
+    /// Returns the name of a message, or its id as text if it has no name.
     #[must_use]
     pub fn label(&self, message: &Message) -> Cow<'static, str> {
         message.label(self.data(message))
     }
 
-    /// Returns a message in one line; empty when its id is not known. A message that completes a snapshot shows the
-    /// snapshot instead of its fields.
+    /// Returns a one-line summary of a message; empty if its id is unknown. A message that completes a snapshot is
+    /// summarized by the snapshot instead of its fields.
     #[must_use]
     pub fn gist(&self, message: &Message, secrets: Secrets) -> String {
         if let Some(snapshot) = message.snapshot() {
@@ -309,7 +314,7 @@ impl Reading {
         )
     }
 
-    /// Returns the fields of a message as a JSON object; `None` when its id is not known.
+    /// Returns the fields of a message as a JSON object; `None` if its id is unknown or its fields are not decoded.
     #[must_use]
     pub fn json(&self, message: &Message, secrets: Secrets) -> Option<String> {
         let def = message.def.filter(|_| message.decoded)?;
@@ -319,14 +324,15 @@ impl Reading {
         Some(out)
     }
 
-    /// Returns the scales of its fields as a JSON object; `None` if no field is scaled, or nothing is decoded.
+    /// Returns the scales of the fields as a JSON object; `None` if no field is scaled, or the fields are not decoded.
     #[must_use]
     pub fn scales_json(&self, message: &Message) -> Option<String> {
         let def = message.def.filter(|_| message.decoded)?;
         self.records(message).scales_json(def)
     }
 
-    /// Returns the fields of a message as the lines of a tree with byte ranges; none when its id is not known.
+    /// Returns the fields of a message as the lines of a tree with byte ranges; empty if its id is unknown or its
+    /// fields are not decoded.
     pub fn tree<'r>(&'r self, message: &Message, secrets: Secrets) -> impl Iterator<Item = Row<'r>> + 'r {
         let records = self.records(message);
         let source = Source::Bytes(self.data(message));

@@ -1,10 +1,10 @@
-//! A datagram event, decoded: header, messages, and the decision about each.
+//! A decoded datagram event: header, messages, and the decision about each message.
 //!
-//! The messages are those that were received, in their order. Messages that only left (a rule, a person or the proxy
-//! made them) follow; they have no sequence number of a sender.
+//! The received messages are listed first, in their order. Messages that were only sent (made by a rule, a person or
+//! the proxy) follow; they have no sequence number of the sender.
 //!
-//! Law: one pass over the messages, in which the filters decide about each before it is decoded. Only messages that are
-//! shown are decoded, and nothing is rendered: text, JSON and trees are made of a message on demand.
+//! Law: one pass over the messages. The filters decide about each message before it is decoded, and only messages that
+//! are shown are decoded. Nothing is rendered: text, JSON and trees are made from a message on demand.
 
 mod message;
 
@@ -16,66 +16,66 @@ pub use message::{Done, Layer, Message};
 
 use crate::stream::Detail;
 
-/// A datagram, decoded.
+/// A decoded datagram.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// Bytes as received; `None` when no peer sent it.
+    /// Size as received, in bytes; `None` if no peer sent the datagram.
     pub size: Option<usize>,
-    /// Bytes of the payload as received, inflated; 0 when it could not be read.
+    /// Size of the inflated payload as received, in bytes; 0 if the payload could not be read.
     pub payload: usize,
-    /// Bytes of each datagram that left because of it.
+    /// Sizes of the datagrams sent because of this one, in bytes.
     pub sizes_out: Vec<usize>,
-    /// Flags as received, or as sent when nothing was.
+    /// Flags as received; as sent if nothing was received.
     pub flags: Flags,
-    /// Chunks that the header announces.
+    /// Number of chunks that the header announces.
     pub num_chunks: u8,
-    /// Token as received; `None` where there is none.
+    /// Token as received; `None` if the datagram has none.
     pub token: Option<Token>,
-    /// The values that were expected where some have a note.
+    /// The values that were expected in place of values with a note.
     pub expected: Expected,
     /// Ack as received.
     pub ack: Option<Seq>,
-    /// Ack as sent on (of the first datagram that left).
+    /// Ack as sent, in the first datagram that was sent.
     pub ack_out: Option<Seq>,
     /// The messages of the datagram.
     pub messages: Vec<Message>,
-    /// Oddities of the datagram that belong to no message.
+    /// Notes on the datagram that belong to no message.
     pub notes: Vec<Note>,
-    /// The values behind notes about numbers, acks and pace, of the datagram and of its messages.
+    /// The values behind notes about sequence numbers, acks and pace, for the datagram and its messages.
     pub details: Vec<Detail>,
-    /// More oddities than are kept.
+    /// True if notes were dropped because the datagram has more than the maximum.
     pub more_notes: bool,
-    /// True if its end was not recorded: the oddities that come of that are left out.
+    /// True if the end of the datagram was not recorded. Notes that the cut may have caused are omitted.
     pub is_cut: bool,
-    /// The reason why its bytes could not be read; `None` when they could.
+    /// The reason why the bytes could not be read; `None` if they could.
     pub error: Option<Unreadable>,
-    /// True if it was refused: a note says why its receiver would drop it.
+    /// True if the proxy refused the datagram: a note says why its receiver would drop it.
     pub is_refused: bool,
-    /// The datagram has no messages and passes the filter.
+    /// True if the datagram has no messages and passes the filter.
     pub shown: bool,
-    /// The subscriptions whose filters it passes as a datagram without messages, a bit for each.
+    /// Bitmask of the subscriptions whose filters this datagram passes as a datagram without messages.
     pub(crate) subscribers: u64,
-    /// The inflated payload as received, then the data of messages that only left.
+    /// The inflated payload as received, followed by the data of messages that were only sent.
     pub(crate) bytes: Vec<u8>,
-    /// The fields of all messages that are shown.
+    /// The fields of all decoded messages.
     pub(crate) records: Vec<Record>,
 }
 
-/// The values that were expected in a datagram, as far as the ones before it show them.
+/// Expected values of a datagram, as far as earlier datagrams show them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// The token, of a datagram with a wrong one.
+    /// The expected token, if the datagram has a wrong one.
     pub token: Option<Token>,
-    /// The highest ack possible, of a datagram that acks more; the lowest, of one that acks less.
+    /// The highest valid ack if the datagram acks more; the lowest if it acks less.
     pub ack: Option<Seq>,
 }
 
 /// The reason why a datagram could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// A datagram that is not a packet.
+    /// The bytes are not a packet.
     Packet(PacketError),
-    /// A datagram whose end was not recorded.
+    /// The end of the datagram was not recorded.
     Cut,
 }
 
@@ -94,7 +94,7 @@ impl Reading {
         self.bytes.get(..self.payload).unwrap_or_default()
     }
 
-    /// Returns true for a datagram that has a line of its own: without messages its notes would stand on none.
+    /// Returns true if the datagram has notes or an error but no messages, so that it needs a line of its own.
     #[must_use]
     pub fn is_bare(&self) -> bool {
         self.messages.is_empty() && (!self.notes.is_empty() || self.error.is_some())
@@ -107,13 +107,13 @@ impl Reading {
         details.find(|detail| detail.code == note.code && detail.at == note.at)
     }
 
-    /// Returns the subscriptions that it or one of its messages is for.
+    /// Returns the bitmask of subscriptions that want the datagram or one of its messages.
     pub(crate) fn subscribers(&self) -> u64 {
         let messages = self.messages.iter();
         messages.fold(self.subscribers, |slots, message| slots | message.subscribers)
     }
 
-    /// Returns true unless the token of what was received was wrong, or missing where this leg has one.
+    /// Returns false if the received token was wrong, or missing on a leg that has one.
     #[must_use]
     pub fn token_ok(&self) -> bool {
         !self
@@ -122,7 +122,7 @@ impl Reading {
             .any(|note| matches!(note.code, Code::WrongToken | Code::MissingToken))
     }
 
-    /// Returns the sequence numbers of the first and the last vital message, as received and as sent.
+    /// Returns the sequence numbers of the first and the last vital message: as received, then as sent.
     #[must_use]
     pub fn seqs(&self) -> [Option<(Seq, Seq)>; 2] {
         let ends = |number: fn(&Message) -> Option<Seq>| {
@@ -133,7 +133,7 @@ impl Reading {
         [ends(|message| message.seq), ends(|message| message.seq_out)]
     }
 
-    /// Returns the number of bytes of memory that its buffers hold, and the snapshots in its messages.
+    /// Returns the memory held by the buffers of this reading and the snapshots in its messages, in bytes.
     pub(crate) fn held(&self) -> usize {
         let messages: usize = self.messages.iter().map(Message::held).sum();
         self.bytes.capacity()
@@ -143,7 +143,7 @@ impl Reading {
             + messages
     }
 
-    /// Empties it, so that its buffers can be used again.
+    /// Resets the reading and keeps the capacity of its buffers for reuse.
     pub(crate) fn clear(&mut self) {
         let Self {
             messages,
