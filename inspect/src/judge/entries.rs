@@ -1,4 +1,4 @@
-//! Findings of a run while they are collected, by session.
+//! The findings of a run while they are collected, by session.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -11,21 +11,21 @@ use super::{
     peers::{By, Peers, Program},
 };
 
-/// The most findings that are kept.
+/// Maximum number of findings kept.
 pub const MOST: usize = 4096;
 
-/// The most sessions of which something is kept.
+/// Maximum number of sessions kept.
 pub const SESSIONS: usize = 4096;
 
 /// The oddities of one run, by session.
 ///
-/// Law: bounded by [`MOST`] in all runs and [`SESSIONS`]; an oddity that is known needs no room.
+/// Law: bounded by [`MOST`] over all runs and by [`SESSIONS`]; a repeated oddity needs no room.
 #[derive(Debug)]
 pub(super) struct Entries {
     sessions: BTreeMap<Option<SessionId>, Session>,
-    /// The number of findings so far, in all runs.
+    /// Number of findings so far, over all runs.
     kept: usize,
-    /// The number of oddities that had no room.
+    /// Number of oddities discarded for lack of room.
     unlisted: u64,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Session {
     pub(super) entries: Vec<Entry>,
 }
 
-/// A kind of oddity of a peer.
+/// One kind of oddity of one peer.
 #[derive(Debug)]
 pub(super) struct Entry {
     topic: Topic,
@@ -46,15 +46,15 @@ pub(super) struct Entry {
     first: Place,
     last: Time,
     count: u64,
-    /// The kind of stranger that it is about; `None` for all others.
+    /// The kind of stranger; `None` if the entry is not about a stranger.
     pub(super) stranger: Option<Stranger>,
-    /// True if it may have led to a consequence.
+    /// True if the oddity may lead to a consequence.
     pub(super) leads: bool,
-    /// The findings that may have led to it.
+    /// The faults that may have led to this consequence.
     pub(super) led_by: LedBy,
-    /// The part that it plays, where it is not that of its kind.
+    /// Overrides the role of the topic.
     pub(super) role: Option<Role>,
-    /// The importance, where it is not that of its kind.
+    /// Overrides the severity of the topic.
     pub(super) severity: Option<Severity>,
 }
 
@@ -120,12 +120,12 @@ impl Entries {
         }
     }
 
-    /// Returns the entry of an oddity that was seen before.
+    /// Returns the entry of an oddity that was recorded before.
     pub(super) fn known(&mut self, session: Option<SessionId>, topic: Topic, by: By) -> Option<&mut Entry> {
         self.known_of(session, (topic, by, None))
     }
 
-    /// Returns the entry of an oddity that was seen before, of this kind of stranger.
+    /// Returns the entry of an oddity that was recorded before for this kind of stranger.
     pub(super) fn known_of(
         &mut self,
         session: Option<SessionId>,
@@ -136,7 +136,8 @@ impl Entries {
         entries.find(|entry| (entry.topic, entry.by, entry.stranger) == key)
     }
 
-    /// Returns the session for one more finding; counts the oddity if there is no room.
+    /// Reserves room for one more finding and returns its session. Counts the oddity and returns `None` if there is no
+    /// room.
     pub(super) fn room(&mut self, id: Option<SessionId>) -> Option<&mut Session> {
         if self.kept >= MOST || !self.make_room(id) {
             self.unlisted = self.unlisted.saturating_add(1);
@@ -146,12 +147,12 @@ impl Entries {
         Some(self.sessions.entry(id).or_default())
     }
 
-    /// Returns a session; `None` if there is no room for it.
+    /// Returns a session, adding it if necessary; `None` if there is no room for it.
     pub(super) fn session(&mut self, id: Option<SessionId>) -> Option<&mut Session> {
         self.make_room(id).then(|| self.sessions.entry(id).or_default())
     }
 
-    /// Returns true if there is room for a session, where it has to be that of one without findings.
+    /// Returns true if there is room for a session, after evicting one without findings if necessary.
     fn make_room(&mut self, id: Option<SessionId>) -> bool {
         if self.sessions.len() < SESSIONS || self.sessions.contains_key(&id) {
             return true;
@@ -162,7 +163,7 @@ impl Entries {
         clean.is_some_and(|clean| self.sessions.remove(&clean).is_some())
     }
 
-    /// Takes a change of a session. One that closes without findings is forgotten.
+    /// Records a state change of a session. A session that closes without findings is forgotten.
     pub(super) fn change(&mut self, id: Option<SessionId>, change: &SessionChange) {
         if change.state == State::Online
             && let Some(session) = self.session(id)
@@ -177,7 +178,7 @@ impl Entries {
         }
     }
 
-    /// Returns the findings of the run with this number, whose server names this version.
+    /// Returns the findings. `run` is the number of this run, `version` the version stated by the server.
     pub(super) fn findings(&self, run: u32, version: Option<&str>) -> impl Iterator<Item = Finding> {
         let sessions = self.sessions.iter();
         let entries =
@@ -189,12 +190,12 @@ impl Entries {
         })
     }
 
-    /// Forgets the sessions of a run.
+    /// Forgets all sessions of the run.
     pub(super) fn clear(&mut self) {
         self.sessions.clear();
     }
 
-    /// Returns the number of oddities that had no room.
+    /// Returns the number of oddities discarded for lack of room.
     pub(super) const fn unlisted(&self) -> u64 {
         self.unlisted
     }

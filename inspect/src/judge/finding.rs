@@ -1,4 +1,4 @@
-//! A finding: an oddity of a peer in a session, with the first place and the number of times.
+//! A finding: an oddity of a peer in a session, with its first place and its count.
 
 use std::{borrow::Cow, fmt, net::SocketAddr};
 
@@ -10,58 +10,59 @@ use super::{
     peers::{By, Program},
 };
 
-/// An oddity that a peer showed once or more often in a session.
+/// An oddity that a peer showed at least once in a session.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The kind.
+    /// The kind of oddity.
     pub topic: Topic,
-    /// The importance. That of losses is at most a warning.
+    /// The severity. A loss is at most a warning.
     pub severity: Severity,
-    /// The part that it plays.
+    /// The role in an explanation.
     pub role: Role,
     /// The session; `None` outside of sessions.
     pub session: Option<SessionId>,
-    /// The number of the run in the recording, from 1.
+    /// Number of the run in the recording, from 1.
     pub run: u32,
-    /// The side whose bytes show it.
+    /// The side whose bytes show the oddity.
     pub by: By,
-    /// The release of that side; `None` if nothing shows it.
+    /// The release of that side; `None` if unknown.
     pub program: Option<Program>,
-    /// The meaning, and the reaction of the receiver.
+    /// Meaning of the oddity, and the reaction of the receiver.
     pub text: Cow<'static, str>,
-    /// The value that came first, and the one that was expected.
+    /// The first value received, and the value expected.
     pub detail: Option<String>,
-    /// The first place.
+    /// Where the oddity was first seen.
     pub first: Place,
-    /// The time of the last one.
+    /// Time when it was last seen.
     pub last: Time,
-    /// How often it was seen.
+    /// Number of times it was seen.
     pub count: u64,
-    /// True if it may have led to a consequence.
+    /// True if the oddity may lead to a consequence.
     pub(super) leads: bool,
-    /// The findings that may have led to it.
+    /// The faults that may have led to this consequence.
     pub(super) led_by: LedBy,
 }
 
-/// The place of a finding.
+/// Where in the traffic a finding was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The time.
     pub at: Time,
-    /// The direction; `None` if it is not of one.
+    /// The direction; `None` if the finding is about no direction.
     pub dir: Option<Dir>,
-    /// The number of the datagram in the session and direction; `None` if no peer sent it, or there is none.
+    /// Number of the datagram in the session and direction; `None` if no peer sent it, or the finding is about no
+    /// datagram.
     pub datagram: Option<u64>,
-    /// The number of the datagram in the capture, or in the run.
+    /// Number of the datagram in the capture or the run.
     pub frame: Option<u64>,
-    /// The name of the message; `None` if it is not about one.
+    /// Name of the message; `None` if the finding is about no message.
     pub message: Option<Cow<'static, str>>,
-    /// The client, outside of sessions.
+    /// Address of the client, for a finding outside of sessions.
     pub client: Option<SocketAddr>,
 }
 
 impl Place {
-    /// Returns a place that is only a time.
+    /// Returns a place with only a time.
     #[must_use]
     pub const fn at(at: Time) -> Self {
         Self {
@@ -76,7 +77,7 @@ impl Place {
 }
 
 impl Finding {
-    /// Returns the expression of a filter for the lines that show it; `None` if there is none.
+    /// Returns a filter expression for the lines that show the finding; `None` if there is none.
     #[must_use]
     pub fn filter(&self) -> Option<String> {
         let session = self.session.map(|session| format!("sess.id == {}", session.0));
@@ -86,7 +87,7 @@ impl Finding {
         }
     }
 
-    /// Returns the side, with its release: "client (DDNet 16.4)".
+    /// Returns the side and its release, such as `client (DDNet 16.4)`.
     #[must_use]
     pub fn peer(&self) -> String {
         match &self.program {
@@ -95,7 +96,7 @@ impl Finding {
         }
     }
 
-    /// Returns the code, the meaning, and what was received and expected.
+    /// Returns the code, its meaning, and the received and the expected value.
     #[must_use]
     pub fn sentence(&self) -> String {
         let message = self.first.message.as_ref();
@@ -105,7 +106,7 @@ impl Finding {
         format!("{}{message}: {}{detail}", self.topic, self.text)
     }
 
-    /// Returns the first place and the count: "session 3, datagram 7, at 0.945 s, 5 times".
+    /// Returns the first place and the count, such as `session 3, c2s datagram 7, at 0.945 s, 5 times until 2.000 s`.
     #[must_use]
     pub fn place(&self, with_frame: bool) -> String {
         let mut parts = Vec::new();
@@ -137,7 +138,8 @@ fn seconds(at: Time) -> String {
 }
 
 impl fmt::Display for Finding {
-    /// Formats it as one line: "error ack-ahead: ..., by the client (DDNet 20.1, assumed), session 3, at 0.945 s".
+    /// Formats the finding as one line, such as
+    /// `error ack-ahead: ...; by the client (DDNet 20.1, assumed), session 3, at 0.945 s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (severity, sentence) = (self.severity.name(), self.sentence());
         let (peer, place) = (self.peer(), self.place(false));

@@ -1,29 +1,29 @@
-//! The findings that are wanted, and those that are known and so ignored.
+//! The selection of reported findings, and the ignore file with known ones.
 
 use teetap_wire::{Side, printable};
 
 use super::{finding::Finding, matter::Topic, peers::By};
 
-/// The findings that are reported.
+/// Selects the findings to report.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Only these kinds; all if it is empty.
+    /// Only these kinds; all kinds if empty.
     pub only: Vec<Topic>,
-    /// Not these.
+    /// Kinds to ignore.
     pub ignored: Vec<Ignored>,
 }
 
 /// A kind of finding that is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ignored {
-    /// The kind.
+    /// The kind of finding.
     pub topic: Topic,
-    /// The side by which it is ignored; `None` = both, and the proxy.
+    /// The side whose findings are ignored; `None` for both sides and the proxy.
     pub by: Option<Side>,
 }
 
 impl Wanted {
-    /// Returns true if a finding is reported.
+    /// Returns true if a finding is to be reported.
     #[must_use]
     pub fn takes(&self, finding: &Finding) -> bool {
         let is_wanted = self.only.is_empty() || self.only.contains(&finding.topic);
@@ -37,11 +37,11 @@ impl Ignored {
         self.topic == finding.topic && is_by
     }
 
-    /// Reads the text of an ignore file: a code on each line, then `client` or `server` if it is ignored only there, then a
-    /// comment after `#`.
+    /// Parses an ignore file: each line has a code, then `client` or `server` to ignore only that side, then a comment
+    /// after `#`.
     ///
     /// # Errors
-    /// Returns each line that is not so, with its number from 1.
+    /// Returns each invalid line with its number, from 1.
     pub fn read(text: &str) -> Result<Vec<Self>, Vec<(usize, String)>> {
         let (mut ignored, mut errors) = (Vec::new(), Vec::new());
         for (at, line) in text.lines().enumerate() {
@@ -85,10 +85,10 @@ impl Ignored {
     }
 }
 
-/// Returns the kind of findings of a name.
+/// Returns the topic with this name.
 ///
 /// # Errors
-/// Returns a sentence with a suggestion.
+/// Returns a sentence that suggests a similar name, if there is one.
 pub fn named(code: &str) -> Result<Topic, String> {
     Topic::named(code).map_err(|meant| {
         let code = printable(code.as_bytes());

@@ -1,4 +1,4 @@
-//! The findings of a run while it lasts.
+//! The findings of a live run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,27 +8,27 @@ use teetap_wire::def::Secrets;
 use super::{Findings, Judge, peers::Peers};
 use crate::{DecodedEvent, Stated};
 
-/// The findings of a run, shared by its decoder and its summary; cheap to clone.
+/// The findings of a live run, shared by its decoder and its summary; cheap to clone.
 ///
-/// The decoder gets every event, so that an output that falls behind loses no finding.
+/// The decoder passes every event, so that an output that falls behind loses no finding.
 #[derive(Clone, Debug)]
 pub struct Live(Arc<Mutex<Judge>>);
 
 impl Live {
-    /// Creates the findings of a run, which show or hide secrets. `stated` is that of the decoder.
+    /// Creates an empty collection that shows or hides secrets. `stated` is shared with the decoder.
     #[must_use]
     pub fn new(secrets: Secrets, stated: Stated) -> Self {
         Self(Arc::new(Mutex::new(Judge::new(secrets, stated))))
     }
 
-    /// Takes an event that was decoded whole.
+    /// Records an event that was decoded whole.
     pub(crate) fn event(&self, decoded: &DecodedEvent) {
         if may_matter(decoded) {
             self.judge().event(decoded);
         }
     }
 
-    /// Events were missed.
+    /// Records that events were missed.
     pub(crate) fn gap(&self) {
         self.judge().gap();
     }
@@ -40,12 +40,12 @@ impl Live {
     }
 
     fn judge(&self) -> MutexGuard<'_, Judge> {
-        // What was collected before a panic is whole.
+        // A panic leaves the collected findings consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns true if an event may lead to a finding or says what a peer is: ordinary traffic takes no lock.
+/// Returns true if an event may lead to a finding or identify a peer. Other traffic takes no lock.
 fn may_matter(decoded: &DecodedEvent) -> bool {
     match (&decoded.event.what, &decoded.reading) {
         (What::Datagram(datagram), Some(reading)) => {

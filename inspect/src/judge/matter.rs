@@ -10,43 +10,43 @@ use teetap_wire::{Code, Property, Severity, def::suggest};
 pub enum Topic {
     /// A note of a datagram or a message.
     Note(Code),
-    /// Something that no single datagram shows.
+    /// An oddity that no single datagram shows.
     Matter(Matter),
 }
 
-/// The findings that may have led to a consequence.
+/// The faults that may have led to a consequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum LedBy {
-    /// All faults before it, as far as they lead to anything.
+    /// All earlier faults that lead to anything.
     #[default]
     Any,
-    /// Of warnings only this one: the fate of the awaited message names it.
+    /// All errors, but of the warnings only this topic, which the fate of the awaited message names.
     Only(Topic),
-    /// No fault of a peer: the proxy kept the message back.
+    /// No fault of a peer, because the proxy kept the message back.
     Proxy,
 }
 
-/// The part that a finding plays in an explanation.
+/// The role of a finding in an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// A peer did something wrong.
     Fault,
-    /// A state that a fault before it may have led to.
+    /// A state that an earlier fault may have led to.
     Consequence,
-    /// A loss, a delay or another order on the way, or in the recording: no peer is at fault.
+    /// A loss, delay or reordering in the network or the recording; no peer is at fault.
     Network,
 }
 
 macro_rules! matters {
     ($($variant:ident $name:literal $severity:ident $role:ident;)*) => {
-        /// Something that no single datagram shows. One table defines the name, the severity and the role of each.
+        /// An oddity that no single datagram shows. One table defines the name, severity and role of each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Matter {
             $(#[doc = $name] $variant,)*
         }
 
         impl Matter {
-            /// All of them.
+            /// All matters.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             const fn row(self) -> (&'static str, Severity, Role) {
@@ -87,12 +87,12 @@ impl Matter {
         self.row().0
     }
 
-    /// Returns the matter of this name.
+    /// Returns the matter with this name; `None` if there is none.
     pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|matter| matter.row().0 == name)
     }
 
-    /// Returns true if the proxy decided by itself because of a limit.
+    /// Returns true if the proxy acted on its own because of a limit.
     pub(super) const fn is_limit(self) -> bool {
         matches!(
             self,
@@ -100,7 +100,7 @@ impl Matter {
         )
     }
 
-    /// Returns true if it is about a login.
+    /// Returns true if the matter is about a login.
     #[must_use]
     pub const fn is_about_login(self) -> bool {
         matches!(self, Self::LoginStalled | Self::NeverOnline | Self::NeverEntered)
@@ -140,10 +140,10 @@ impl Topic {
         notes.chain(Matter::ALL.iter().copied().map(Self::Matter))
     }
 
-    /// Returns the kind of this name, in one of its forms: `wrong-token`, `lint.wrong_token`, `!wrong-token`.
+    /// Returns the topic with this name, which may be written `wrong-token`, `lint.wrong_token` or `!wrong-token`.
     ///
     /// # Errors
-    /// Returns the name that may have been meant, if one is near.
+    /// Returns a similar name that may have been meant, if there is one.
     pub fn named(word: &str) -> Result<Self, Option<&'static str>> {
         let word = word.trim().trim_start_matches('!');
         let name = word.strip_prefix("lint.").unwrap_or(word);
@@ -161,7 +161,7 @@ impl Topic {
         }
     }
 
-    /// Returns the importance in a role. A loss is at most a warning.
+    /// Returns the severity in this role. A network finding is at most a warning.
     #[must_use]
     pub fn severity_as(self, role: Role) -> Severity {
         let severity = match self {
@@ -174,7 +174,7 @@ impl Topic {
         }
     }
 
-    /// Returns the part that such findings play.
+    /// Returns the usual role of such findings.
     #[must_use]
     pub fn role(self) -> Role {
         match self {
@@ -184,14 +184,14 @@ impl Topic {
         }
     }
 
-    /// Returns true if its bytes may be lost for their receiver, or mislead it: what fails later may come from it. An error does so in any
-    /// case.
+    /// Returns true if the affected bytes may be lost for their receiver or mislead it, so that later failures may be a
+    /// consequence. An error may always lead to a consequence.
     #[must_use]
     pub fn leads(self) -> bool {
         !matches!(self, Self::Note(code) if code.has(Property::Idle))
     }
 
-    /// Returns the condition of a filter that the datagrams of such findings meet; `None` if no datagram shows them.
+    /// Returns the filter condition that matches the datagrams of such findings; `None` if no datagram shows them.
     #[must_use]
     pub fn filter(self) -> Option<String> {
         match self {
@@ -200,7 +200,7 @@ impl Topic {
         }
     }
 
-    /// Returns the place in the book where it is explained.
+    /// Returns the page of the book that explains the topic, with an anchor if needed.
     #[must_use]
     pub fn page(self) -> String {
         match self {

@@ -1,25 +1,25 @@
-//! Findings: the oddities of a run or a recording by peer, with the first place of each, and ranked.
+//! Findings of a run or a recording: oddities grouped by peer, with the first place of each, ranked.
 //!
 //! ```text
 //! event ── decoder ──> reading ──> Judge::event ──┐
 //!          oddities of a session ─> Judge::report ┴─> Findings: causes first, losses last
 //! ```
 //!
-//! Law: pure and bounded. A datagram without an oddity costs a look at its lists of notes, and one with a known oddity a count;
-//! text is made only for the first of a kind, peer and session. There are at most [`MOST`] of these, and [`SESSIONS`] sessions; what
-//! is beyond is counted.
+//! Law: pure and bounded. A datagram without notes costs only a look at its note lists, and a repeated oddity only a
+//! counter; text is built once per kind, peer and session. At most [`MOST`] findings and [`SESSIONS`] sessions are
+//! kept; oddities beyond that are only counted.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `notes.rs` | the oddities that datagrams show |
-//! | `report.rs` | those that no single datagram shows |
+//! | `notes.rs` | findings from the notes of datagrams |
+//! | `report.rs` | findings that no single datagram shows |
 //! | `entries.rs` | findings while they are collected |
 //! | `matter.rs` | the kinds of findings, their severity and role |
-//! | `finding.rs` | a finding, its place and its words |
+//! | `finding.rs` | a finding, its place and its description |
 //! | `peers.rs` | the release of each peer |
-//! | `known.rs` | the findings that are wanted or ignored |
-//! | `rank.rs` | the order |
-//! | `live.rs` | the findings of a run while it lasts |
+//! | `known.rs` | which findings are reported or ignored |
+//! | `rank.rs` | the ranking of findings |
+//! | `live.rs` | the findings of a live run |
 
 mod entries;
 #[cfg(test)]
@@ -56,22 +56,22 @@ use self::{entries::Entries, notes::Seen};
 /// Collects the findings of a run or a recording.
 #[derive(Debug)]
 pub struct Judge {
-    /// The number of the run in the recording, from 1; 0 before the first begins.
+    /// Number of the current run in the recording, from 1; 0 before the first run begins.
     run: u32,
-    /// The oddities of this run.
+    /// The oddities of the current run.
     entries: Entries,
-    /// The findings of runs before this one.
+    /// The findings of earlier runs.
     before: Vec<Finding>,
     missed: bool,
-    /// The time of the last event.
+    /// Time of the last event.
     last: Time,
-    /// The version that the server states.
+    /// The version stated by the server.
     stated: Stated,
     secrets: Secrets,
 }
 
 impl Judge {
-    /// Creates a collector that shows or hides secrets in its sentences. `stated` is that of the decoder.
+    /// Creates a judge that shows or hides secrets in its sentences. `stated` is shared with the decoder.
     #[must_use]
     pub const fn new(secrets: Secrets, stated: Stated) -> Self {
         Self {
@@ -85,7 +85,8 @@ impl Judge {
         }
     }
 
-    /// Takes an item of a recording, and what was due before it. Returns its event, which is not needed any more.
+    /// Decodes and records an item of a recording, preceded by the events that were due before it. Returns its event
+    /// for reuse.
     pub fn take(&mut self, item: Item, decoder: &mut Decoder) -> Option<Event> {
         match item {
             Item::Start { .. } => {
@@ -113,7 +114,7 @@ impl Judge {
         None
     }
 
-    /// Takes what was due at the end of a recording, and the joins that are not over.
+    /// Records the events that were due at the end of a recording, and the joins that have not ended.
     pub fn finish(&mut self, decoder: &mut Decoder) {
         while let Some(due) = decoder.due(self.last) {
             self.event(&due);
@@ -123,7 +124,7 @@ impl Judge {
         }
     }
 
-    /// Takes an event that was decoded whole.
+    /// Records an event that was decoded whole.
     pub fn event(&mut self, decoded: &DecodedEvent) {
         let event = &decoded.event;
         self.last = self.last.max(event.at);
@@ -147,7 +148,7 @@ impl Judge {
         }
     }
 
-    /// Another run of the recording begins, with sessions of its own.
+    /// Starts another run of the recording, which has sessions of its own.
     pub fn restart(&mut self) {
         self.before.extend(self.current());
         self.run = self.run.saturating_add(1);
@@ -155,12 +156,12 @@ impl Judge {
         self.last = Time::ZERO;
     }
 
-    /// Events were missed.
+    /// Records that events were missed.
     pub const fn gap(&mut self) {
         self.missed = true;
     }
 
-    /// Returns all findings, ranked.
+    /// Returns the findings of all runs, ranked.
     #[must_use]
     pub fn findings(&self) -> Findings {
         let mut list = self.before.clone();
@@ -172,7 +173,7 @@ impl Judge {
         }
     }
 
-    /// Returns the findings of this run.
+    /// Returns the findings of the current run.
     fn current(&self) -> Vec<Finding> {
         self.stated.with(|version| {
             let findings = self.entries.findings(self.run.max(1), version);

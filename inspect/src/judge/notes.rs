@@ -1,4 +1,4 @@
-//! The notes of datagrams and their messages.
+//! Turns the notes of datagrams and their messages into findings.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Message, Reading, sentence};
 
-/// A datagram with its reading.
+/// A datagram and its reading.
 pub(super) struct Seen<'a> {
     pub(super) at: Time,
     pub(super) session: Option<SessionId>,
@@ -55,10 +55,10 @@ impl Judge {
         let sender = By::from(datagram.dir.sender());
         if by == By::Proxy && origin == Origin::Proxy && self.entries.known(session, topic, sender).is_some()
         {
-            // The proxy repeats the handshake of the peer on the other leg, oddities included.
+            // The proxy repeats the peer's handshake on the other leg, including its oddities.
             return;
         }
-        // Nothing is lost with an empty datagram. Where 256 chunks are announced as none, that count is the fault.
+        // Nothing is lost with an empty datagram. If 256 chunks were announced as 0, that count is the fault.
         let mut notes = reading.notes.iter();
         let mut has_wrapped = || notes.any(|other| other.code == Code::ChunkCountCut);
         let is_empty = note.code == Code::EmptyNoResend && (reading.payload == 0 || has_wrapped());

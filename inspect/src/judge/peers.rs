@@ -1,4 +1,4 @@
-//! The peers of a session, and the release of the game that each of them is.
+//! The peers of a session and the release of the game that each of them runs.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use teetap_wire::{
 
 use crate::{Layer, Message, Reading};
 
-/// The datagrams of a direction in which a peer names its release: in the first ones, after losses too.
+/// Number of datagrams per direction in which peers may identify themselves, losses included.
 const INTRODUCTIONS: u64 = 64;
 
-/// Messages with the version of a client of DDNet. Clients send the older one to all servers.
+/// Messages with the version of a DDNet client. Clients send the older message to all servers.
 const VERSIONS: [&str; 2] = ["client_version", "cl_is_ddnet_legacy"];
 
 /// The side that a finding is about.
@@ -23,7 +23,7 @@ pub enum By {
     Client,
     /// The server.
     Server,
-    /// The proxy: a rule or a person made the bytes.
+    /// The proxy: a rule or a person made the bytes, or the proxy itself caused the finding.
     Proxy,
 }
 
@@ -58,14 +58,14 @@ impl By {
     }
 }
 
-/// The release of a peer in words.
+/// The release of a peer, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The name and number, such as `DDNet 18.3`.
     pub name: String,
-    /// True if the peer did not name it: it is the usual one of its protocol.
+    /// True if the peer did not identify itself, so that the usual release of its protocol is assumed.
     pub assumed: bool,
-    /// True if its server info names it.
+    /// True if the name is from the server info.
     pub by_info: bool,
 }
 
@@ -80,25 +80,25 @@ impl fmt::Display for Program {
     }
 }
 
-/// The signs of the releases of both peers of a session.
+/// Evidence for the releases of both peers of a session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peers {
     proto: Option<Proto>,
-    /// The number in `client_version`.
+    /// The version number in `client_version`.
     client_version: Option<i32>,
     is_ddnet: [bool; 2],
-    /// True once the server has accepted the client or sent a message.
+    /// True once the server has accepted the client or sent a message other than a control packet.
     is_answered: bool,
 }
 
 impl Peers {
-    /// Returns true if a datagram may say what its sender is.
+    /// Returns true if a datagram may identify its sender.
     pub(super) fn may_learn(datagram: &Datagram, reading: &Reading) -> bool {
         let introduces = |message| introduces(message) || is_tken_connect(datagram, message);
         datagram.ordinal <= INTRODUCTIONS && reading.messages.iter().any(introduces)
     }
 
-    /// Takes what a datagram says about its sender.
+    /// Records what a datagram shows about its sender.
     pub(super) fn learn(&mut self, datagram: &Datagram, reading: &Reading) {
         if reading
             .messages
@@ -123,7 +123,7 @@ impl Peers {
         }
     }
 
-    /// Takes a datagram with an oddity. A close alone does not show what a server is.
+    /// Records a datagram with an oddity. A CLOSE alone does not identify a server.
     pub(super) fn odd(&mut self, datagram: &Datagram, reading: &Reading) {
         self.proto = Some(datagram.proto);
         let mut messages = reading.messages.iter();
@@ -131,18 +131,18 @@ impl Peers {
         self.is_answered |= is_of_server && messages.any(|message| message.layer != Layer::Control);
     }
 
-    /// The server has accepted the client.
+    /// Records that the server has accepted the client.
     pub(super) const fn online(&mut self) {
         self.is_answered = true;
     }
 
-    /// Takes the protocol of the session.
+    /// Sets the protocol of the session.
     pub(super) const fn set_proto(&mut self, proto: Proto) {
         self.proto = Some(proto);
     }
 
-    /// Returns the release of a side; `None` for a server that has shown nothing. `version` is the one in the server's replies to
-    /// browsers.
+    /// Returns the release of a side; `None` for a server that has shown no evidence. `version` is the version in the
+    /// server's replies to browsers.
     pub(super) fn program(&self, side: Side, version: Option<&str>) -> Option<Program> {
         let proto = self.proto?;
         let signs = Signs {
@@ -155,7 +155,7 @@ impl Peers {
             return None;
         }
         let Identified { release, assumed } = identify(&signs);
-        // A release between those of the table names itself all the same.
+        // A release between two in the table still has a name of its own.
         let named = match signs.client_version.filter(|number| *number >= 1000) {
             Some(number) => Some(ddnet(number)),
             None => signs.version.and_then(reported),
@@ -168,18 +168,19 @@ impl Peers {
     }
 }
 
-/// Returns true for a message of the engine that only DDNet sends, and that has fields here, or one with the version of a client.
+/// Returns true for a system message with a definition that only DDNet sends, and for a message with a client's
+/// version.
 fn introduces(message: &Message) -> bool {
     let is_extended = message.layer == Layer::System && message.uuid.is_some() && message.name.is_some();
     is_extended || message.name.is_some_and(|name| VERSIONS.contains(&name))
 }
 
-/// Returns true for the CONNECT with `TKEN` that a client of DDNet sends to any server, whatever that speaks.
+/// Returns true for the CONNECT with `TKEN` that DDNet clients send to any server, whatever its protocol.
 fn is_tken_connect(datagram: &Datagram, message: &Message) -> bool {
     datagram.proto == Proto::Ddnet && datagram.dir.sender() == Side::Client && message.name == Some("connect")
 }
 
-/// Returns the name of a release of DDNet by its number: 16040 is 16.4, 15091 is 15.9.1.
+/// Formats a DDNet release number: 16040 is 16.4, 15091 is 15.9.1.
 fn ddnet(number: i32) -> String {
     let (major, minor, patch) = (number / 1000, number / 10 % 100, number % 10);
     match patch {
@@ -188,7 +189,7 @@ fn ddnet(number: i32) -> String {
     }
 }
 
-/// Returns the name of the release in a reply to a browser: `0.6, 16.4` or `0.7.5`.
+/// Returns the name of the release in a reply to a browser, such as `0.6, 16.4` or `0.7.5`.
 pub(crate) fn reported(version: &str) -> Option<String> {
     let is_number = |text: &str| {
         !text.is_empty() && text.len() < 12 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')

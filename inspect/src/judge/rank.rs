@@ -14,32 +14,35 @@ use super::{
 /// All findings of a run or a recording, the most important first.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// The findings.
+    /// The findings, in order of rank.
     pub list: Vec<Finding>,
-    /// Oddities that are in none of them: there were too many different ones.
+    /// Number of oddities without a finding, because there were too many different ones.
     pub unlisted: u64,
-    /// Events that were missed, whose oddities are not known.
+    /// True if events were missed, whose oddities are unknown.
     pub missed: bool,
 }
 
 /// The number of findings of each severity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Errors.
+    /// Number of errors.
     pub errors: u64,
-    /// Warnings.
+    /// Number of warnings.
     pub warnings: u64,
-    /// Harmless oddities.
+    /// Number of harmless oddities.
     pub infos: u64,
 }
 
 impl Findings {
-    /// Ranks findings.
+    /// Sorts findings by importance.
     ///
-    /// Faults and consequences come before losses, errors before warnings, early ones before late ones; bytes that no receiver reads come
-    /// last. A fault that came in the
-    /// session before one of its consequences counts as much as that, and stands before it: an error always, a warning if the fate of the
-    /// awaited message does not point elsewhere. A harmless warning stands below the consequences in its session. A warning also counts as much as an error of its peer in the same or the next datagram.
+    /// Faults and consequences precede network findings; within each group errors precede warnings and early findings
+    /// late ones. Surplus bytes that no receiver reads are last.
+    ///
+    /// A fault seen before the end of a consequence in its session ranks at least as high as that consequence: an error
+    /// always, a warning only if the fate of the awaited message does not point elsewhere. A warning also ranks as high
+    /// as an error of the same peer in the same or the next datagram. A harmless warning ranks below other findings of
+    /// its severity if its session has a consequence.
     pub(super) fn rank(list: Vec<Finding>) -> Vec<Finding> {
         let consequences: Vec<_> = list.iter().filter(|one| one.role == Role::Consequence).collect();
         let keys: Vec<Key> = list
@@ -47,7 +50,7 @@ impl Findings {
             .map(|one| Key::of(one, &consequences, &list))
             .collect();
         let mut ranked: Vec<_> = keys.into_iter().zip(list).collect();
-        // A stable sort: what is equal keeps the order in which it was found.
+        // A stable sort: findings of equal rank keep the order in which they were found.
         ranked.sort_by_key(|(key, _)| *key);
         ranked.into_iter().map(|(_, finding)| finding).collect()
     }
@@ -63,18 +66,18 @@ impl Findings {
         }
     }
 
-    /// Keeps the findings that pass.
+    /// Keeps only the findings for which `pass` returns true.
     pub fn retain(&mut self, pass: impl FnMut(&Finding) -> bool) {
         self.list.retain(pass);
     }
 }
 
 impl Finding {
-    /// Returns true if it may be a cause of a consequence after it.
+    /// Returns true if this fault may have led to the consequence `end`.
     fn led_to(&self, end: &Self) -> bool {
         let is_error = self.severity == Severity::Error;
         let may_lead = match end.led_by {
-            // A join that waits for a peer says the same of it, and for what it waits.
+            // A join that waits for a silent peer already says so, and names the awaited message.
             LedBy::Any => self.leads && !(self.is_silence() && end.is_of_login_of(self.by)),
             LedBy::Only(topic) => self.topic == topic,
             LedBy::Proxy => false,
@@ -86,12 +89,13 @@ impl Finding {
         self.topic == Topic::Matter(Matter::PeerSilent)
     }
 
-    /// Returns true for a join that waits for this side.
+    /// Returns true if this finding is a join that waits for this side.
     fn is_of_login_of(&self, by: By) -> bool {
         matches!(self.topic, Topic::Matter(matter) if matter.is_about_login()) && self.by == by
     }
 
-    /// Returns an error of the same peer that may follow from this warning: it is in the same datagram, or in the next one.
+    /// Returns an error of the same peer that may follow from this warning, because it is in the same or the next
+    /// datagram.
     fn next_error<'a>(&self, all: &'a [Self]) -> Option<&'a Self> {
         let own = self
             .first
@@ -109,14 +113,14 @@ impl Finding {
     }
 }
 
-/// The rank of a finding; the lowest is first.
+/// Sort key of a finding; the lowest key is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    /// Bytes that no receiver reads.
+    /// True for bytes that no receiver reads.
     is_trifle: bool,
     is_network: bool,
     severity: Reverse<Severity>,
-    /// A harmless warning in a session with a consequence, which did not come from it.
+    /// True for a harmless warning in a session that has a consequence.
     is_beside: bool,
     run: u32,
     at: Time,
@@ -142,7 +146,7 @@ impl Key {
             severity: Reverse(finding.severity.max(severity.unwrap_or(Severity::Info))),
             is_beside: is_harmless && consequences.iter().copied().any(|end| same(&end)),
             run: finding.run,
-            // A consequence is complete at its end: the faults that kept it up came before.
+            // A consequence is dated by its end, so that the faults that prolonged it precede it.
             at: match finding.role {
                 Role::Consequence => finding.last,
                 Role::Fault | Role::Network => finding.first.at,

@@ -1,4 +1,4 @@
-//! Oddities that no single datagram shows: joins, notices, and those that other code found.
+//! Findings that no single datagram shows: joins, notices, and oddities reported by other code.
 
 use std::borrow::Cow;
 
@@ -14,36 +14,36 @@ use super::{
 };
 use crate::course::{self, Join, JoinOutcome};
 
-/// The reasons of a side that gives up (`CNetConnection::Update` and `QueueChunkEx` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of
-/// DDNet).
+/// CLOSE reasons of a side that gives up (`CNetConnection::Update` and `QueueChunkEx` in `network_conn.cpp` of
+/// Teeworlds 0.6.5 and 0.7.5, and of DDNet).
 const LIMITS: [&str; 2] = ["Timeout", "Too weak connection"];
 
 /// An oddity that no single datagram shows, or that other code found.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The kind.
+    /// The kind of oddity.
     pub topic: Topic,
     /// The session; `None` outside of sessions.
     pub session: Option<SessionId>,
-    /// The side that is the cause.
+    /// The side that caused the oddity.
     pub by: By,
-    /// The importance; `None` for that of its kind.
+    /// The severity; `None` for the usual severity of the topic.
     pub severity: Option<Severity>,
-    /// The meaning, and the reaction of the receiver.
+    /// Meaning of the oddity, and the reaction of the receiver.
     pub text: Cow<'static, str>,
-    /// The value that came, and the one that was expected.
+    /// The received value and the expected value.
     pub detail: Option<String>,
-    /// The place. Of a state that lasts, each further report with a later time is its end so far.
+    /// The place. A state that lasts is reported repeatedly; the latest time is its end so far.
     pub place: Place,
 }
 
 impl Judge {
-    /// Takes an oddity that is not a note of a decoded event.
+    /// Records an oddity that is not a note of a decoded event.
     pub fn report(&mut self, report: Report) {
         self.add(report, None);
     }
 
-    /// Adds an oddity to those of its kind, and of strangers to those with the same mistake.
+    /// Records an oddity, or counts it if its kind was recorded before. Strangers are counted by kind of mistake.
     fn add(&mut self, report: Report, stranger: Option<Stranger>) {
         let at = report.place.at;
         let key = (report.topic, report.by, stranger);
@@ -85,7 +85,7 @@ impl Judge {
                 Some(Rejection::WrongVersion | Rejection::WrongPassword)
             );
             let is_of_client = is_rejected || join.is_of_client;
-            // A message that was sent in vain is a fault of its sender, whatever is acked.
+            // If the message was sent in vain, its sender is at fault, whatever was acked.
             let acked = join.acked.filter(|_| join.misstep.is_none());
             let awaited = join.awaited.map(|(_, side)| cause(side, acked));
             let awaited = if is_of_client { Some(Side::Client) } else { awaited };
@@ -100,7 +100,7 @@ impl Judge {
         }
     }
 
-    /// Takes a finding about a join that waits because of this side, or of a message that the proxy kept back.
+    /// Records a finding about a join that waits because of the side `cause`, or because the proxy kept a message back.
     fn course(&mut self, found: course::Finding, cause: Option<By>, led_by: LedBy) {
         let Some(matter) = Matter::named(found.code) else {
             return;
@@ -150,7 +150,8 @@ impl Judge {
         }
     }
 
-    /// Counts what the proxy decided because of a limit and reported only by its number. Of sessions only the first are listed.
+    /// Counts decisions caused by a limit of the proxy that were reported only as a number. Of affected sessions only
+    /// the first ones are listed.
     fn suppressed(&mut self, event: &Event, of: &str, count: u64) {
         let matter = Matter::named(&of.replace('_', "-")).filter(|matter| matter.is_limit());
         let Some(matter) = matter else { return };
@@ -162,7 +163,7 @@ impl Judge {
         }
     }
 
-    /// Takes the end of a session. A side that gives up names one of its limits.
+    /// Records the end of a session if a side gave up because of a timeout or another limit.
     pub(super) fn closed(&mut self, event: &Event, change: &SessionChange) {
         let is_end = matches!(change.state, State::Closing | State::Closed);
         let (Some(by), Some(reason)) = (change.by.filter(|_| is_end), &change.reason) else {
@@ -185,7 +186,7 @@ impl Judge {
         });
     }
 
-    /// A peer that was silent sends again.
+    /// Lowers the severity of a peer's silence, because the peer sends again.
     pub(super) fn is_back(&mut self, session: Option<SessionId>, by: By) {
         let silent = Topic::Matter(Matter::PeerSilent);
         if let Some(entry) = self.entries.known(session, silent, by) {
@@ -216,7 +217,7 @@ impl Judge {
                 _ if matter.is_limit() => By::Proxy,
                 _ => By::Client,
             },
-            // Bytes that are like nothing of the game need not be of a client.
+            // Bytes that resemble nothing in the game need not be from a client.
             severity: stranger
                 .is_some_and(|what| matter == Matter::OpensNothing && !what.is_mistake())
                 .then_some(Severity::Warning),
@@ -231,7 +232,8 @@ impl Judge {
     }
 }
 
-/// Returns the side because of which a join waits for the other. A message that is not acked did not count: its sender is to look.
+/// Returns the side at fault for a stalled join. If its last message was not acked, the sender of that message is at
+/// fault.
 fn cause(awaited: Side, acked: Option<bool>) -> Side {
     if acked == Some(false) {
         awaited.other()
