@@ -1,4 +1,4 @@
-//! The fate of a message of a join on its way to the receiver.
+//! The fate of a join's message on its way to the receiver.
 
 use std::{fmt, time::Duration};
 
@@ -19,35 +19,36 @@ use crate::{
 /// The fate of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// The receiver gets it.
+    /// The receiver gets the message.
     Arrives,
-    /// Left out: it was there before, or comes again.
+    /// The message has no effect, because an earlier copy was delivered or a later copy will be.
     Nothing,
-    /// The receiver does not act upon it.
+    /// The receiver does not act on the message.
     Lost(Why),
 }
 
-/// The reason why a message does not count.
+/// The reason why a message has no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// The receiver drops the datagram.
+    /// The receiver drops the whole datagram.
     Datagram(Code),
-    /// The receiver drops the message; the values behind it.
+    /// The receiver drops the message; the text has the values behind the note.
     Message(Code, Option<String>),
-    /// A message of the download of the map that has no effect.
+    /// The message of the map download is flawed.
     Map(Flaw),
-    /// A rule dropped or lost it; the names of the rules.
+    /// A rule dropped or lost the message; has the names of the rules.
     Rule(String),
-    /// A rule holds it.
+    /// A rule holds the message; has the names of the rules.
     Held(String),
     /// Link lines lost its datagram.
     Link(Lost),
-    /// Sent vital or not, too early or too late. The other message is the one that has to come first.
+    /// The message is vital or not vital against the rules, too early or too late. The text names the message that has
+    /// to precede it.
     Verdict(MessageVerdict, &'static str),
 }
 
 impl Why {
-    /// Returns the note that says the same.
+    /// Returns the note with the same meaning, if there is one.
     pub(super) const fn note(&self) -> Option<Code> {
         match self {
             Self::Datagram(code) | Self::Message(code, _) => Some(*code),
@@ -57,7 +58,7 @@ impl Why {
         }
     }
 
-    /// Returns true if the proxy has kept the message back: no peer is at fault.
+    /// Returns true if the proxy has kept the message back, so that no peer is at fault.
     pub(super) const fn is_of_proxy(&self) -> bool {
         matches!(self, Self::Rule(_) | Self::Held(_) | Self::Link(_))
     }
@@ -90,7 +91,7 @@ impl fmt::Display for Why {
     }
 }
 
-/// Returns the fate of a message, before its receiver looks at its kind.
+/// Returns the fate of a message, regardless of what its receiver does with messages of its kind.
 pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> Fate {
     let names = || {
         let names: Vec<&str> = message.rules.iter().map(|name| &**name).collect();
@@ -131,7 +132,7 @@ pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> F
     }
 }
 
-/// Returns the message that the bytes of this one are, under a wrong id, and the reason why it does not count.
+/// Returns the name of the message that was sent under a wrong id, and the reason why it has no effect.
 pub(super) fn meant(message: &Message, reading: &Reading) -> Option<(&'static str, Why)> {
     let code = Code::WrongId;
     let mut notes = message.notes.iter();
@@ -142,14 +143,14 @@ pub(super) fn meant(message: &Message, reading: &Reading) -> Option<(&'static st
     Some((other.name, Why::Message(code, Some(other.to_string()))))
 }
 
-/// Returns the reason why link lines lost all copies of a datagram; `None` if one has left.
+/// Returns the reason why link lines lost all copies of a datagram; `None` if a copy was sent.
 pub(super) fn lost(datagram: &Datagram) -> Option<Lost> {
     let first = datagram.link.first()?.lost;
     let mut transits = datagram.link.iter();
     first.filter(|_| transits.all(|transit| transit.lost.is_some()))
 }
 
-/// Returns the delay of a datagram by link lines; `None` if a copy left at once.
+/// Returns the delay of a datagram by link lines; `None` if a copy was sent at once.
 pub(super) fn delay(datagram: &Datagram) -> Option<Duration> {
     let left = datagram.link.iter().filter(|transit| transit.lost.is_none());
     left.map(|transit| transit.delay)

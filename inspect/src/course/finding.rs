@@ -1,27 +1,27 @@
-//! The faults of joins, for programs that check sessions.
+//! Faults of joins, for programs that check sessions.
 
 use teetap_proxy::session::{Event, Notice, SessionId, Time, What};
 use teetap_wire::{Severity, Side};
 
 use super::{Join, JoinOutcome};
 
-/// Something that is wrong with a session.
+/// A fault of a join.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The code, which is stable for scripts; `docs/src/joins.md` has a section for each.
     pub code: &'static str,
-    /// The importance.
+    /// The severity.
     pub severity: Severity,
     /// The session.
     pub session: SessionId,
-    /// The time.
+    /// Time of the stall, or of the end of the join.
     pub at: Time,
-    /// The sentence.
+    /// The description in words.
     pub sentence: String,
 }
 
 impl Finding {
-    /// The code of a login that stands still.
+    /// The code of a stalled login.
     pub const LOGIN_STALLED: &'static str = "login-stalled";
 
     /// The codes of all findings about joins.
@@ -31,8 +31,8 @@ impl Finding {
         JoinOutcome::NeverEntered.name(),
     ];
 
-    /// Returns the finding that an event is: a login that stands still. A client that may be loading the map
-    /// causes no warning.
+    /// Returns the finding for a notice of a stalled login. If the client may still be loading the map, its severity is
+    /// only info.
     #[must_use]
     pub fn of_event(event: &Event) -> Option<Self> {
         let What::Notice(
@@ -57,8 +57,8 @@ impl Finding {
         })
     }
 
-    /// Returns the finding about a join that never came online or never entered the game. The severity is only a warning if the
-    /// join was still open at the end, or its own client closed it in time.
+    /// Returns the finding about a join that never came online or never entered the game. It is only a warning if the
+    /// join neither stalled nor has a known reason, or if the proxy kept a message back.
     #[must_use]
     pub fn of_join(join: &Join) -> Option<Self> {
         let stopped = join.stopped()?;

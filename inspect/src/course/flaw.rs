@@ -1,21 +1,21 @@
-//! A message of the download of the map that has no effect.
+//! Flaws of the messages of a map download.
 
 use std::fmt;
 
-/// The reason why a message of the download has no effect.
+/// The reason why a message of the map download has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flaw {
     /// A request for a part that the map does not have.
     NoSuchPart { got: i64, parts: i64 },
-    /// Another part than the client waits for.
+    /// A part other than the one that the client waits for.
     OtherPart { got: i64, expected: i64 },
     /// A part of another map.
     OtherMap { got: i64, expected: i64 },
     /// A part without data.
     Empty { got: i64 },
-    /// The last part, not marked as such.
+    /// The last part without the mark of the last part.
     NotLast { got: i64 },
-    /// A part before the last one, marked as the last.
+    /// A part before the last one that is marked as the last.
     EarlyLast { got: i64, parts: i64 },
     /// A part that is shorter than the part size in `map_change`.
     Short { got: i64, expected: i64 },

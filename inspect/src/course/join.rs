@@ -1,4 +1,4 @@
-//! A join that is over.
+//! A finished join.
 
 use std::{fmt, time::Duration};
 
@@ -9,7 +9,7 @@ use teetap_wire::{
     receiver::{JoinKind, Rejection},
 };
 
-/// A join that is over.
+/// A finished join.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Join {
     /// The session.
@@ -20,46 +20,46 @@ pub struct Join {
     pub begin: Time,
     /// The time at which it ended.
     pub end: Time,
-    /// How far it came.
+    /// How far the join progressed.
     pub outcome: JoinOutcome,
-    /// The messages of the join that came, in the order of time.
+    /// The messages of the join that were sent, in order of time.
     pub steps: Vec<PassedStep>,
-    /// The number of times that it stood still.
+    /// Number of times the join stalled.
     pub stalls: u32,
-    /// True if it stood still only after messages that were lost on the way: their receivers sent datagrams that do not ack them.
+    /// True if every stall followed a lost message: the receiver sent datagrams that do not ack it.
     pub is_by_loss: bool,
-    /// The end.
+    /// How the join ended.
     pub ended: Ended,
-    /// The last message of the join, with its ack as in [`Self::acked`].
+    /// The last message of the join; [`Self::acked`] tells whether it was acked.
     pub after: Option<&'static str>,
-    /// True if the receiver of that message has acked it; `None` if it is not vital.
+    /// True if the receiver acked the message `after`; `None` if that message is not vital.
     pub acked: Option<bool>,
-    /// The message that was awaited, and its sender; `None` after the last one.
+    /// The awaited message and its sender; `None` after the last message of the join.
     pub awaited: Option<(&'static str, Side)>,
-    /// The reason why that message does not count, if it came: `came in a chunk that is not vital and is ignored`.
+    /// Why the awaited message did not count although it was sent: `came in a chunk that is not vital and is ignored`.
     pub misstep: Option<String>,
-    /// True if a rule or a link line kept that message back.
+    /// True if a rule or a link line kept the awaited message back.
     pub kept: bool,
-    /// The note because of which that message did not count.
+    /// The note that explains why the awaited message did not count.
     pub note: Option<Code>,
-    /// Another reason why nothing came, such as a server of another protocol.
+    /// Another reason why the awaited message was not sent, such as a server of another protocol.
     pub cause: Option<String>,
-    /// How much of the map the client has, while it is downloaded: "the client has 2 of 3 parts of the map".
+    /// Progress of the map download at the end: `the client has 2 of 3 parts of the map`.
     pub parts: Option<String>,
-    /// True if that is a mistake of the client, although the server is waited for.
+    /// True if `cause` is a mistake of the client, although the server is awaited.
     pub is_of_client: bool,
 }
 
-/// How far a join came.
+/// How far a join progressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum JoinOutcome {
     /// The server has sent the first snapshot.
     Entered,
-    /// The server has accepted the client, which never came into the game.
+    /// The server has accepted the client, but the client never entered the game.
     NeverEntered,
     /// The server has not accepted the client.
     NeverOnline,
-    /// The run ended before it stood still: it might have gone further.
+    /// The run ended before the join stalled, so it might have progressed.
     Interrupted,
 }
 
@@ -76,53 +76,54 @@ impl JoinOutcome {
     }
 }
 
-/// The end of a join.
+/// How a join ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With the first snapshot.
+    /// The server sent the first snapshot.
     Entered,
     /// The session was closed.
     Closed {
-        /// The side; `None` = the proxy, or the end of the recording.
+        /// The side that closed it; `None` for the proxy, or the end of the recording.
         by: Option<Side>,
         /// The reason, without control characters.
         reason: Option<String>,
     },
-    /// Nothing more came.
+    /// The events ended during the join.
     Open,
 }
 
 impl Ended {
-    /// Returns true if the session was closed at the end of the run. In a capture of the client's leg the server seems to have done it.
+    /// Returns true if the session was closed at the end of the run. In a capture of the client leg, the CLOSE of the
+    /// proxy looks like one of the server.
     #[must_use]
     pub fn is_by_teetap(&self) -> bool {
         matches!(self, Self::Closed { by: None | Some(Side::Server), reason: Some(reason) } if reason == STOPPED)
     }
 }
 
-/// A message of a join, and the time for which it was waited for.
+/// A message of a join, with the time spent waiting for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedStep {
-    /// The name of the message; `map_data` stands for the whole download.
+    /// Name of the message; `map_data` is the whole download.
     pub name: &'static str,
-    /// The side that was waited for.
+    /// The side that sent the message.
     pub from: Side,
-    /// The time at which it came, the last part of a download.
+    /// Time at which the message, or the last part of a download, was sent.
     pub at: Time,
-    /// The time since the step before it.
+    /// Time since the previous step.
     pub took: Duration,
-    /// The number of messages: parts of a download, else 1.
+    /// Number of messages: the parts of a download, otherwise 1.
     pub count: u32,
-    /// The delay on its way to the receiver; `None` if the proxy passed it on at once.
+    /// Delay caused by the proxy; `None` if the proxy forwarded the message at once.
     pub delayed: Option<Delayed>,
 }
 
 /// The delay of a message by the proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delayed {
-    /// The names of the rules that held it; `None` = a link line.
+    /// Names of the rules that held the message; `None` if a link line delayed it.
     pub rules: Option<String>,
-    /// How much later it left.
+    /// Duration of the delay.
     pub time: Duration,
 }
 
@@ -141,7 +142,7 @@ impl Delayed {
 }
 
 impl Join {
-    /// Returns the rejection that the CLOSE of the server names.
+    /// Returns the rejection named in the CLOSE of the server, if there is one.
     #[must_use]
     pub fn rejection(&self) -> Option<Rejection> {
         match &self.ended {
@@ -153,8 +154,8 @@ impl Join {
         }
     }
 
-    /// Returns the place where the join stopped and the likeliest reason; `None` for a join that came into the game, or was
-    /// interrupted.
+    /// Returns the step at which the join stopped and the most likely reason; `None` for a join that entered the game
+    /// or was interrupted.
     #[must_use]
     pub fn stopped(&self) -> Option<String> {
         if matches!(self.outcome, JoinOutcome::Entered | JoinOutcome::Interrupted) {
@@ -192,7 +193,7 @@ impl Join {
         Some(format!("{after}{never}{cause}{}", self.end_text("; closed")))
     }
 
-    /// Returns the words for the end, after these.
+    /// Describes the end of the join, starting a CLOSE with the text `closed`; empty if the cause of the end is unknown.
     fn end_text(&self, closed: &str) -> String {
         match &self.ended {
             Ended::Entered
@@ -210,7 +211,7 @@ impl Join {
         }
     }
 
-    /// Returns the time that it took.
+    /// Returns the duration of the join.
     #[must_use]
     pub fn took(&self) -> Duration {
         self.end.since(self.begin)

@@ -1,16 +1,17 @@
-//! The joins of sessions: where each one is, and why one stands still.
+//! The joins of sessions: how far each has progressed, and why it stalls.
 //!
-//! The order of a join is a table of `wire` ([`JoinKind`]). Here it is followed in the messages of a session, from its opening to the first
-//! snapshot, and forgotten then. A join that makes no progress for [`PATIENCE`] becomes a notice, once for each place where it
-//! stands still; a join that is over becomes a [`Join`] with the time of each step.
+//! The order of a join is a table in `wire` ([`JoinKind`]). This module follows it in the messages of a session, from
+//! its opening to the first snapshot. A join that makes no progress for [`PATIENCE`] becomes a notice, once for each
+//! step at which it stalls; a finished join becomes a [`Join`] with the time of each step.
 //!
-//! Law: time is that of the events, and that until which all events are known. So a recording of a run has the notices of the run.
+//! Law: the only clock is the time of the events, so that a recording yields the same notices as its run.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `follow/` | one join while it lasts |
-//! | `fate.rs` | what becomes of one message of a join |
-//! | `join.rs` | a join that is over |
+//! | `follow/` | a join in progress |
+//! | `fate.rs` | whether one message of a join arrives |
+//! | `flaw.rs` | why a message of a map download has no effect |
+//! | `join.rs` | a finished join |
 //! | `finding.rs` | the faults of joins, for programs that check sessions |
 
 mod fate;
@@ -36,64 +37,64 @@ use follow::Follow;
 #[cfg(doc)]
 use teetap_wire::receiver::JoinKind;
 
-/// The reason in the CLOSE that peers get at the end of a run.
+/// The reason in the CLOSE that the proxy sends to peers at the end of a run.
 pub const STOPPED: &str = "teetap was stopped";
 
-/// The time without progress after which a login stands still.
+/// Time without progress after which a login is stalled.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The time after that for which the ack of the last message is waited for: peers that have nothing to send ack with their keepalive,
+/// Additional time to wait for the ack of the last message. Peers that have nothing to send ack with their keepalive,
 /// more than a second after their last datagram.
 pub const FOR_ACK: Duration = Duration::from_millis(300);
 
-/// The joins of all sessions, at most as many as there are contexts of sessions.
+/// The joins of all sessions, at most [`SESSIONS`].
 #[derive(Default)]
 pub struct Courses {
     joins: BTreeMap<SessionId, Follow>,
-    /// No join stands still before this time; `None` if none can.
+    /// No join stalls before this time; `None` if none can stall.
     next: Option<Time>,
-    /// The join that the last event has ended.
+    /// The join ended by the last event.
     ended: Option<Arc<Join>>,
     is_blind: bool,
 }
 
 impl Courses {
-    /// Follows no joins: not all events come.
+    /// Follows no joins from now on, because not all events are received.
     pub(crate) fn ignore(&mut self) {
         self.is_blind = true;
         self.restart();
     }
 
-    /// Returns true while the session joins.
+    /// Returns true while the session is joining.
     pub(crate) fn is_joining(&self, session: Option<SessionId>) -> bool {
         session.is_some_and(|session| self.joins.contains_key(&session))
     }
 
-    /// Returns the message that the join of a session waits for from this side.
+    /// Returns the message from this side for which the join of a session waits.
     pub(crate) fn awaits(&self, session: Option<SessionId>, from: Side) -> Option<&'static str> {
         self.joins.get(&session?)?.awaits(from)
     }
 
-    /// Another run begins, with sessions of its own.
+    /// Forgets all joins, because another run begins, with sessions of its own.
     pub(crate) fn restart(&mut self) {
         self.joins.clear();
         self.next = None;
         self.ended = None;
     }
 
-    /// Events of all sessions were missed: nothing is known of their joins any more.
+    /// Forgets all joins, because events of all sessions were missed.
     pub(crate) fn gap(&mut self) {
         self.joins.clear();
     }
 
-    /// Events of one session were missed.
+    /// Forgets the join of one session, because some of its events were missed.
     pub(crate) fn gap_in(&mut self, session: Option<SessionId>) {
         if let Some(session) = session {
             self.joins.remove(&session);
         }
     }
 
-    /// Takes an event other than a datagram.
+    /// Records an event other than a datagram.
     pub(crate) fn event(&mut self, event: &Event) {
         match (&event.what, event.session) {
             (What::Session(change), Some(session)) => self.change(event.at, session, change),
@@ -136,7 +137,7 @@ impl Courses {
         }
     }
 
-    /// Takes a datagram of a session.
+    /// Records a datagram of a session.
     pub(crate) fn datagram(
         &mut self,
         at: Time,
@@ -158,7 +159,7 @@ impl Courses {
         self.expect(progress);
     }
 
-    /// Returns the join that the last event has ended.
+    /// Returns the join ended by the last event.
     pub(crate) fn take_ended(&mut self) -> Option<Arc<Join>> {
         self.ended.take()
     }
@@ -169,7 +170,7 @@ impl Courses {
         self.next = Some(self.next.map_or(due, |next| next.min(due)));
     }
 
-    /// Returns the first login that stands still since before this time, as an event at the time at which its patience ended.
+    /// Returns the notice of the first login that stalled before `before`, dated when its patience ended.
     pub(crate) fn due(&mut self, before: Time) -> Option<Event> {
         if self.next.is_none_or(|next| next >= before) {
             return None;
@@ -193,7 +194,7 @@ impl Courses {
         })
     }
 
-    /// Ends all joins: nothing more comes. Returns them in the order of their sessions.
+    /// Ends all joins at the end of the events. Returns them in the order of their sessions.
     pub(crate) fn finish(&mut self, at: Time) -> Vec<Arc<Join>> {
         let joins = std::mem::take(&mut self.joins).into_values();
         let joins = joins.map(|join| Arc::new(join.end(at, Ended::Open)));

@@ -1,17 +1,17 @@
-//! The acks of one side of a join.
+//! The acks of one side during a join.
 
 use teetap_wire::Seq;
 
-/// The acks of one side since it has connected.
+/// The acks of one side since it connected.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Acked {
     last: Seq,
-    /// The numbers that it has acked.
+    /// Number of sequence numbers acked so far.
     count: u16,
 }
 
 impl Acked {
-    /// Takes an ack.
+    /// Records an ack. An ack behind the last one changes nothing.
     pub(super) fn advance(&mut self, ack: Seq) {
         if !ack.is_behind(self.last) {
             self.count = self.count.saturating_add(self.last.distance_to(ack));
@@ -19,7 +19,8 @@ impl Acked {
         }
     }
 
-    /// Returns true if this number is acked. One before the first number was never sent, although it is behind the last ack.
+    /// Returns true if this number was acked. Numbers before the first were never sent, although they are behind the
+    /// last ack.
     pub(super) const fn has(self, seq: Seq) -> bool {
         seq.is_behind(self.last) && seq.distance_to(self.last) < self.count
     }
@@ -29,7 +30,7 @@ impl Acked {
 mod tests {
     use super::*;
 
-    /// All numbers around each ack, over three wraps, against numbers without a wrap.
+    /// Compares all numbers around each ack over three wraps with numbers that do not wrap.
     #[test]
     fn a_number_is_acked_only_if_the_acks_have_passed_it() {
         let seq = |number: i32| Seq::new(u16::try_from(number.rem_euclid(1024)).unwrap());
@@ -44,7 +45,7 @@ mod tests {
                     "number {number}, acked up to {last}"
                 );
             }
-            // An overtaken ack takes nothing back.
+            // A reordered older ack revokes nothing.
             acked.advance(seq(last - 7));
             assert_eq!(acked.last, seq(last), "acked up to {last}");
         }

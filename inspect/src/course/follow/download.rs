@@ -1,10 +1,11 @@
-//! The download of the map in a join: which side is to send its next message, and which of them do not count.
+//! The map download during a join: which side has to send the next message, and which messages have no effect.
 //!
-//! Law: a part counts if the client takes it. In 0.6 a request names its part, and the client takes only the part that it waits for
-//! (`NETMSG_REQUEST_MAP_DATA` in server.cpp and `NETMSG_MAP_DATA` in client.cpp of Teeworlds 0.6.5). DDNet also sends parts that the client
-//! has not requested yet (`sv_map_window`). In 0.7 a request is answered with the next few parts, which have no number.
+//! Law: a part counts if the client accepts it. In 0.6 a request names its part, and the client accepts only the part
+//! that it waits for (`NETMSG_REQUEST_MAP_DATA` in server.cpp and `NETMSG_MAP_DATA` in client.cpp of Teeworlds 0.6.5).
+//! DDNet also sends parts that the client has not requested yet (`sv_map_window`). In 0.7 a request is answered with
+//! the next few parts, which have no number.
 //!
-//! Bounded: [`MOST`] parts of each kind that are out of order.
+//! Bounded: at most [`MOST`] out-of-order parts of each kind.
 
 use std::collections::BTreeSet;
 
@@ -13,47 +14,47 @@ use teetap_wire::{Seq, Side, varint};
 use super::{DOWNLOAD, REQUEST};
 use crate::course::flaw::Flaw;
 
-/// Bytes of each part in 0.6 but the last: `1024 - 128` in server.cpp of each release.
+/// Size of each part in 0.6 except the last, in bytes: `1024 - 128` in server.cpp of each release.
 const PART: i64 = 896;
 
-/// Most parts that were requested, or that came, ahead of others.
+/// Maximum number of parts requested or sent ahead of others that are tracked.
 const MOST: usize = 64;
 
 /// The download of a map.
 #[derive(Clone, Debug)]
 pub(super) struct Download {
     form: Form,
-    /// Bytes of the map.
+    /// Size of the map, in bytes.
     size: i64,
-    /// Bytes of each part but the last.
+    /// Size of each part except the last, in bytes.
     part: i64,
-    /// The number of parts.
+    /// Number of parts.
     parts: i64,
-    /// The client has all parts before this one.
+    /// First part that the client lacks.
     next: i64,
-    /// Parts after that which the client has.
+    /// Parts after `next` that the client has.
     later: BTreeSet<i64>,
-    /// The parts before this one were requested.
+    /// One more than the last requested part; in 0.7 the number of requested parts.
     asked: i64,
-    /// Numbered parts that were requested and have not come.
+    /// Numbered parts that were requested but not sent yet.
     open: BTreeSet<i64>,
     /// True once a message of the download was sent.
     is_wanted: bool,
     is_anew: bool,
-    /// The numbers of the last request and of the last part.
+    /// Sequence numbers of the last request and of the last part.
     seen: [Option<Seq>; 2],
 }
 
-/// The form of the messages.
+/// Message format of the download.
 #[derive(Clone, Copy, Debug)]
 enum Form {
-    /// 0.6: parts have a number, and the checksum of the map.
+    /// 0.6: messages have the number of their part and the checksum of the map.
     Numbered { crc: i64 },
-    /// 0.7: this many parts answer a request.
+    /// 0.7: each request is answered with this many parts.
     Counted { per_request: i64 },
 }
 
-/// Returns the ints of a message after its id and this many more bytes, and the bytes after the ints.
+/// Parses `COUNT` varints at the start of `data`, and returns the remaining bytes as well.
 fn ints<const COUNT: usize>(data: &[u8]) -> Option<([i64; COUNT], &[u8])> {
     let mut rest = data;
     let mut ints = [0; COUNT];
@@ -66,7 +67,7 @@ fn ints<const COUNT: usize>(data: &[u8]) -> Option<([i64; COUNT], &[u8])> {
 }
 
 impl Download {
-    /// Returns the download of the map that a `map_change` with these bytes announces; `None` if it cannot be followed.
+    /// Returns the download announced by a `map_change` with these bytes; `None` if it cannot be followed.
     pub(super) fn of(is_seven: bool, map_change: &[u8]) -> Option<Self> {
         let ([_id], rest) = ints(map_change)?;
         let name = rest.iter().position(|byte| *byte == 0)?;
@@ -94,17 +95,17 @@ impl Download {
         })
     }
 
-    /// Records that a message of the download was sent, whatever became of it.
+    /// Records that a message of the download was sent, whatever its fate.
     pub(super) const fn want(&mut self) {
         self.is_wanted = true;
     }
 
-    /// Returns true if the client has requested the first part again after others.
+    /// Returns true if the client has requested the first part again after later parts.
     pub(super) const fn is_anew(&self) -> bool {
         self.is_anew
     }
 
-    /// Returns true if a message of the download with this number was there before.
+    /// Returns true if a message of the download with this or a later sequence number was recorded before.
     pub(super) fn is_repeat(&mut self, name: &str, seq: Option<Seq>) -> bool {
         let [request, part] = &mut self.seen;
         let last = if name == REQUEST { request } else { part };
@@ -115,13 +116,14 @@ impl Download {
         is_repeat
     }
 
-    /// Returns the number of parts that the client has, and of all.
+    /// Returns the number of parts that the client has, and the total.
     pub(super) fn progress(&self) -> (i64, i64) {
         let later = i64::try_from(self.later.len()).unwrap_or(i64::MAX);
         (self.next.saturating_add(later), self.parts)
     }
 
-    /// Returns the message that is awaited, and its sender; `None` before the first message, and once the client has the map.
+    /// Returns the awaited message and its sender; `None` before the first message, and once the client has the whole
+    /// map.
     pub(super) fn awaits(&self) -> Option<(&'static str, Side)> {
         if !self.is_wanted || self.next >= self.parts {
             return None;
@@ -136,7 +138,7 @@ impl Download {
         })
     }
 
-    /// Records a request with these bytes.
+    /// Records a request of the client.
     pub(super) fn requested(&mut self, data: &[u8]) -> Result<(), Flaw> {
         self.is_wanted = true;
         match self.form {
@@ -159,12 +161,12 @@ impl Download {
         self.is_anew |= part == 0 && self.asked > 1;
         let is_again = part < self.asked;
         if is_again && part < self.next {
-            // It has lost what it had.
+            // The client has discarded its parts from this one on.
             self.next = part;
             self.later.clear();
         }
         self.asked = part + 1;
-        // A part that was sent ahead of its request is on its way.
+        // A part sent ahead of its request is already under way.
         let is_there = part < self.next || self.later.contains(&part);
         if (is_again || !is_there) && self.open.len() < MOST {
             self.open.insert(part);
@@ -172,7 +174,7 @@ impl Download {
         Ok(())
     }
 
-    /// Records a part with these bytes.
+    /// Records a part sent by the server.
     pub(super) fn came(&mut self, data: &[u8]) -> Result<(), Flaw> {
         self.is_wanted = true;
         match self.form {

@@ -1,22 +1,22 @@
-//! The datagrams of a join that link lines lost.
+//! Datagrams of a join lost by link lines.
 
 use std::fmt;
 
 use teetap_proxy::session::Time;
 use teetap_wire::Dir;
 
-/// Datagrams of a join that link lines lost.
+/// Counts the datagrams of a join lost by link lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Losses {
     pub(super) count: u32,
     dir: Dir,
-    /// The number of the first one in its direction; 0 if no peer sent it.
+    /// Ordinal of the first lost datagram in its direction; 0 if no peer sent it.
     ordinal: u64,
     at: Time,
 }
 
 impl Losses {
-    /// No datagrams yet; `dir`, `ordinal` and `at` are those of the first one.
+    /// Starts a count of 0. `dir`, `ordinal` and `at` are those of the first lost datagram.
     pub(super) const fn begin(dir: Dir, ordinal: u64, at: Time) -> Self {
         Self {
             count: 0,

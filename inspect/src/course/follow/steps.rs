@@ -1,4 +1,4 @@
-//! The messages of a join, one after the other.
+//! Advances a join by the messages of both sides.
 
 use teetap_proxy::session::Time;
 use teetap_wire::{
@@ -20,13 +20,13 @@ impl Follow {
             }
             return;
         }
-        // A server that has sent only a challenge has no client to let in.
+        // A server that has only sent a challenge has no client that could enter the game.
         self.has_asked |= name == ENTER_GAME && !self.is_false;
         if name == REQUEST {
             return self.part(at, name, Side::Client, message);
         }
         if self.is_false {
-            // Only the proof counts.
+            // Only the input that proves the address counts.
             if let Some(index) = self.find(name, Side::Client, false).filter(|_| name == "input") {
                 self.pass(at, index, message);
             }
@@ -50,7 +50,7 @@ impl Follow {
         let Some(row) = receiver::message(release, Side::Server, name) else {
             return Ok(self.stage);
         };
-        // What is missing before it.
+        // The first message that the client left out.
         let mut due = self.steps.iter().skip(self.next);
         let missing = due.find(|step| step.from == Side::Client && step.is_needed && step.name != name);
         let has_no_slot = missing.is_some_and(|step| step.is_control);
@@ -65,7 +65,7 @@ impl Follow {
         }
     }
 
-    /// Returns true if this step is still to come.
+    /// Returns true if this step is still ahead.
     fn has_left_out(&self, name: &str) -> bool {
         let due = self.steps.get(self.next..).unwrap_or_default();
         due.iter().any(|step| step.name == name)
@@ -83,7 +83,7 @@ impl Follow {
         }
         let is_control = message.layer == Layer::Control;
         if name == "map_change" && !message.resend && self.stage >= Stage::Connecting && !self.is_false {
-            // Another map: the client begins with it anew.
+            // The map has changed: the client starts to load the new map.
             self.download = None;
             self.has_asked = false;
             let place = self.steps.iter().position(|step| step.name == name);
@@ -93,15 +93,15 @@ impl Follow {
             return;
         };
         match name {
-            // In a challenge, until the client has proved its address, the join is false.
+            // During a challenge only a `map_change` counts, and only after the client has proved its address.
             _ if self.is_false && (name != "map_change" || !self.is_proved()) => return,
             "map_change" => (self.stage, self.is_false) = (Stage::Connecting, false),
-            // DDNet answers a ready without effect, too, and waits all the same.
+            // DDNet answers even a `ready` that had no effect, and keeps waiting.
             "con_ready" if self.kind.server().is_ddnet() && !self.is_ready() => return,
             "con_ready" => self.stage = self.stage.max(Stage::Ready),
             _ => {}
         }
-        // The server goes on all the same, and so may a client that is not one of the games.
+        // The server continues in any case, and so may a client that is not one of the games.
         let row = receiver::message(self.kind.server(), Side::Client, name).filter(|_| !is_control);
         let verdict = row.map(|row| row.judge(self.stage, message.vital));
         if let Some(verdict @ MessageVerdict::NeedsVital) = verdict {
@@ -110,13 +110,13 @@ impl Follow {
         self.pass(at, index, message);
     }
 
-    /// Returns true unless the last ready of the client came too early, or in a chunk that is not vital.
+    /// Returns true unless the last `ready` of the client was too early or not in a vital chunk.
     fn is_ready(&self) -> bool {
         let has_no_effect = |(name, why): &(&str, Why)| *name == "ready" && matches!(why, Why::Verdict(..));
         self.stage >= Stage::Connecting && !self.misstep.as_ref().is_some_and(has_no_effect)
     }
 
-    /// Returns true once the client has acked the secret tick, as far as can be seen.
+    /// Returns true once the client has acked the secret tick, as far as the traffic shows.
     fn is_proved(&self) -> bool {
         self.passed.iter().any(|step| step.name == "input")
     }
@@ -125,7 +125,7 @@ impl Follow {
         let is_challenge = name == "snap_empty"
             && match self.kind {
                 JoinKind::Challenge => self.is_false || !self.has_asked,
-                // A client of DDNet gets the challenge of a server that does not know its tokens.
+                // A DDNet client gets a challenge from a server that does not know its tokens.
                 JoinKind::Plain | JoinKind::Ddnet => !self.has_asked && !self.has_unseen,
                 JoinKind::Token | JoinKind::Seven | JoinKind::DdnetSeven => false,
             };
@@ -151,7 +151,7 @@ impl Follow {
         }
     }
 
-    /// Takes a part of the map, or the request for one.
+    /// Records a part of the map or the request for a part.
     fn part(&mut self, at: Time, name: &'static str, from: Side, message: &Message) {
         if message.resend || !self.awaits_ready() {
             return;
@@ -172,7 +172,7 @@ impl Follow {
         self.came(at, name, from, message);
     }
 
-    /// Returns the first step of this name from the awaited one on.
+    /// Returns the first step with this name among the steps that are still ahead.
     fn find(&self, name: &str, from: Side, is_control: bool) -> Option<usize> {
         let due = self.steps.iter().enumerate().skip(self.next);
         let mut found =
@@ -180,7 +180,7 @@ impl Follow {
         found.next().map(|(index, _)| index)
     }
 
-    /// Takes the message of a step.
+    /// Advances the join to after this step, and records its message.
     fn pass(&mut self, at: Time, index: usize, message: &Message) {
         let Some(step) = self.steps.get(index).copied() else {
             return;
