@@ -1,4 +1,4 @@
-//! The recordings of real peers: all enter the game, and only lost datagrams let a login stand still.
+//! Recordings of real peers: all enter the game, and only lost datagrams stall a login.
 
 use std::{fs, io::BufReader, path::Path};
 
@@ -11,7 +11,7 @@ use crate::{
     row,
 };
 
-/// The stalls and the joins of a recording.
+/// Returns the stalls and the joins of a recording.
 fn joins(path: &Path) -> (Vec<String>, Vec<Join>) {
     let file = BufReader::new(fs::File::open(path).unwrap());
     let mut playback = Playback::pcap(file).unwrap();
@@ -51,7 +51,7 @@ fn only_lost_datagrams_let_the_logins_of_real_peers_stand_still() {
             ],
             _ => &[],
         };
-        // Another message of the receiver shows that it had not got the first copy.
+        // A later message of the receiver shows that it had not received the first copy.
         let is_by_loss: Vec<_> = joins.iter().map(|join| join.is_by_loss).collect();
         assert_eq!(is_by_loss.contains(&true), !expected.is_empty(), "{name}");
         let stalls: Vec<_> = stalls.iter().map(|line| line.trim_start()).collect();

@@ -1,4 +1,4 @@
-//! The delays of steps, by rules and by link lines.
+//! Delays of steps by rules and by link lines.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use teetap_proxy::session::{Action, Placed, Transit};
 use super::*;
 use crate::course::Join;
 
-/// The delays of the steps that have one.
+/// Returns the delays of the steps that were delayed.
 fn delays(join: &Join) -> Vec<String> {
     let steps = join.steps.iter();
     let delayed = steps.filter_map(|step| Some(format!("{}: {}", step.name, step.delayed.as_ref()?)));
     delayed.collect()
 }
 
-/// Plays a join whose `ready` a link line delays.
+/// Plays a join in which a link line delays `ready`.
 fn late(time: Duration) -> Play {
     let script = Script::named("0.7");
     let play = Play::of(script).until(script.index("ready"));

@@ -1,23 +1,23 @@
-//! Downloads of the map that stop: the side that owes the next message, and the messages that do not count.
+//! Map downloads that stop: the side that owes the next message, and the messages that have no effect.
 
 use teetap_wire::varint;
 
 use super::*;
 
-/// Bytes of a map of three parts in 0.6.
+/// Size of a map with three parts in 0.6, in bytes.
 const SIZE: i32 = 2000;
 const CRC: i32 = 0x7654_3210;
 
 /// A message of a download.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// A request for a part.
+    /// A request for the part with this number.
     Ask(i32),
-    /// A part: its number, the mark of the last one, its size.
+    /// A part: number, mark of the last part, size in bytes.
     Part(i32, bool, i32),
-    /// The same with another checksum.
+    /// The part with this number and a wrong checksum.
     Foreign(i32),
-    /// The last message once more, marked as a resend.
+    /// A copy of the last message with the resend flag.
     Again,
 }
 
@@ -31,7 +31,8 @@ fn message(id: i32, ints: &[i32], rest: usize) -> Vec<u8> {
     data
 }
 
-/// Plays a join up to the map change, with a map of [`SIZE`] bytes; 0.7 has parts of 700 bytes, two for a request.
+/// Plays a join up to `map_change`, for a map of [`SIZE`] bytes. In 0.7 the parts have 700 bytes, and a request is
+/// answered with two.
 fn begun(script: &'static Script) -> Play {
     let play = Play::of(script).until(script.index("map_change"));
     let mut data = message(2, &[], 0);
@@ -68,7 +69,7 @@ fn play(script: &'static Script, steps: &[Step]) -> Play {
     play
 }
 
-/// Returns the last stall of a join in which nothing comes after these steps, without its begin.
+/// Returns the last stall of a join that stops after these steps, without its common prefix.
 fn stall(script: &'static Script, steps: &[Step]) -> String {
     let stalls = play(script, steps).wait(1500).stalls();
     assert_eq!(stalls.len(), 1, "{} {steps:?}: {stalls:?}", script.name);
@@ -86,7 +87,7 @@ const THREE: Step = Part(2, true, 208);
 
 /// Steps of a download in 0.6, the side that owes the next message, and the reason.
 const NUMBERED: &[(&[Step], &str, &str)] = &[
-    // The server leaves parts out.
+    // The server omits parts.
     (&[Ask(0)], OF_SERVER, "the client has 0 of 3 parts of the map"),
     (
         &[Ask(0), ONE, Ask(1)],
@@ -98,7 +99,7 @@ const NUMBERED: &[(&[Step], &str, &str)] = &[
         OF_SERVER,
         "the client has 2 of 3 parts of the map",
     ),
-    // The client forgets a request.
+    // The client omits a request.
     (
         &[Ask(0), ONE],
         OF_CLIENT,
@@ -109,7 +110,7 @@ const NUMBERED: &[(&[Step], &str, &str)] = &[
         OF_CLIENT,
         "the client has 2 of 3 parts of the map",
     ),
-    // It asks for wrong parts.
+    // The client requests wrong parts.
     (
         &[Ask(9)],
         OF_CLIENT,
@@ -182,13 +183,13 @@ const NUMBERED: &[(&[Step], &str, &str)] = &[
         OF_SERVER,
         "the client has 1 of 3 parts of the map",
     ),
-    // Several requests at once.
+    // Several requests are open at once.
     (
         &[Ask(0), Ask(1), Ask(2), ONE, THREE],
         OF_SERVER,
         "the client has 2 of 3 parts of the map",
     ),
-    // The window of DDNet: parts ahead of their requests.
+    // The window of DDNet: parts are sent ahead of their requests.
     (
         &[Ask(0), ONE, TWO, Ask(1)],
         OF_CLIENT,
@@ -201,7 +202,7 @@ const NUMBERED: &[(&[Step], &str, &str)] = &[
     ),
     (&[Ask(0), ONE, TWO, THREE, Ask(1), Ask(2)], READY, ""),
     (&[Ask(0), ONE, Ask(1), TWO, Ask(2), THREE], READY, ""),
-    // A wrong message that was made up for.
+    // A wrong message is followed by the right one.
     (&[Ask(9), Ask(0), TWO, ONE, Ask(1), TWO, Ask(2), THREE], READY, ""),
 ];
 

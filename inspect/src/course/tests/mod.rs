@@ -1,4 +1,4 @@
-//! Tests of joins: scripted streams in which each step is forgotten in turn, and the recordings of real peers.
+//! Tests of joins: scripted joins in which each step is left out in turn, and recordings of real peers.
 
 mod captures;
 mod delays;
@@ -17,7 +17,7 @@ use super::{Ended, Finding, JoinOutcome, STOPPED};
 use play::Play;
 use script::{SCRIPTS, Script};
 
-/// The place and the rest of the line of a stall.
+/// Start of the line of a stall.
 const STALLED: &str = "warning: the login stands still: ";
 
 #[test]
@@ -45,7 +45,7 @@ fn a_whole_join_enters_the_game_without_a_line() {
     }
 }
 
-/// Both sides wait for the one that has forgotten its step, and send keepalives.
+/// Both sides wait for the side that has left out its step, and send keepalives.
 #[test]
 fn the_line_names_the_step_that_was_forgotten_and_its_side() {
     for script in SCRIPTS {
@@ -84,7 +84,7 @@ fn the_line_names_the_step_that_was_forgotten_and_its_side() {
     }
 }
 
-/// The client sends the rest of its steps all the same, and the server answers none of them.
+/// The client sends its remaining steps regardless, and the server answers none of them.
 #[test]
 fn a_client_that_continues_without_a_step_is_named_by_the_step() {
     for script in SCRIPTS.iter().filter(|script| script.kind != JoinKind::Challenge) {
@@ -127,7 +127,8 @@ fn the_line_says_whether_the_last_message_was_acked() {
     );
 }
 
-/// The first number of a correct client is 1. The server acks none of the others, although its ack is past half of them.
+/// The first number of a correct client is 1. The server acks none of the other numbers, although its ack is past half
+/// of them.
 #[test]
 fn a_number_that_was_never_acked_is_not_called_so_wherever_the_numbers_wrap() {
     let script = Script::named("0.7");
@@ -175,7 +176,7 @@ fn parts_of_the_map_and_acks_of_them_are_progress() {
         play = play.after(700).message(Side::Server, "map_data");
     }
     assert_eq!(play.stalls(), Vec::<String>::new());
-    // Only acks come, of parts that were sent at once.
+    // The parts were sent at once, and only their acks follow.
     for _ in 0..5 {
         play = play.message(Side::Server, "map_data");
     }
@@ -224,7 +225,7 @@ fn a_join_that_is_open_at_the_end_ends_with_the_events() {
         joins[0].to_string(),
         "session 1 never entered the game: after ready (not acked) the server never sent con_ready; there the events end"
     );
-    // Not stuck: it was too short for that.
+    // The join was too short to be stuck.
     assert_eq!(Finding::of_join(&joins[0]).unwrap().severity, Severity::Warning);
 }
 

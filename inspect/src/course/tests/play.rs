@@ -1,4 +1,4 @@
-//! Scripted joins, played into a decoder.
+//! Plays scripted joins into a decoder.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use teetap_wire::{Dir, Flags, Header, Proto, Seq, Side, Token, control, def::Reg
 use super::script::Script;
 use crate::{Decoder, Style, course::Join, row, testing};
 
-/// A join that is played.
+/// A join while it is played.
 pub(super) struct Play {
     script: &'static Script,
-    /// The protocol in which the session opens and comes online.
+    /// The protocol of the session when it opens and when it comes online.
     proto: Proto,
     decoder: Decoder,
     ms: u64,
-    /// The next line.
+    /// Index of the next line of the script.
     next: usize,
-    /// The last number and the last ack of each side: client, server.
+    /// The last sequence number and the last ack of each side: client, server.
     seqs: [u16; 2],
     acks: [u16; 2],
     progress: Time,
@@ -31,14 +31,14 @@ impl Play {
         Self::in_session_of(script, script.proto)
     }
 
-    /// Plays it in a session that opens in this protocol.
+    /// Starts a script in a session that opens with this protocol.
     pub(super) fn in_session_of(script: &'static Script, proto: Proto) -> Self {
         let mut play = Self::without_session(script, proto);
         play.push(What::Session(testing::session(State::Opening, proto)));
         play
     }
 
-    /// Plays it in a session whose opening is not in the capture.
+    /// Starts a script in a session whose opening is not in the capture.
     pub(super) fn from_the_middle(script: &'static Script) -> Self {
         let mut play = Self::without_session(script, script.proto);
         play.push(What::Session(testing::session(State::Online, script.proto)));
@@ -66,7 +66,7 @@ impl Play {
         self.until(end)
     }
 
-    /// Plays up to this line.
+    /// Plays up to the line `end`, exclusive.
     pub(super) fn until(mut self, end: usize) -> Self {
         while self.next < end {
             self = self.next();
@@ -74,7 +74,7 @@ impl Play {
         self
     }
 
-    /// Plays from this line to the end.
+    /// Plays from the line `from` to the end.
     pub(super) fn rest(mut self, from: usize) -> Self {
         self.next = from;
         self.all()
@@ -91,13 +91,13 @@ impl Play {
         self
     }
 
-    /// Goes on with this line.
+    /// Continues with the line `next`.
     pub(super) fn skip_to(mut self, next: usize) -> Self {
         self.next = next;
         self
     }
 
-    /// Plays the lines of the client from this one on.
+    /// Plays the lines of the client from the line `from` on.
     pub(super) fn client_from(mut self, from: usize) -> Self {
         for step in self
             .script
@@ -110,13 +110,13 @@ impl Play {
         self
     }
 
-    /// Lets time pass.
+    /// Lets time pass, in milliseconds.
     pub(super) fn after(mut self, ms: u64) -> Self {
         self.ms += ms;
         self
     }
 
-    /// Lets time pass in which both sides send keepalives with acks.
+    /// Lets time pass, in milliseconds, while both sides send keepalives with acks.
     pub(super) fn wait(mut self, ms: u64) -> Self {
         for _ in 0..ms / 100 {
             self.ms += 100;
@@ -129,7 +129,7 @@ impl Play {
         self
     }
 
-    /// Lets time pass in which nothing of this session comes.
+    /// Lets time pass, in milliseconds, without datagrams of this session.
     pub(super) fn silent(mut self, ms: u64) -> Self {
         self.ms += ms;
         let now = Time(self.ms * 1000);
@@ -137,7 +137,7 @@ impl Play {
         self
     }
 
-    /// The client acks the parts of the map up to this one, a while later.
+    /// Lets the client ack the map parts up to this one, 700 ms later.
     pub(super) fn acked_up_to(mut self, parts: u16) -> Self {
         self.ms += 700;
         self.acks[0] = self.seqs[1] - 4 + parts;
@@ -145,13 +145,13 @@ impl Play {
         self
     }
 
-    /// Gives the next vital message of this side the number after this one.
+    /// Sets the last sequence number of a side, so that its next vital message gets the number after `seq`.
     pub(super) fn numbered_after(mut self, from: Side, seq: u16) -> Self {
         self.seqs[from as usize] = seq;
         self
     }
 
-    /// Lets time pass in which both sides send keepalives that ack no more than before.
+    /// Lets time pass, in milliseconds, while both sides send keepalives without new acks.
     pub(super) fn wait_without_acks(mut self, ms: u64) -> Self {
         for _ in 0..ms / 100 {
             self.ms += 100;
@@ -162,7 +162,7 @@ impl Play {
         self
     }
 
-    /// Counts a vital message of this side that is not seen.
+    /// Counts a vital message of this side that the capture lacks.
     pub(super) fn unseen(mut self, from: Side) -> Self {
         self.seqs[from as usize] += 1;
         self
@@ -189,7 +189,7 @@ impl Play {
         self
     }
 
-    /// Sends a message, in a vital chunk or another one where it is vital by its definition.
+    /// Sends a message. `vital` is false to send a message in a non-vital chunk although its definition is vital.
     pub(super) fn sent(mut self, from: Side, name: &str, vital: bool) -> Self {
         self.ms += 10;
         let index = from as usize;
@@ -201,7 +201,7 @@ impl Play {
             }
             "accept" => self.control(from, |_, out| control::accept(out)),
             _ => {
-                // A peer acks what it has got.
+                // A peer acks every message that it has received.
                 self.acks[index] = if from == Side::Client && self.next <= self.script.online() {
                     0
                 } else {
@@ -241,7 +241,7 @@ impl Play {
         self.push(What::Datagram(Datagram::passed(dir, proto, &bytes, None)));
     }
 
-    /// Ends the session.
+    /// Closes the session.
     pub(super) fn closed_by(mut self, side: Side, reason: Option<&str>) -> Self {
         self.ms += 1;
         let mut change = testing::session(State::Closed, self.script.proto);
@@ -251,13 +251,13 @@ impl Play {
         self
     }
 
-    /// Takes a notice.
+    /// Plays a notice.
     pub(super) fn notice(mut self, notice: Notice) -> Self {
         self.push(What::Notice(notice));
         self
     }
 
-    /// Sends a datagram that is changed before.
+    /// Sends a datagram after changing it.
     pub(super) fn changed(mut self, from: Side, name: &str, change: impl FnOnce(&mut Datagram)) -> Self {
         self.ms += 10;
         let (_, data) = data(self.script.proto, from, name);
@@ -311,7 +311,7 @@ impl Play {
         self.decoder.finish(Time(self.ms * 1000))
     }
 
-    /// Returns true if another stall is due.
+    /// Returns the next stall or silence that is due before `before`.
     pub(super) fn due(mut self, before: Time) -> Option<Event> {
         self.decoder.due(before).map(|decoded| decoded.event)
     }
@@ -338,7 +338,7 @@ impl Play {
 fn data(proto: Proto, from: Side, name: &str) -> (bool, Vec<u8>) {
     let single = if proto == Proto::V7 { 8 } else { 7 };
     match name {
-        // A snapshot without items, complete.
+        // A complete snapshot without items.
         "snap" => (false, vec![single << 1 | 1, 1, 2, 0, 0]),
         "snap_empty" => (false, vec![(single - 1) << 1 | 1, 1, 2]),
         _ => {

@@ -1,8 +1,9 @@
-//! The joins of real peers, written out for each kind.
+//! The joins of real peers, as one script for each kind.
 
 use teetap_wire::{Proto, Side, receiver::JoinKind};
 
-/// A join as peers make it: `c` or `s`, the name, and `?` after one that need not come.
+/// A join as peers make it. Each line has `c` or `s`, the name of a message, and `?` if the message is optional or `-`
+/// if it is not a step.
 pub(super) struct Script {
     pub(super) name: &'static str,
     pub(super) proto: Proto,
@@ -16,7 +17,7 @@ pub(super) struct Step {
     pub(super) name: &'static str,
     pub(super) from: Side,
     pub(super) is_needed: bool,
-    /// True if it belongs to the join, and is not only sent beside it.
+    /// True if the message is a step of the join, and not only sent during it.
     is_step: bool,
 }
 
@@ -29,7 +30,7 @@ const fn script(kind: JoinKind, proto: Proto, lines: &'static [&'static str]) ->
     }
 }
 
-/// The joins that real peers were seen to make.
+/// The kinds of join observed with real peers.
 pub(super) const SCRIPTS: &[Script] = &[
     script(
         JoinKind::Plain,
@@ -150,7 +151,7 @@ impl Script {
         SCRIPTS.iter().find(|script| script.name == name).unwrap()
     }
 
-    /// Returns its lines.
+    /// Returns the lines of the script.
     pub(super) fn lines(&self) -> impl Iterator<Item = Step> + use<> {
         self.lines.iter().map(|line| {
             let mut words = line.split(' ');
@@ -170,9 +171,9 @@ impl Script {
         })
     }
 
-    /// Returns the lines that are steps, with their place in the script.
+    /// Returns the lines that are steps, with their index in the script.
     pub(super) fn steps(&self) -> impl Iterator<Item = (usize, Step)> {
-        // A challenge is known by its snapshot only.
+        // A challenge is recognized only by its snapshot.
         let is_known = move |step: &Step| step.is_step;
         self.lines().enumerate().filter(move |(_, step)| {
             is_known(step) && !(self.kind == JoinKind::Challenge && step.name == "snap_empty")
@@ -185,14 +186,14 @@ impl Script {
         steps.map(|step| (step.from, step.name)).collect()
     }
 
-    /// Returns the place of the first line of this name that is a step.
+    /// Returns the index of the first step with this name.
     pub(super) fn index(&self, name: &str) -> usize {
         self.lines()
             .position(|step| step.is_step && step.name == name)
             .unwrap()
     }
 
-    /// Returns the place of the line with which the session is online.
+    /// Returns the index of the line with which the session comes online.
     pub(super) fn online(&self) -> usize {
         self.index("connect_accept")
     }

@@ -1,4 +1,4 @@
-//! Why a message of a join does not count.
+//! Reasons why a message of a join does not count.
 
 use teetap_proxy::session::{Action, Family, Notice, Origin, Placed};
 use teetap_wire::{Code, Note, Proto};
@@ -29,7 +29,7 @@ fn a_message_in_the_wrong_kind_of_chunk_is_named() {
     );
 }
 
-/// No client of the games reads these in such a chunk (client.cpp, `ProcessServerPacket`).
+/// No client of the games reads these messages in such a chunk (client.cpp, `ProcessServerPacket`).
 #[test]
 fn a_message_of_the_server_in_the_wrong_kind_of_chunk_is_of_the_server() {
     for script in SCRIPTS {
@@ -49,7 +49,7 @@ fn a_message_of_the_server_in_the_wrong_kind_of_chunk_is_of_the_server() {
 #[test]
 fn a_message_that_comes_too_early_is_named_once_it_is_due() {
     let script = Script::named("0.7");
-    // The server waits for cl_start_info; enter_game before it has no effect.
+    // The server waits for `cl_start_info`, and an earlier `enter_game` has no effect.
     let play = Play::of(script).until(script.index("cl_start_info"));
     let play = play
         .message(Side::Client, "enter_game")
@@ -62,7 +62,7 @@ fn a_message_that_comes_too_early_is_named_once_it_is_due() {
     );
 }
 
-/// DDNet answers it in any stage.
+/// DDNet answers `ready` in any stage.
 #[test]
 fn a_ready_before_info_is_no_step_though_ddnet_answers_it() {
     let script = Script::named("DDNet");
@@ -76,7 +76,7 @@ fn a_ready_before_info_is_no_step_though_ddnet_answers_it() {
     assert_eq!(last(&play.wait(1100)), waits);
 }
 
-/// DDNet 16.4 answers it.
+/// DDNet 16.4 answers a `ready` that is not vital.
 #[test]
 fn a_ready_that_is_not_vital_is_no_step_though_it_is_answered() {
     let script = Script::named("DDNet");
@@ -152,7 +152,7 @@ fn a_server_of_another_protocol_is_named() {
     );
 }
 
-/// A message that the proxy sends to one side in place of the other does not belong to the join.
+/// A message that the proxy sends to one side in place of the other side does not belong to the join.
 #[test]
 fn what_the_proxy_says_does_not_count() {
     let script = Script::named("0.7");
@@ -179,7 +179,7 @@ fn a_client_that_may_load_the_map_is_not_a_warning() {
     assert_eq!(script.proto, Proto::V7);
 }
 
-/// A recording of a run has the notice of the run; the same one is not made again.
+/// The recording of a run has the notice of the run, so the decoder must not add it again.
 #[test]
 fn a_recorded_stall_is_not_made_again() {
     let script = Script::named("0.7");
@@ -198,7 +198,7 @@ fn a_recorded_stall_is_not_made_again() {
     assert_eq!((replay.stalls().len(), replay.joins()[0].stalls), (0, 1));
 }
 
-/// As after `--until con_ready`.
+/// The end of a run with `--until con_ready`.
 #[test]
 fn a_join_is_interrupted_by_the_end_of_the_run_only_while_it_does_not_stand_still() {
     for script in SCRIPTS {
@@ -212,7 +212,7 @@ fn a_join_is_interrupted_by_the_end_of_the_run_only_while_it_does_not_stand_stil
             shown.starts_with("session 1 was joining when the run ended, after "),
             "{shown}"
         );
-        // It stood still, or something else closed it.
+        // The join stalled, or something else closed it.
         for play in [
             play().wait(1500).closed_by(Side::Server, Some(STOPPED)),
             play().wait(900).closed_by(Side::Client, None),
@@ -225,7 +225,7 @@ fn a_join_is_interrupted_by_the_end_of_the_run_only_while_it_does_not_stand_stil
     }
 }
 
-/// The snapshots of a challenge come before anything of the client, and the session may begin as one of DDNet.
+/// The snapshots of a challenge precede every message of the client, and the session may begin as a DDNet session.
 #[test]
 fn a_challenge_that_the_client_never_answers_is_no_entry() {
     let script = Script::named("0.6 with a challenge");
@@ -258,7 +258,7 @@ fn no_snapshot_is_an_entry_before_the_client_has_asked_for_it() {
     }
 }
 
-/// The acks of the server prove that the client sent what the capture lacks.
+/// The acks of the server prove that the client sent the message that the capture lacks.
 #[test]
 fn a_capture_that_lacks_enter_game_does_not_deny_the_entry() {
     for script in SCRIPTS.iter().filter(|script| script.kind != JoinKind::Challenge) {
