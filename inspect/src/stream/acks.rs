@@ -1,6 +1,6 @@
 //! The acks and resend requests of the receiver of one direction.
 //!
-//! Law: numbers here are those that messages were sent on with, which are the ones that the receiver acks.
+//! Law: sequence numbers in this file are those of the forwarded messages, which the receiver acks.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -9,75 +9,76 @@ use teetap_wire::Seq;
 
 use super::needless::{Needless, Requests};
 
-/// The acks before the last one that are known.
+/// Maximum number of earlier acks kept.
 const RECENT: usize = 8;
 
-/// The most by which an ack below the first known one may be older.
+/// Maximum distance of a reordered ack below the first known ack.
 const NEAR: u16 = 64;
 
-/// The time for which an overtaken datagram may be late.
+/// Maximum time by which a reordered datagram may be late.
 const LATE: Duration = Duration::from_millis(300);
 
-/// The times of requests that are known.
+/// Maximum number of request times kept.
 const REQUESTS: usize = 64;
 
-/// The time after which a message without an ack shows a receiver that stands still.
+/// Time after which an unacked message shows that the ack is stuck.
 pub(super) const STUCK: Duration = Duration::from_secs(4);
 
-/// The same of a receiver that has answered the message.
+/// [`STUCK`] for a receiver that has answered the message.
 const STUCK_AFTER_ANSWER: Duration = Duration::from_millis(1500);
 
-/// The same where the network loses datagrams: it may lose one message many times.
+/// [`STUCK`] for a network that loses datagrams, since it may lose the same message many times.
 const STUCK_WITH_LOSSES: Duration = Duration::from_secs(7);
 const SIGHTS_WITH_LOSSES: u8 = 8;
 
-/// The times that messages were sent since then, this far apart at least, and the same after an answer.
+/// Minimum number of times that messages were sent in that time, at least [`APART`] apart; the second value is for a
+/// receiver that has answered.
 pub(super) const SIGHTS: u8 = 4;
 const SIGHTS_AFTER_ANSWER: u8 = 2;
 pub(super) const APART: Duration = Duration::from_millis(300);
 
-/// The datagrams of the receiver since then.
+/// Minimum datagrams of the receiver in that time.
 pub(super) const REPLIES: u8 = 3;
 
-/// The longest time to a receiver and back, where none was measured.
+/// Assumed maximum round-trip time to the receiver if none was measured.
 const TRIP: Duration = Duration::from_millis(300);
 
 /// The acks of one direction.
 #[derive(Debug, Default)]
 pub(super) struct Acks {
-    /// The highest number that was sent on.
+    /// The highest number that was forwarded.
     pub(super) top: Option<Seq>,
     /// The last valid ack.
     pub(super) last: Option<Seq>,
-    /// The first known ack, and its time.
+    /// The first known ack and its time.
     first: Option<(Seq, Time)>,
-    /// True if messages were sent on with other numbers than their sender gave them.
+    /// True if messages were forwarded with numbers other than those of their sender.
     pub(super) is_shifted: bool,
-    /// The acks before the last one, and when they were replaced.
+    /// Earlier acks, each with the time at which it was replaced.
     recent: VecDeque<(Seq, Time)>,
     pending: Option<Pending>,
     requests: VecDeque<Time>,
-    /// The shortest time from a message to its ack.
+    /// Shortest time from a message to its ack.
     trip: Option<Duration>,
     needless: Requests,
 }
 
-/// The oldest message without an ack.
+/// The oldest unacked message.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     seq: Seq,
     since: Time,
-    /// The copies of it.
+    /// Number of copies sent.
     copies: u8,
     sights: u8,
     last_sight: Time,
     replies: u8,
     is_reported: bool,
-    /// The name of the message with which its receiver has answered it, or a later one.
+    /// Name of the message with which the receiver has answered this message or a later one.
     answer: Option<&'static str>,
 }
 
-/// An ack that does not move.
+/// An ack that does not advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stuck {
     pub(super) missing: Seq,
@@ -87,18 +88,18 @@ pub(super) struct Stuck {
 }
 
 impl Acks {
-    /// Records the number with which a vital message was sent on, whatever became of its datagram.
+    /// Records the number with which a vital message was forwarded, whatever the fate of its datagram.
     pub(super) fn gave(&mut self, seq: Seq) {
         if self.top.is_none_or(|top| !seq.is_behind(top)) {
             self.top = Some(seq);
         }
     }
 
-    /// Records a vital message that was sent to the receiver. `counts`: it takes datagrams like this one. `is_ahead`: a number before it
-    /// was not sent, so no receiver acks it yet.
+    /// Records a vital message that was sent to the receiver. `counts` is true if the receiver accepts datagrams like
+    /// this one; `is_ahead` if an earlier number was not sent, so that no receiver acks this one yet.
     pub(super) fn sent(&mut self, seq: Seq, at: Time, counts: bool, is_ahead: bool) {
         self.gave(seq);
-        // The next message is taken, and one before it is a repeat: neither is ahead of a missing one.
+        // Only a message ahead of a missing one causes a resend request: neither the next message nor a repeat does.
         if self.last.is_none_or(|last| !seq.is_behind(last.next())) {
             self.needless.caused(at);
         }
@@ -122,7 +123,8 @@ impl Acks {
         }
     }
 
-    /// Takes a valid ack. Returns the state of an ack that does not move, once. `is_rough`: the network has lost datagrams.
+    /// Records a valid ack. Returns the stuck state once, if the ack does not advance. `is_rough` is true if the
+    /// network has lost datagrams.
     pub(super) fn acked(&mut self, ack: Seq, at: Time, is_rough: bool) -> Option<Stuck> {
         self.first.get_or_insert((ack, at));
         if let Some(last) = self.last.replace(ack).filter(|last| *last != ack) {
@@ -169,8 +171,8 @@ impl Acks {
         })
     }
 
-    /// Takes a resend request: the receiver knows that it lacks a message. Returns the requests once they are more than messages can have
-    /// caused.
+    /// Records a resend request, which shows that the receiver knows that it lacks a message. Returns the requests once
+    /// they exceed the number that messages can have caused.
     pub(super) fn requested(&mut self, at: Time) -> Option<Needless> {
         self.requests.push_back(at);
         if self.requests.len() > REQUESTS {
@@ -182,15 +184,16 @@ impl Acks {
         self.needless.requested(at)
     }
 
-    /// Takes an answer of the receiver to this message, which it has not acked. A client that joins with a second player sends these
-    /// messages without waiting, so one alone proves nothing.
+    /// Records that the receiver replied to this message before acking it. A client that joins with a second player
+    /// sends the same replies without waiting, so one reply alone proves nothing.
     pub(super) fn answered(&mut self, seq: Seq, answer: &'static str) {
         if let Some(pending) = self.pending.as_mut().filter(|pending| pending.seq.is_behind(seq)) {
             pending.answer = Some(answer);
         }
     }
 
-    /// Returns the first and the last number without an ack, and the times that the first one was sent; `None` if all are acked.
+    /// Returns the first and the last unacked number, and the number of times that the first one was sent; `None` if
+    /// all are acked.
     pub(super) fn unacked(&self) -> Option<(Seq, Seq, u8)> {
         let pending = self.pending?;
         let top = self
@@ -199,26 +202,27 @@ impl Acks {
         Some((pending.seq, top, pending.copies))
     }
 
-    /// Returns the number of requests since a time; `None` if there are more than are known.
+    /// Returns the number of resend requests since a time; `None` if that exceeds the requests kept.
     pub(super) fn requests_since(&self, since: Time) -> Option<usize> {
         let count = self.requests.iter().filter(|at| **at >= since).count();
         Some(count).filter(|count| *count < REQUESTS)
     }
 
-    /// Returns true if an ack is not below the last one of a short time ago: its datagram was overtaken.
+    /// Returns true if an ack is no older than the last ack of a short time ago, so that its datagram was reordered.
     pub(super) fn was_last(&self, ack: Seq, at: Time) -> bool {
         let mut recent = self.recent.iter().rev();
         recent.any(|(known, until)| known.is_behind(ack) && at.since(*until) <= LATE)
     }
 
-    /// Returns true if an ack is below the first known one, a short time after that: its datagram was overtaken by one that is not known.
+    /// Returns true if an ack is slightly older than the first known ack and arrives soon after it: its datagram was
+    /// overtaken by one that is unknown here.
     pub(super) fn is_before_first(&self, ack: Seq, at: Time) -> bool {
         let is_before = |first: Seq| ack.is_behind(first) && ack.distance_to(first) <= NEAR;
         self.first
             .is_some_and(|(first, since)| is_before(first) && at.since(since) <= LATE)
     }
 
-    /// Returns true if a message that was last sent at this time has been lost if it has no ack now.
+    /// Returns true if a message last sent at `sent` must have been lost, given that it is unacked at `now`.
     pub(super) fn is_lost(&self, sent: Time, now: Time) -> bool {
         now.since(sent) > self.trip.map_or(TRIP, |trip| trip * 2 + APART / 6)
     }

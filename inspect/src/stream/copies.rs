@@ -1,25 +1,26 @@
-//! The last vital messages of one direction, so that copies of them are known.
+//! The last vital messages of one direction, by which copies are recognized.
 //!
-//! Law: bounded. Of a message it keeps its number, its length and a hash, not its bytes.
+//! Law: bounded. Only the number, length and hash of a message are kept, not its bytes.
 
 use std::{collections::VecDeque, time::Duration};
 
 use teetap_proxy::session::Time;
 use teetap_wire::Seq;
 
-/// The most messages that are known.
+/// Maximum number of messages kept.
 const MOST: usize = 128;
 
-/// The most datagrams that are known.
+/// Maximum number of datagrams kept.
 const DATAGRAMS: usize = 16;
 
-/// The time in which the network may deliver a datagram twice.
+/// Time within which the network may deliver a datagram twice.
 const DOUBLED: Duration = Duration::from_secs(2);
 
-/// The time in which copies are counted.
+/// Time over which the copies of a message are counted.
 const BURST: Duration = Duration::from_secs(1);
 
-/// The copies in that time that are a storm. DDNet answers 10 requests a second, and the timer of a chunk is a second.
+/// Number of copies within [`BURST`] that make a storm. DDNet answers 10 requests per second, and the resend timer of a
+/// chunk is one second.
 const STORM: u8 = 12;
 
 /// The last vital messages of one direction.
@@ -29,39 +30,39 @@ pub(super) struct Copies {
     datagrams: VecDeque<(u64, Time)>,
 }
 
-/// A vital message.
+/// A vital message that was sent.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     seq: Seq,
     hash: u64,
     len: u16,
-    /// The time of the last copy.
+    /// Time of the last copy.
     at: Time,
-    /// True if a copy came that is not marked as resent.
+    /// True if a copy without the resend flag was sent.
     was_plain: bool,
     burst_since: Time,
     burst: u8,
-    /// True if this burst was reported.
+    /// True if the current burst was reported.
     is_storm: bool,
 }
 
-/// The relation of a message to those that came before.
+/// How a message relates to earlier ones with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Likeness {
-    /// No message with its number is known.
+    /// No earlier message has this number.
     New,
-    /// A copy. `was_plain`: there was one before that was not marked as resent. `storm`: the copies within a second, when these
-    /// are too many.
+    /// A copy of an earlier message. `was_plain` is true if an earlier copy had no resend flag; `storm` is the number
+    /// of copies within a second if that is too many.
     Copy { was_plain: bool, storm: Option<u8> },
-    /// Another message had its number, of this length in bytes.
+    /// A different message had this number; `len` is its length in bytes.
     Other { len: u16 },
 }
 
-/// An odd number without a pattern, as multipliers of hashes are: 2^64 divided by the golden ratio.
+/// An odd number without a pattern, as usual for hash multipliers: 2^64 divided by the golden ratio.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Returns a hash that is the same in each run. It is made for each datagram: speed counts more than peers that look for bytes
-/// with the same one, who only deceive themselves.
+/// Returns a hash that is the same in each run. It is computed for every datagram, so speed matters more than collision
+/// resistance: a peer that constructs collisions deceives only itself.
 pub(super) fn hash(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks();
     let mut last = [0; 8];
@@ -74,9 +75,9 @@ pub(super) fn hash(bytes: &[u8]) -> u64 {
 }
 
 impl Copies {
-    /// Records a vital message. `is_resent`: it is marked as sent again. `is_repeat`: its receiver has a message with this number; until
-    /// then a copy that was ahead of a missing number was refused, and another message may have its number. `is_double`: the network
-    /// may have delivered its datagram for the second time.
+    /// Records a vital message. `is_resent` is its resend flag. `is_repeat` is true if the receiver already has a
+    /// message with this number; until then a copy ahead of a missing number was refused, and another message may have
+    /// its number. `is_double` is true if the network may have delivered the datagram twice.
     pub(super) fn take(
         &mut self,
         seq: Seq,
@@ -122,21 +123,21 @@ impl Copies {
         }
     }
 
-    /// Returns true if another message with this number is known.
+    /// Returns true if a different message with this number is known.
     pub(super) fn differs(&self, seq: Seq, data: &[u8]) -> bool {
         let mut messages = self.messages.iter().rev();
         let known = messages.find(|known| known.seq == seq);
         known.is_some_and(|known| known.hash != hash(data))
     }
 
-    /// Records that the copies of a message were reported: those that follow at once are not.
+    /// Records that the copies of a message were reported, so that the rest of the burst is not.
     pub(super) fn reported(&mut self, seq: Seq) {
         if let Some(known) = self.messages.iter_mut().rev().find(|known| known.seq == seq) {
             known.is_storm = true;
         }
     }
 
-    /// Records a datagram. Returns how often the same bytes were received a short time before.
+    /// Records a datagram. Returns the number of times that the same bytes were received within [`DOUBLED`] before.
     pub(super) fn deliveries(&mut self, bytes: &[u8], at: Time) -> usize {
         let hash = hash(bytes);
         let known = self.datagrams.iter();
@@ -161,13 +162,13 @@ impl Copies {
         messages.find(|known| known.seq == seq).map(|known| known.at)
     }
 
-    /// Returns true if a message with this number and this hash is known.
+    /// Returns true if a message with this number and hash is known.
     pub(super) fn holds(&self, seq: Seq, hash: u64) -> bool {
         let mut messages = self.messages.iter();
         messages.any(|known| known.seq == seq && known.hash == hash)
     }
 
-    /// Forgets the datagrams, of a session that is over.
+    /// Drops the datagrams and keeps the messages, for a closed session.
     pub(super) fn into_messages(self) -> Self {
         Self {
             datagrams: VecDeque::new(),

@@ -1,11 +1,11 @@
-//! Vital messages in compressed datagrams, which a peer misses that does not inflate them.
+//! Vital messages in compressed datagrams, which are lost on a peer that does not inflate them.
 //!
-//! Law: an ack is that of all messages before it, so the first message that such a peer misses holds its acks for ever. The proof is a
-//! message that was sent compressed each time, again and again, to a peer that has shown that it takes messages of other datagrams: it
-//! acked some before, or requests the missing one, as a receiver does at a later message. A peer that has ever acked a message which was
-//! only sent compressed inflates, however bad the network is later.
+//! Law: an ack covers all earlier messages, so the first message that such a peer misses blocks its acks for ever. The
+//! proof is a message that was sent repeatedly, compressed each time, to a peer that demonstrably accepts uncompressed
+//! messages: it acked some before, or it requests the missing message, as a receiver does on a later message. A peer
+//! that has ever acked a message sent only in compressed datagrams does inflate, however bad the network is later.
 //!
-//! Bounded: [`MOST`] messages.
+//! Bounded: at most [`MOST`] messages.
 
 use std::{collections::VecDeque, fmt, time::Duration};
 
@@ -17,29 +17,29 @@ use super::{
     words::Seconds,
 };
 
-/// The most messages that are known.
+/// Maximum number of messages kept.
 const MOST: usize = 64;
 
-/// The requests for the missing message that show a peer which receives later ones.
+/// Minimum requests for the missing message that show that the peer receives later ones.
 const REQUESTS: u16 = 3;
 
-/// The messages of one direction without an ack, and the evidence so far.
+/// The unacked messages of one direction, and the evidence so far.
 #[derive(Debug, Default)]
 pub(super) struct Inflation {
     open: VecDeque<Open>,
     /// The last ack.
     acked: Option<Seq>,
-    /// True if the receiver has acked a message that was only sent compressed.
+    /// True if the receiver has acked a message that was only sent compressed, so that it inflates.
     is_proven: bool,
-    /// The messages that it acked of other datagrams.
+    /// Number of acked messages that were sent uncompressed.
     plain: u16,
-    /// The datagrams of the receiver, and its requests, since the oldest message was sent.
+    /// Datagrams and resend requests of the receiver since the oldest message was sent.
     replies: u8,
     requests: u16,
     is_reported: bool,
 }
 
-/// A message without an ack.
+/// An unacked message.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     seq: Seq,
@@ -50,7 +50,7 @@ struct Open {
     last_sight: Time,
 }
 
-/// A peer that misses what is compressed.
+/// A peer that does not receive compressed messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deaf {
     pub(super) missing: Seq,
@@ -61,7 +61,7 @@ pub struct Deaf {
 }
 
 impl Inflation {
-    /// Records a vital message that was sent to the receiver. `counts`: it takes datagrams like this one.
+    /// Records a vital message sent to the receiver. `counts` is true if the receiver accepts datagrams like this one.
     pub(super) fn sent(&mut self, seq: Seq, at: Time, is_packed: bool, counts: bool) {
         if self.is_proven {
             return;
@@ -78,7 +78,7 @@ impl Inflation {
         if is_acked || self.open.len() >= MOST {
             return;
         }
-        // The first copies of an older one may have been lost.
+        // If the message is older than others, its first copies may have been lost.
         let place = self.open.partition_point(|open| open.seq.is_behind(seq));
         if place == 0 {
             (self.replies, self.requests) = (0, 0);
@@ -93,22 +93,23 @@ impl Inflation {
         self.open.insert(place, open);
     }
 
-    /// Records that the receiver has answered a message, whatever it acks.
+    /// Records that the receiver has replied to a message, whatever it acks.
     pub(super) fn answered(&mut self, seq: Seq) {
         self.is_proven |= self.open.iter().any(|open| open.seq == seq && open.is_packed);
     }
 
-    /// Returns true if all copies of this message were compressed, and no ack shows that its receiver inflates.
+    /// Returns true if all copies of this message were compressed, and the receiver is not known to inflate.
     pub(super) fn is_packed(&self, seq: Seq) -> bool {
         !self.is_proven && self.open.iter().any(|open| open.seq == seq && open.is_packed)
     }
 
-    /// Returns true once it is reported that the receiver inflates nothing.
+    /// Returns true once the receiver was reported as not inflating.
     pub(super) const fn is_reported(&self) -> bool {
         self.is_reported
     }
 
-    /// Takes a valid ack, with a request for a resend or without. Returns the proof that the receiver inflates nothing, once.
+    /// Records a valid ack, with or without a resend request. Returns the proof, once, that the receiver does not
+    /// inflate.
     pub(super) fn acked(&mut self, ack: Seq, is_request: bool, at: Time) -> Option<Deaf> {
         if self.is_proven {
             return None;

@@ -1,10 +1,11 @@
 //! The datagrams as they were sent to each peer.
 //!
-//! Law: a leg is as a capture between the proxy and its peer would show it. A message that a rule or a link line lost was not sent on it,
-//! a datagram that the link delays was sent when it left, and numbers are those of the leg. So a run, its recording and a capture of the
-//! leg alone have the same notes. In a capture of other programs both legs are the same datagrams.
+//! Law: a leg is what a capture between the proxy and its peer would show. A message lost by a rule or link line was
+//! not sent on the leg, a datagram delayed by the link was sent when it left the proxy, and sequence numbers are those
+//! of the leg. Therefore a run, its recording and a capture of the leg alone have the same notes. In a capture of
+//! another program both legs have the same datagrams.
 //!
-//! Bounded: [`LATE`] datagrams that the link delays.
+//! Bounded: at most [`LATE`] datagrams delayed by the link.
 
 use std::collections::VecDeque;
 
@@ -16,44 +17,44 @@ use super::{
     numbers::{Numbers, Order},
 };
 
-/// The most datagrams on their way through link lines that are known.
+/// Maximum number of datagrams kept while link lines delay them.
 const LATE: usize = 256;
 
-/// The datagrams of one direction as they were sent to its receiver.
+/// The datagrams of one direction as they were sent to the receiver.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    /// The vital messages.
+    /// The order of the vital messages.
     pub(super) numbers: Numbers,
-    /// The signs of a bad network in them.
+    /// Signs of a bad network among the datagrams.
     pub(super) network: Network,
-    /// The datagrams that the link delays, by the time at which they leave.
+    /// The datagrams delayed by the link, by departure time.
     late: VecDeque<Sent>,
 }
 
-/// A datagram that was sent to a peer.
+/// A datagram sent to a peer.
 #[derive(Clone, Debug)]
 struct Sent {
     at: Time,
     ack: Seq,
-    /// The vital messages, each with its resend flag.
+    /// Sequence numbers of the vital messages, each with its resend flag.
     numbers: Vec<(Seq, bool)>,
     is_packed: bool,
     doubt: Doubt,
 }
 
-/// The reason why a peer may not read a datagram.
+/// Why a peer may not read a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Doubt {
-    /// There is none.
+    /// No reason.
     None,
-    /// Some receivers drop it, or a part of it.
+    /// Some receivers drop the datagram or a part of it.
     Form,
-    /// The receiver drops it, as far as the tracker knows.
+    /// The receiver drops the datagram, as far as the tracker knows.
     Dropped,
 }
 
 impl Heard {
-    /// An empty record from the start of a session.
+    /// Creates an empty record for a session seen from its start.
     pub(super) fn from_the_start() -> Self {
         Self {
             numbers: Numbers::from_the_start(),
@@ -61,10 +62,10 @@ impl Heard {
         }
     }
 
-    /// Keeps a datagram until it leaves.
+    /// Keeps a datagram until its departure.
     fn push(&mut self, sent: Sent) {
         if self.late.len() >= LATE {
-            // It would be taken for lost.
+            // Without this the datagram would look lost.
             self.numbers.miss();
             return;
         }
@@ -72,14 +73,14 @@ impl Heard {
         self.late.insert(place, sent);
     }
 
-    /// Returns the next datagram that has left by now.
+    /// Returns the next datagram that has departed by `now`.
     fn pop(&mut self, now: Time) -> Option<Sent> {
         self.late.pop_front_if(|sent| sent.at <= now)
     }
 }
 
 impl Streams {
-    /// Records the datagram with this index among those that an event has sent.
+    /// Records the datagram at this index among those that an event has sent.
     pub(crate) fn heard(
         &mut self,
         (at, session): (Time, SessionId),
@@ -154,7 +155,7 @@ impl Stream {
         self.catch_up(at);
     }
 
-    /// Records the datagrams that the link has let go by now.
+    /// Records the datagrams that have left the link by `now`.
     pub(super) fn catch_up(&mut self, now: Time) {
         for dir in [Dir::C2s, Dir::S2c] {
             while let Some(sent) = self.both(dir).0.heard.pop(now) {

@@ -1,33 +1,33 @@
-//! The numbers, acks and pace of the datagrams of sessions, and the notes that no datagram shows by itself.
+//! Sequence numbers, acks and pace of the datagrams in sessions, and the notes that need more than one datagram.
 //!
 //! ```text
 //! Streams::begin   a datagram: its token and ack, the silence before it, a resend request
 //! Streams::chunk   each of its chunks in order: its number, and the copies before it
 //! ```
 //!
-//! Law: a pure function of the events, so that a run and its recording have the same notes. A datagram is looked at as its sender
-//! sent it, beside what was sent to that peer, and a chunk counts for the receiver of that leg as the table in
-//! [`teetap_wire::receiver`] says. What the network does
-//! (losses, copies, reordering) is information; a warning or an error is something that no correct peer does, however bad the
-//! network. Bounded: 128 messages and 16 datagrams in each direction of a session, [`SESSIONS`] sessions, the last 32 that are
-//! over, and 256 addresses outside of sessions.
+//! Law: a pure function of the events, so that a run and its recording yield the same notes. A datagram is analysed
+//! both as its sender sent it and as it was sent to the other peer, and the table in [`teetap_wire::receiver`] decides
+//! whether a chunk counts for the receiver on that leg. Effects of the network (losses, copies, reordering) are
+//! information; a warning or error is reserved for behaviour that no correct peer shows, however bad the network.
+//! Bounded: 128 messages and 16 datagrams in each direction of a session, [`SESSIONS`] sessions, the last 32 closed
+//! sessions, and 256 addresses outside of sessions.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `numbers.rs` | the order of vital messages: next, again, ahead, never |
+//! | `numbers.rs` | the order of vital messages: next, repeated, ahead, never sent |
 //! | `copies.rs` | copies of messages and of datagrams |
 //! | `leg.rs` | the datagrams as they were sent to each peer |
-//! | `acks.rs` | acks, resend requests and what they bring |
-//! | `inflate.rs` | peers that miss what is compressed |
-//! | `own.rs` | the messages of a peer until they are acked |
+//! | `acks.rs` | acks and resend requests, and when they are missing or excessive |
+//! | `inflate.rs` | peers that do not receive compressed messages |
+//! | `own.rs` | the vital messages of a peer until they are acked |
 //! | `needless.rs` | resend requests without a cause |
-//! | `silence.rs` | peers from which nothing comes |
+//! | `silence.rs` | peers that have stopped sending |
 //! | `shown.rs` | messages that a peer has answered without an ack |
-//! | `surplus.rs` | answers that are much larger than what they answer |
-//! | `pace.rs` | silences and late answers |
-//! | `past.rs` | sessions that are over |
-//! | `look.rs` | a datagram |
-//! | `chunk.rs` | a chunk |
+//! | `surplus.rs` | replies that are much larger than their requests |
+//! | `pace.rs` | silences and late replies |
+//! | `past.rs` | closed sessions |
+//! | `look.rs` | the analysis of a datagram |
+//! | `chunk.rs` | the analysis of a chunk |
 //! | `detail.rs` | the values behind notes |
 //! | `words.rs` | numbers, counts and times in words |
 
@@ -81,9 +81,9 @@ pub(crate) struct Streams {
     sessions: Table<Stream>,
     past: Past,
     browsers: Browsers,
-    /// No peer is silent for long enough before this time; `None` if none can be.
+    /// Earliest time at which a peer's silence may have to be reported; `None` if none can be.
     next_silence: Option<Time>,
-    /// True if some datagrams are not read: there are no notes then.
+    /// True if some datagrams are not read; no notes are added then.
     is_partial: bool,
 }
 
@@ -91,64 +91,66 @@ pub(crate) struct Streams {
 #[derive(Debug, Default)]
 struct Stream {
     client: Option<IpAddr>,
-    /// The directions, with the acks of the numbers in each.
+    /// The two directions, each with the acks of its receiver.
     ways: [Way; 2],
-    /// The version of a client of DDNet.
+    /// The version number stated by a DDNet client.
     client_version: Option<i32>,
-    /// The map that the client has to load and has not loaded yet: a hash of the message, and its number.
+    /// The map that the client has to load and has not loaded yet: hash and sequence number of the message.
     map: Option<(u64, Seq)>,
-    /// The token of the server in its reply to a request for one.
+    /// The token in the server's reply to a token request.
     server_token: Option<Token>,
-    /// True if the current datagram is one that its receiver drops, or that went no further.
+    /// True if the receiver drops the current datagram, or the datagram was not forwarded.
     is_void: bool,
-    /// True if some receivers drop the current datagram, or a part of it.
+    /// True if some receivers drop the current datagram or a part of it.
     is_doubtful: bool,
-    /// The address of the client, until it is proven.
+    /// The client's address, until it is proven.
     unproven: Unproven,
-    /// The times that the network delivered the current datagram before.
+    /// Number of earlier deliveries of the current datagram.
     deliveries: usize,
-    /// True if both peers carry messages.
+    /// True if the session is online, so that both peers send messages.
     is_online: bool,
     /// True if the session is closed.
     is_over: bool,
-    /// True if an ACCEPT of DDNet's came among its messages: the server may begin its numbers anew, with other messages.
+    /// True if a DDNet ACCEPT was sent amid messages, so that the server may restart its sequence numbers with other
+    /// messages.
     may_renumber: bool,
-    /// True from the start of a session until its server is known to have a slot, which DDNet's makes for ACCEPT only. It drops messages
-    /// that overtake ACCEPT (DDNet 16.4 and 20.1, network_server.cpp, `Recv` and `OnPreConnMsg`).
+    /// True from the start of a session until the server is known to have a slot, which a DDNet server creates only for
+    /// ACCEPT. It drops messages that overtake ACCEPT (DDNet 16.4 and 20.1, network_server.cpp, `Recv` and
+    /// `OnPreConnMsg`).
     awaits_accept: bool,
 }
 
-/// One direction.
+/// The state of one direction.
 #[derive(Debug, Default)]
 struct Way {
-    /// The token of its datagrams.
+    /// The token of the datagrams in this direction.
     token: Option<Token>,
     numbers: Numbers,
     copies: Copies,
-    /// The signs of a bad network in the datagrams of its sender.
+    /// Signs of a bad network in the datagrams of the sender.
     network: Network,
-    /// The datagrams as they were sent to its receiver.
+    /// The datagrams as they were sent to the receiver.
     heard: Heard,
-    /// The acks of its receiver.
+    /// The acks of the receiver.
     acks: Acks,
-    /// The compressed messages that its receiver has not acked.
+    /// The compressed messages that the receiver has not acked.
     inflation: Inflation,
-    /// The vital messages of its sender until they are acked.
+    /// The vital messages of the sender until they are acked.
     own: Own,
-    /// The silence of its sender.
+    /// The current silence of the sender.
     silence: Silence,
-    /// The pace of its sender.
+    /// The pace of the sender.
     pace: Pace,
-    /// The messages that its sender has to answer.
+    /// The messages that the sender has to answer.
     shown: Shown,
 }
 
-/// The signs of a network that loses, doubles or keeps back datagrams.
+/// Signs of a network that loses, duplicates or delays datagrams.
 #[derive(Clone, Copy, Debug, Default)]
 struct Network {
-    /// True if a datagram was lost, came twice or was overtaken.
+    /// True if a datagram was lost, duplicated or reordered.
     is_rough: bool,
-    /// True if a message was sent again: it or its ack may have been lost.
+    /// True if a message was retransmitted, so that a copy or its ack may have been lost.
     has_repeats: bool,
 }
 
@@ -159,14 +161,14 @@ pub(crate) struct Seen<'a> {
     pub(crate) session: SessionId,
     pub(crate) datagram: &'a Datagram,
     pub(crate) packet: &'a Packet<'a>,
-    /// True if its receiver has shown that it is of DDNet.
+    /// True if the receiver is known to be DDNet.
     pub(crate) to_ddnet: bool,
-    /// The version that the server states.
+    /// The version stated by the server.
     pub(crate) stated: &'a Stated,
     pub(crate) registry: &'static Registry,
 }
 
-/// The notes of a datagram, and the values behind them.
+/// Collects the notes of a datagram, and the values behind them.
 #[derive(Debug)]
 pub(crate) struct Found<'a> {
     pub(crate) notes: &'a mut Vec<Note>,
@@ -197,14 +199,15 @@ impl Found<'_> {
 }
 
 impl Streams {
-    /// Makes notes only if all datagrams are read. Sessions that were not read so far begin anew.
+    /// Sets whether some datagrams are not read. Notes require that all are read; the sequence state starts over when
+    /// that becomes true.
     pub(crate) fn set_partial(&mut self, is_partial: bool) {
         if std::mem::replace(&mut self.is_partial, is_partial) && !is_partial {
             self.gap();
         }
     }
 
-    /// A session has changed its state.
+    /// Records a state change of a session.
     pub(crate) fn on_session(&mut self, session: SessionId, change: &SessionChange) {
         let client = Some(change.client.ip());
         match change.state {
@@ -224,7 +227,7 @@ impl Streams {
                 };
             }
             State::Closed => {
-                // In recordings datagrams come after it.
+                // Recordings may have datagrams after CLOSE.
                 self.forget(session);
                 self.of(session).is_over = true;
             }
@@ -236,7 +239,8 @@ impl Streams {
         }
     }
 
-    /// Takes a datagram outside a connection. Returns the values behind a note if it makes an answer much larger than its request.
+    /// Records a datagram outside a connection. Returns the values of a note if it completes a reply that is much
+    /// larger than its request.
     pub(crate) fn connless(&mut self, at: Time, connless: &Connless) -> Option<Detail> {
         let bytes = connless.bytes.len().saturating_add(connless.cut);
         let much = self.browsers.take(at, connless.client, connless.dir, bytes)?;
@@ -248,19 +252,19 @@ impl Streams {
         })
     }
 
-    /// Messages of all sessions were missed.
+    /// Records that messages of all sessions were missed.
     pub(crate) fn gap(&mut self) {
         self.sessions.values_mut().for_each(Stream::gap);
     }
 
-    /// Messages of one session were missed.
+    /// Records that messages of one session were missed.
     pub(crate) fn gap_in(&mut self, session: SessionId) {
         if let Some(stream) = self.sessions.get_mut(session.0) {
             stream.gap();
         }
     }
 
-    /// The peers of a session have begun their numbers anew.
+    /// Records that the peers of a session have restarted their sequence numbers.
     pub(crate) fn renumber(&mut self, session: SessionId) {
         if let Some(stream) = self.sessions.get_mut(session.0) {
             stream.renumber();
@@ -268,14 +272,14 @@ impl Streams {
         }
     }
 
-    /// Forgets all: another run begins.
+    /// Forgets everything, because another run begins.
     pub(crate) fn restart(&mut self) {
         self.sessions.clear();
         self.past.clear();
         self.browsers.clear();
     }
 
-    /// Keeps what later sessions may be compared with.
+    /// Removes a session, and keeps the part of its state with which later sessions are compared.
     fn forget(&mut self, session: SessionId) {
         if let Some(stream) = self.sessions.remove(session.0) {
             self.past.add(session, stream);
@@ -305,7 +309,7 @@ impl Stream {
         }
     }
 
-    /// Forgets its numbers, if there are any: the same ones may stand for other messages.
+    /// Forgets the sequence numbers, if there are any, because the same numbers may be used for other messages.
     fn renumber(&mut self) {
         let has_numbers = |way: &Way| way.numbers.last().is_some_and(|last| last != Seq::ZERO);
         if self.ways.iter().any(has_numbers) {
@@ -314,7 +318,7 @@ impl Stream {
         }
     }
 
-    /// Returns the directions: that of a datagram, and that of its answers.
+    /// Returns the direction `dir`, then the opposite direction.
     const fn both(&mut self, dir: Dir) -> (&mut Way, &mut Way) {
         let [c2s, s2c] = &mut self.ways;
         match dir {

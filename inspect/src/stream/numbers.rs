@@ -1,49 +1,51 @@
-//! The order of the vital messages of one direction.
+//! The order of vital messages in one direction.
 //!
-//! Law: a message counts once. The number of the last one in order only grows, whatever is sent again; what its receiver may lack
-//! is kept apart.
+//! Law: a message counts once. The last in-order number only grows, whatever is retransmitted; the messages that the
+//! receiver may lack are tracked separately.
 
 use std::{collections::VecDeque, time::Duration};
 
 use teetap_proxy::session::Time;
 use teetap_wire::Seq;
 
-/// The time after which a missing number that others were sent again without is taken for skipped.
+/// Time after which a missing number counts as skipped, if later numbers were retransmitted without it.
 const SKIPPED: Duration = Duration::from_millis(1500);
 
-/// The times that later numbers are sent again without the missing one. Each answers a request, and all unacked chunks are resent.
+/// Number of retransmissions of later numbers without the missing one. Each answers a resend request, and a correct
+/// sender resends all unacked chunks.
 const ROUNDS: u8 = 4;
 
-/// The time between two such times: an answer to a request may take several datagrams.
+/// Minimum time between two such retransmissions, because one may take several datagrams.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// The time after which a number is missing for good whatever was sent: the timer of the game sends it again each second.
+/// Time after which a number counts as never sent, whatever else was sent. The timer of the games resends it each
+/// second.
 const NEVER: Duration = Duration::from_secs(5);
 
-/// The datagrams of the sender in that time.
+/// Minimum datagrams of the sender within [`NEVER`].
 const DATAGRAMS: u16 = 4;
 
-/// The numbers in datagrams that do not count here that are known.
+/// Maximum number of doubtful numbers kept.
 const DOUBTFUL: usize = 16;
 
-/// The numbers of one direction as their sender gives them.
+/// The sequence numbers of one direction, as given by their sender.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
-    /// The last one in order; `None` until one is known.
+    /// The last in-order number; `None` until one is known.
     last: Option<Seq>,
-    /// The last one that the receiver has, where it has shown that it lacks later ones.
+    /// The last number that the receiver has, if the receiver has shown that it lacks later ones.
     back: Option<Seq>,
     gap: Option<Gap>,
-    /// The last numbers in datagrams that do not count here, and ahead of a missing one. After another change of the order the receiver
-    /// may take one.
+    /// Numbers that the receiver may have although they did not count here: from datagrams that it should drop, or
+    /// ahead of a missing number. If the order changes on the way, the receiver may accept them.
     doubtful: VecDeque<Seq>,
-    /// True if no number was missed since the first one.
+    /// True if every number since the first one was seen.
     is_whole: bool,
-    /// How many numbers came in order since then.
+    /// Number of in-order numbers since the first one.
     count: u64,
 }
 
-/// Numbers that did not come, although later ones did.
+/// A gap: numbers that were not sent although later ones were.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     since: Time,
@@ -53,27 +55,27 @@ struct Gap {
     is_reported: bool,
 }
 
-/// The place of a vital message in the order.
+/// The position of a vital message in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// The next one for its receiver.
+    /// The next message for the receiver.
     Next,
-    /// One that came before.
+    /// A repeat of an earlier message.
     Again,
-    /// One ahead of this missing number.
+    /// A message ahead of this missing number.
     Ahead(Seq),
 }
 
-/// A vital message in the order.
+/// A vital message with its position in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placing {
-    /// The place for its receiver.
+    /// The position for the receiver.
     pub(super) order: Order,
-    /// True if it came in order for the first time.
+    /// True if the message was in order, and is the first copy.
     pub(super) is_first: bool,
 }
 
-/// A number that never came.
+/// A sequence number that was never sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Never {
     pub(super) missing: Seq,
@@ -81,7 +83,7 @@ pub(super) struct Never {
 }
 
 impl Numbers {
-    /// The numbers of a session from its start.
+    /// Creates the state for a session seen from its start.
     pub(super) fn from_the_start() -> Self {
         Self {
             last: Some(Seq::ZERO),
@@ -90,33 +92,33 @@ impl Numbers {
         }
     }
 
-    /// Returns the last one in order.
+    /// Returns the last in-order number.
     pub(super) const fn last(&self) -> Option<Seq> {
         self.last
     }
 
-    /// Returns the last one that the receiver has, as far as it is known.
+    /// Returns the last number that the receiver has, as far as known.
     pub(super) fn base(&self) -> Option<Seq> {
         self.back.or(self.last)
     }
 
-    /// Returns true if no number was missed since the first one.
+    /// Returns true if every number since the first one was seen.
     pub(super) const fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// Returns true if this number, which is not the next one, is not among those since the first one.
+    /// Returns true if this number, which is not the next one, precedes the first number of the session.
     pub(super) fn never_had(&self, seq: Seq) -> bool {
         let back = self.last.map(|last| seq.distance_to(last));
         self.is_whole && back.is_some_and(|back| u64::from(back) >= self.count)
     }
 
-    /// Numbers may be missing that were sent.
+    /// Records that some numbers may have been sent unseen.
     pub(super) const fn miss(&mut self) {
         self.is_whole = false;
     }
 
-    /// Takes a number in a datagram that does not count.
+    /// Records a number that did not count here but that the receiver may have.
     pub(super) fn may_have(&mut self, seq: Seq) {
         if self.doubtful.contains(&seq) {
             return;
@@ -127,15 +129,15 @@ impl Numbers {
         }
     }
 
-    /// Returns true if a number is missing.
+    /// Returns true if a number is missing in the order.
     pub(super) const fn has_gap(&self) -> bool {
         self.gap.is_some()
     }
 
-    /// Takes the number of a vital message, and whether it is marked as resent.
+    /// Records the number of a vital message, and whether it has the resend flag. Returns its position in the order.
     pub(super) fn take(&mut self, seq: Seq, is_resent: bool, at: Time) -> Placing {
         let Some(last) = self.last else {
-            // What is sent again may be older than what came before the recording.
+            // A resent message may be older than the messages before the recording.
             self.last = Some(seq).filter(|_| !is_resent);
             return Placing {
                 order: Order::Next,
@@ -165,14 +167,15 @@ impl Numbers {
         } else if seq.is_behind(base) {
             Order::Again
         } else {
-            // A receiver that has the missing one all the same takes it.
+            // The receiver accepts it if it has the missing message after all.
             self.may_have(seq);
             Order::Ahead(base.next())
         };
         Placing { order, is_first }
     }
 
-    /// Takes an ack of these numbers. Returns the missing number if it acks beyond one.
+    /// Records an ack of these numbers. If it acks beyond the last in-order number, returns the missing number
+    /// unless the receiver may have it.
     pub(super) fn acked(&mut self, ack: Seq) -> Option<Seq> {
         let last = self.last?;
         if !ack.is_behind(last) {
@@ -194,13 +197,13 @@ impl Numbers {
         None
     }
 
-    /// Takes a request from a receiver that has all up to `ack` and lacks the next one.
+    /// Records that the receiver has everything up to `ack` and has requested a resend of the next message.
     pub(super) fn lacks_after(&mut self, ack: Seq) {
         self.back = self.last.filter(|last| *last != ack).map(|_| ack);
     }
 
-    /// Takes a datagram of the sender while a number is missing, with its vital numbers and whether they are marked as resent.
-    /// Returns the missing number once it is clear that it never comes.
+    /// Records a datagram of the sender while a number is missing, given its vital numbers and their resend flags.
+    /// Returns the missing number once it is clear that it will never be sent.
     pub(super) fn look_for_missing(
         &mut self,
         at: Time,

@@ -1,63 +1,65 @@
-//! The vital messages of one peer: those without an ack, and the last ones that were acked.
+//! The vital messages of one peer: those that are unacked, and the last ones that were acked.
 //!
-//! Law: the games send the oldest message without an ack again after a second, until it is acked, and forget a message once it is
-//! (`CNetConnection::Update` and `AckChunks` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of DDNet). The acks are those that
-//! were sent to the peer. It may have missed some; that it has not is known once it acks a message that was sent along with one.
+//! Law: the games retransmit the oldest unacked message after a second until it is acked, and forget a message once it
+//! is acked (`CNetConnection::Update` and `AckChunks` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of
+//! DDNet). Acks in this file are those that were sent to the peer. The peer may have missed some of them; an ack is
+//! known to be received once the peer acks a message that was sent along with that ack.
 //!
-//! Bounded: [`MOST`] messages of each kind.
+//! Bounded: at most [`MOST`] messages of each kind.
 
 use std::{collections::VecDeque, time::Duration};
 
 use teetap_proxy::session::Time;
 use teetap_wire::Seq;
 
-/// The most messages that are known.
+/// Maximum number of unacked, and of acked messages kept.
 const MOST: usize = 64;
 
-/// The time after which a message without an ack has to be there again, while its sender sends other datagrams, and the same where the
-/// network loses datagrams. Three repeats are due in it, or five.
+/// Time within which a peer that sends other datagrams has to retransmit an unacked message. In this time three
+/// retransmissions are due; five in the longer time for a network that loses datagrams.
 const AGAIN: Duration = Duration::from_secs(3);
 const AGAIN_WITH_LOSSES: Duration = Duration::from_secs(5);
 
-/// The longest time between two datagrams of a peer that counts for that: a game that rests sends a keepalive each second.
+/// Maximum part of a pause between two datagrams that counts toward that time, because an idle game sends a keepalive
+/// each second.
 const AWAKE: Duration = Duration::from_millis(1100);
 
-/// The times that other messages are sent again without the oldest one.
+/// Number of retransmissions of other messages without the oldest one.
 const ROUNDS: u8 = 4;
 
-/// The time between two of them.
+/// Minimum time between two of these retransmissions.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// The time for which a peer may still send a message of which it has the ack: in a datagram that it had begun before.
+/// Time for which a peer may still send a message after receiving its ack, in a datagram that it had already begun.
 const BEGUN: Duration = Duration::from_secs(1);
 
-/// The times that a message is sent after that.
+/// Number of copies sent after that time that are reported.
 const REPEATS: u8 = 2;
 
 /// The vital messages of one peer.
 #[derive(Debug, Default)]
 pub(super) struct Own {
-    /// Messages without an ack, in the order of their numbers.
+    /// Unacked messages, in the order of their numbers.
     open: VecDeque<Open>,
-    /// The last ones that were acked.
+    /// The last acked messages.
     done: VecDeque<Done>,
     /// The highest ack that was sent to the peer.
     shown: Option<Seq>,
-    /// The time of the last datagram of the peer.
+    /// Time of the last datagram of the peer.
     last: Option<Time>,
-    /// The time in which the peer has sent datagrams without the oldest message.
+    /// Time during which the peer has sent datagrams without the oldest message.
     awake: Duration,
-    /// The times that the peer has sent others again in that time.
+    /// Number of retransmissions of other messages during that time.
     rounds: u8,
     last_round: Option<Time>,
-    /// True if a datagram of the peer was lost or overtaken.
+    /// True if a datagram of the peer was lost or reordered.
     has_losses: bool,
     is_reported: bool,
-    /// A message that was acked and sent again was reported.
+    /// True once a retransmission of an acked message was reported.
     is_repeat_reported: bool,
 }
 
-/// A message without an ack.
+/// An unacked message.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     seq: Seq,
@@ -65,42 +67,42 @@ struct Open {
     at: Time,
 }
 
-/// A message that was acked.
+/// An acked message.
 #[derive(Clone, Copy, Debug)]
 struct Done {
     seq: Seq,
     name: Option<&'static str>,
-    /// The first message to the peer that was sent along with the ack.
+    /// The first message to the peer that was sent along with the ack or after it.
     proof: Option<Seq>,
-    /// The time at which the peer had that.
+    /// Time at which the peer acked `proof`, and so had received the ack.
     known: Option<Time>,
     repeats: u8,
 }
 
-/// A message that its sender does not send again.
+/// A message that its sender fails to retransmit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unrepeated {
-    /// The number.
+    /// Sequence number of the message.
     pub seq: Seq,
-    /// The name; `None` if unknown.
+    /// Name of the message; `None` if unknown.
     pub name: Option<&'static str>,
-    /// The time since its last copy.
+    /// Time since its last copy.
     pub for_: Duration,
 }
 
-/// A message that its sender sends again although it has the ack.
+/// A message that its sender retransmits although it has received the ack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeated {
-    /// The number.
+    /// Sequence number of the message.
     pub seq: Seq,
-    /// The name; `None` if unknown.
+    /// Name of the message; `None` if unknown.
     pub name: Option<&'static str>,
-    /// The time since the peer has the ack.
+    /// Time since the sender received the ack.
     pub after: Duration,
 }
 
 impl Own {
-    /// The messages of a peer from the start of its session, which has no acks.
+    /// Creates the state of a peer at the start of its session, when nothing is acked.
     pub(super) fn from_the_start() -> Self {
         Self {
             shown: Some(Seq::ZERO),
@@ -108,14 +110,14 @@ impl Own {
         }
     }
 
-    /// Records an ack that was sent to the peer, along with this message.
+    /// Records an ack that was sent to the peer along with the message `with`.
     pub(super) fn shown(&mut self, ack: Seq, with: Option<Seq>, at: Time) {
         if self.shown.is_some_and(|shown| ack.is_behind(shown)) {
             self.along(with);
             return;
         }
         let from = self.shown.replace(ack);
-        // A number before the first one is behind each ack, and none acks it.
+        // Numbers before the first one are behind every ack, although none acks them.
         let is_acked = |open: &mut Open| match from {
             Some(from) => open.seq.is_acked_between(from, ack),
             None => open.seq.is_behind(ack),
@@ -134,20 +136,20 @@ impl Own {
             }
         }
         if self.open.len() != before {
-            // The next one may have been the second so far, which waits for its turn.
+            // The new oldest message was not the oldest until now, so its time starts here.
             self.begin(at);
         }
         self.along(with);
     }
 
-    /// The oldest message is another one, or was sent again.
+    /// Restarts the time of the oldest message, because it is a different message or was retransmitted.
     fn begin(&mut self, at: Time) {
         (self.awake, self.rounds, self.last_round) = (Duration::ZERO, 0, None);
         self.last = self.last.map(|last| last.max(at));
         self.is_reported = false;
     }
 
-    /// Acks so far are proved by this message.
+    /// Makes this message the proof of all acks without one.
     fn along(&mut self, with: Option<Seq>) {
         if with.is_some() {
             let unproved = self.done.iter_mut().filter(|done| done.proof.is_none());
@@ -163,8 +165,8 @@ impl Own {
             .for_each(|done| done.known = Some(at));
     }
 
-    /// Records a datagram of the peer with these numbers, each with its resend flag. Returns the oldest message once it should have been
-    /// sent again.
+    /// Records a datagram of the peer, given its vital numbers and their resend flags. Returns the oldest message once
+    /// it should have been retransmitted.
     pub(super) fn said(
         &mut self,
         at: Time,
@@ -177,7 +179,7 @@ impl Own {
         let oldest = *self.open.front()?;
         let (mut has_it, mut is_round) = (false, false);
         for (seq, is_resent) in numbers {
-            // A peer that has missed an ack sends an older one again.
+            // A peer that has missed an ack retransmits an older message.
             has_it |= seq.is_behind(oldest.seq);
             is_round |= is_resent && !seq.is_behind(oldest.seq);
         }
@@ -191,7 +193,7 @@ impl Own {
             self.last_round = Some(at);
         }
         let time = if self.has_losses { AGAIN_WITH_LOSSES } else { AGAIN };
-        // Its copies may be lost one by one.
+        // The copies of the oldest message may be lost one by one.
         let is_open = (1..ROUNDS).contains(&self.rounds);
         if self.awake < time || is_open || std::mem::replace(&mut self.is_reported, true) {
             return None;
@@ -203,7 +205,8 @@ impl Own {
         })
     }
 
-    /// Records a vital message of the peer. Returns it if the peer sends it although it has its ack, once.
+    /// Records a vital message of the peer. Returns the message once if the peer repeats it although it has received
+    /// its ack.
     pub(super) fn sent(&mut self, seq: Seq, name: Option<&'static str>, at: Time) -> Option<Repeated> {
         if self.shown.is_some_and(|shown| seq.is_behind(shown)) {
             return self.repeated(seq, at);
@@ -214,7 +217,7 @@ impl Own {
         }
         let last = self.open.back().map(|last| last.seq).or(self.shown);
         self.has_losses |= last.is_some_and(|last| seq != last.next());
-        // A datagram that was overtaken brings it after later ones.
+        // A reordered datagram may bring this message after later ones.
         let later = self.open.iter().rev().take_while(|open| seq.is_behind(open.seq));
         let place = self.open.len() - later.count();
         if place == 0 {

@@ -1,8 +1,8 @@
-//! The silence of one peer, which the clock shows.
+//! Detects silent peers by the clock alone.
 //!
-//! Law: a peer is silent only while datagrams are sent to it: a pause of both is one of the recording. The games send a keepalive after a
-//! second without another datagram, and drop a peer that was silent for 10 seconds, or 100 with DDNet (`CNetConnection::Update` in
-//! `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of DDNet).
+//! Law: a peer is silent only while datagrams are sent to it; a pause of both peers is a pause of the recording. The
+//! games send a keepalive after a second without another datagram, and drop a peer that was silent for 10 seconds, or
+//! 100 with DDNet (`CNetConnection::Update` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of DDNet).
 
 use std::time::Duration;
 
@@ -11,26 +11,28 @@ use teetap_wire::{Dir, Side};
 
 use super::{Stream, Streams};
 
-/// The silence that is noticed: three keepalives are missing.
+/// Minimum silence to report: three keepalives are missing.
 const SILENCE: Duration = Duration::from_millis(3500);
 
-/// The datagrams that are sent to a peer in that time.
+/// Minimum datagrams sent to the peer during its silence.
 const OTHERS: u8 = 3;
 
 /// The silence of one peer.
 #[derive(Debug, Default)]
 pub(super) struct Silence {
     last: Option<Time>,
-    /// The datagrams that were sent to it since then, up to [`OTHERS`], and the time of that one.
+    /// Number of datagrams sent to the peer during its silence, up to [`OTHERS`], and the time at which [`OTHERS`] was
+    /// reached.
     others: u8,
     enough: Option<Time>,
     is_reported: bool,
-    /// True if the peer has sent messages in the session: its side of the handshake is over.
+    /// True if the peer has sent messages in the session, so that its side of the handshake is over.
     talks: bool,
 }
 
 impl Silence {
-    /// Records a datagram of the peer, and whether it carries messages. Returns true if its silence before that was reported.
+    /// Records a datagram of the peer; `talks` is true if it carries messages. Returns true if the silence before it
+    /// was reported.
     pub(super) fn said(&mut self, at: Time, talks: bool) -> bool {
         let was_reported = self.is_reported;
         *self = Self {
@@ -41,7 +43,7 @@ impl Silence {
         was_reported
     }
 
-    /// Records a datagram to the peer.
+    /// Records a datagram sent to the peer.
     pub(super) fn heard(&mut self, at: Time) {
         if self.last.is_some() && self.others < OTHERS {
             self.others += 1;
@@ -49,7 +51,7 @@ impl Silence {
         }
     }
 
-    /// Returns the time at which the peer was silent for long enough; `None` if it is not, or that was reported.
+    /// Returns the time from which the peer's silence has to be reported; `None` if it need not be, or was reported.
     fn due(&self) -> Option<Time> {
         let (last, enough) = (self.last?, self.enough?);
         (self.talks && !self.is_reported).then(|| enough.max(last + SILENCE))
@@ -57,7 +59,7 @@ impl Silence {
 }
 
 impl Streams {
-    /// Records that a session may have a silent peer.
+    /// Updates the time of the next report, because the session may have a silent peer.
     pub(super) fn expect_silence(&mut self, session: SessionId) {
         let due = self.sessions.get(session.0).and_then(Stream::silent);
         if let Some((due, _)) = due {
@@ -65,7 +67,7 @@ impl Streams {
         }
     }
 
-    /// Returns the time at which the next peer was silent for long enough, if that is before this time.
+    /// Returns the time of the next report of a silent peer if it is earlier than `before`.
     pub(crate) fn silent_before(&mut self, before: Time) -> Option<Time> {
         self.next_silence.filter(|next| *next < before)?;
         let sessions = self.sessions.iter();
@@ -88,14 +90,14 @@ impl Streams {
         })
     }
 
-    /// A recording has the notice about a silent peer.
+    /// Records that the recording already has the notice about this silent peer.
     pub(crate) fn silence_is_known(&mut self, session: SessionId, side: Side) {
         if let Some(stream) = self.sessions.get_mut(session.0) {
             stream.both(sent_by(side)).0.silence.is_reported = true;
         }
     }
 
-    /// Records a datagram of a peer that cannot be read.
+    /// Records an unreadable datagram of a peer.
     pub(crate) fn said(&mut self, session: SessionId, dir: Dir, at: Time) {
         if let Some(stream) = self.sessions.get_mut(session.0) {
             stream.both(dir).0.silence.said(at, false);
@@ -104,7 +106,7 @@ impl Streams {
 }
 
 impl Stream {
-    /// Returns the first peer that is silent, and the time from which it was so for long enough.
+    /// Returns the first peer whose silence has to be reported, with the time of the report.
     fn silent(&self) -> Option<(Time, Side)> {
         let [c2s, s2c] = &self.ways;
         let of = |due: Option<Time>, side| Some((due?, side));
@@ -133,7 +135,7 @@ impl Stream {
     }
 }
 
-/// Returns the direction of the datagrams of a side.
+/// Returns the direction of datagrams sent by a side.
 const fn sent_by(side: Side) -> Dir {
     match side {
         Side::Client => Dir::C2s,

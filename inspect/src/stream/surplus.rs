@@ -1,30 +1,32 @@
-//! Answers that are much larger than what they answer.
+//! Replies that are much larger than their requests.
 //!
-//! Law: an address that has shown a token or an ack cannot be a false one, so nothing that is sent to it floods another: the games answer
-//! each of its resend requests with all that is not acked, up to 32 KiB (`Resend` in `network_conn.cpp`). Bounded: of the addresses outside of sessions the last [`ADDRESSES`] are known.
+//! Law: an address that has shown a token or an ack cannot be spoofed, so that datagrams sent to it flood nobody else:
+//! the games answer each of its resend requests with all unacked messages, up to 32 KiB (`Resend` in
+//! `network_conn.cpp`). Bounded: at most [`ADDRESSES`] addresses outside of sessions.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use teetap_proxy::session::Time;
 use teetap_wire::{Dir, Token};
 
-/// The time after a question in which what comes answers it.
+/// Time after a request during which datagrams count as its reply.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// The bytes of an answer that are more than a map in download takes.
+/// Minimum size of a reply to report, in bytes: more than a map download needs.
 const MUCH: u32 = 16 << 10;
 
-/// The times the bytes of the question.
+/// Minimum ratio of reply bytes to request bytes.
 const TIMES: u32 = 20;
 
-/// The bytes for each request outside a connection that are more than games send: a list of servers takes up to 16 datagrams
-/// (`mastersrv.cpp` of Teeworlds 0.6.5), the players of a full server less. A browser asks many servers at once, which a capture may have.
+/// Minimum reply bytes per request outside a connection, more than the games send: a server list takes up to 16
+/// datagrams (`mastersrv.cpp` of Teeworlds 0.6.5), the players of a full server fewer. A browser asks many servers at
+/// once, all of which a capture may contain.
 const FOR_EACH: u32 = 24 << 10;
 
-/// The most addresses outside of sessions.
+/// Maximum number of addresses outside of sessions.
 const ADDRESSES: usize = 256;
 
-/// The bytes of questions of one side, and of the answers to them.
+/// The request bytes of one side and the reply bytes to it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Surplus {
     since: Option<Time>,
@@ -34,17 +36,17 @@ struct Surplus {
     is_reported: bool,
 }
 
-/// An answer much larger than its question.
+/// A reply much larger than its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Amplified {
-    /// Bytes of the question.
+    /// Size of the requests, in bytes.
     pub(super) asked: u32,
-    /// Bytes of the answer.
+    /// Size of the reply, in bytes.
     pub(super) answered: u32,
 }
 
 impl Surplus {
-    /// Takes a question of this many bytes.
+    /// Records a request of `bytes` bytes.
     fn asked(&mut self, at: Time, bytes: usize) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         if self.since.is_none_or(|since| at.since(since) >= ANSWER) {
@@ -57,8 +59,8 @@ impl Surplus {
         self.asked = self.asked.saturating_add(bytes);
     }
 
-    /// Takes a part of an answer. Returns the bytes of one that is much larger than its question, and has this many bytes for each
-    /// question, once.
+    /// Records a part of a reply. Returns the sizes once if the reply is much larger than its requests and has at least
+    /// `for_each` bytes per request.
     fn answered(&mut self, at: Time, bytes: usize, for_each: u32) -> Option<Amplified> {
         self.since.filter(|since| at.since(*since) < ANSWER)?;
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -75,7 +77,7 @@ impl Surplus {
     }
 }
 
-/// The address of a client, which may be that of another one until it has shown that it gets what is sent to it.
+/// The address of a client, which may be spoofed until the client has shown that it receives datagrams there.
 #[derive(Debug, Default)]
 pub(super) struct Unproven {
     surplus: Surplus,
@@ -83,7 +85,7 @@ pub(super) struct Unproven {
 }
 
 impl Unproven {
-    /// Takes a datagram of the client that is not dropped, with its token and true if it acks a message.
+    /// Records a datagram of the client that is not dropped. `acks` is true if it acks a message.
     pub(super) fn asked(&mut self, at: Time, bytes: usize, token: Option<Token>, acks: bool) {
         if token.is_some() || acks {
             self.is_proven = true;
@@ -92,7 +94,7 @@ impl Unproven {
         }
     }
 
-    /// Takes a datagram to the client. Returns the bytes of an answer that is much larger than what it answers, once.
+    /// Records a datagram to the client. Returns the sizes once if the reply is much larger than its request.
     pub(super) fn answered(&mut self, at: Time, bytes: usize) -> Option<Amplified> {
         let surplus = &mut self.surplus;
         (!self.is_proven)
@@ -101,12 +103,12 @@ impl Unproven {
     }
 }
 
-/// The clients outside of sessions, by their addresses.
+/// The clients outside of sessions, by address.
 #[derive(Debug, Default)]
 pub(super) struct Browsers(BTreeMap<SocketAddr, Surplus>);
 
 impl Browsers {
-    /// Takes a datagram outside a connection. Returns the bytes of an answer that is much larger than its request, once.
+    /// Records a datagram outside a connection. Returns the sizes once if a reply is much larger than its requests.
     pub(super) fn take(&mut self, at: Time, client: SocketAddr, dir: Dir, bytes: usize) -> Option<Amplified> {
         if dir == Dir::S2c {
             return self.0.get_mut(&client)?.answered(at, bytes, FOR_EACH);
@@ -121,7 +123,7 @@ impl Browsers {
         None
     }
 
-    /// Forgets all.
+    /// Forgets all clients.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
