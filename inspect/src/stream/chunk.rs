@@ -1,4 +1,4 @@
-//! A chunk: its number, the copies before it, and the question that it answers.
+//! The analysis of a chunk: its sequence number, earlier copies, and the question that it answers.
 
 use teetap_proxy::session::{Action, SessionId, Time};
 use teetap_wire::{
@@ -15,37 +15,38 @@ use super::{
     numbers::{Order, Placing},
 };
 
-/// The numbers at the start of a session, in which another one may be continued.
+/// Number of sequence numbers at the start of a session within which it may continue another session.
 const START: u16 = 8;
 
-/// A chunk with the decision about it.
+/// A chunk and the decision about it.
 #[derive(Clone, Copy)]
 pub(crate) struct Piece<'a> {
     pub(crate) chunk: &'a Chunk<'a>,
-    /// The decision of the core; `None` if the whole datagram went no further.
+    /// The decision of the core; `None` if the whole datagram was not forwarded.
     pub(crate) action: Option<Action>,
-    /// The number with which it was sent on.
+    /// The number with which it was forwarded.
     pub(crate) seq_out: Option<Seq>,
 }
 
 /// A vital chunk in the order of its direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
-    /// True if it is the first copy that its receiver may take, false for another copy; `None` if it has no number.
+    /// True for the first copy that the receiver may accept, false for another copy; `None` if the chunk is not vital
+    /// or its order is unknown.
     pub(crate) is_first: Option<bool>,
-    /// The number that was expected of a chunk that is ahead of it.
+    /// The expected number, if the chunk is ahead of it.
     pub(crate) expected: Option<Seq>,
 }
 
 impl Streams {
-    /// Takes the number with which a message that no peer sent was sent on.
+    /// Records the forwarded number of a message that no peer sent.
     pub(crate) fn made(&mut self, session: SessionId, dir: Dir, seq: Seq) {
         let (own, _) = self.of(session).both(dir);
         own.acks.is_shifted = true;
         own.acks.gave(seq);
     }
 
-    /// Takes a chunk of the current datagram.
+    /// Records a chunk of the current datagram.
     pub(crate) fn chunk(&mut self, seen: &Seen<'_>, piece: &Piece<'_>, found: &mut Found<'_>) -> Counted {
         let Some(seq) = piece.chunk.header.vital else {
             return Counted::default();
@@ -67,7 +68,7 @@ impl Streams {
                 let (own, _) = stream.both(seen.datagram.dir);
                 own.numbers.may_have(seq);
             }
-            // It does not count, and comes again.
+            // This copy does not count, and the message will be retransmitted.
             let is_first = Some(false).filter(|_| stream.is_void && piece.action.is_some());
             return Counted {
                 is_first,
@@ -78,7 +79,7 @@ impl Streams {
             && seen.datagram.dir == Dir::S2c
             && stream.both(Dir::S2c).0.copies.differs(seq, piece.chunk.data)
         {
-            // The number of another message is a new one.
+            // The number of a different message is a restarted one.
             stream.renumber();
             stream.may_renumber = false;
         }
@@ -117,7 +118,7 @@ impl Streams {
     }
 }
 
-/// A number in the order, and the last one before it.
+/// A number with its position in the order, and the last number before it.
 #[derive(Clone, Copy)]
 struct Ordered {
     seq: Seq,
@@ -163,9 +164,10 @@ impl Stream {
                     };
                     found.add(of_chunk(piece, Code::ResendUnmarked), fact);
                 }
-                // The requests of a second, and those before that the network has kept back, or whose answers it has.
+                // Resend requests of the last 3 s: those of the current second, and earlier ones that the network has
+                // delayed or whose replies it has.
                 let since = Time(seen.at.0.saturating_sub(3_000_000));
-                // The first one, those of the timer, and one for each request.
+                // The first copy, the copies of the timer, and one for each request.
                 let expected = own.acks.requests_since(since).map(|requests| requests + 3);
                 if let Some((copies, expected)) = storm.zip(expected)
                     && usize::from(copies) > expected
@@ -208,7 +210,7 @@ impl Stream {
         let (code, fact) = match order {
             Order::Next => return,
             Order::Ahead(expected) => (Code::SeqAhead, Fact::Ahead { got: seq, expected }),
-            // As long as all messages are known, one that is not among them is new.
+            // While all messages are known, an unknown message must be new.
             Order::Again
                 if likeness == Likeness::New
                     && own.numbers.is_whole()
@@ -231,13 +233,13 @@ impl Stream {
                 (Code::SeqAgain, fact)
             }
         };
-        // A receiver that has not acked a repeat may lack it.
+        // The receiver may lack a repeated message that it has not acked.
         let is_known = !matches!(fact, Fact::Again { got, acked, .. } if acked.is_none_or(|acked| !got.is_behind(acked)));
         let consequence = is_known.then(|| self.consequence(seen, piece, base)).flatten();
         found.add_with(of_chunk(piece, code), fact, consequence);
     }
 
-    /// Returns what the receiver does with a chunk after the number `base`.
+    /// Returns what the receiver does with a chunk, if `base` is its last in-order number.
     fn consequence(&self, seen: &Seen<'_>, piece: &Piece<'_>, base: Seq) -> Option<Consequence> {
         let mut verdict = None;
         let (receiver, side) = self.judge(seen, base, |finding| {
@@ -252,8 +254,8 @@ impl Stream {
         })
     }
 
-    /// Returns what the receiver does with a datagram, before its chunks: what ends it, or else the last thing. What a control message
-    /// does depends on more than its form.
+    /// Returns what the receiver does with a datagram before its chunks: the verdict that ends it, or else the last
+    /// verdict. For a control packet only a drop is returned, because its other effects depend on more than its form.
     pub(super) fn consequence_of_form(&self, seen: &Seen<'_>, base: Seq) -> Option<Consequence> {
         let is_control = seen.packet.header.flags.contains(Flags::CONTROL);
         let mut verdict = None;
@@ -270,7 +272,8 @@ impl Stream {
         })
     }
 
-    /// Reports what the receiver does with a datagram after the number `base`. Returns its release.
+    /// Reports each verdict of the receiver on a datagram, if `base` is its last in-order number. Returns the release
+    /// of the receiver.
     fn judge(&self, seen: &Seen<'_>, base: Seq, each: impl FnMut(Finding)) -> Option<(Identified, Side)> {
         let (proto, side) = (seen.datagram.proto, seen.datagram.dir.receiver());
         let receiver = self.receiver(seen);
@@ -302,7 +305,8 @@ impl Stream {
         }
     }
 
-    /// Adds a note if a message answers a question with the flush of its connection, and keeps the questions that it asks itself.
+    /// Adds a note if a message answers a question only with the flush of its connection. Records the question that the
+    /// message asks.
     fn note_answer(&mut self, seen: &Seen<'_>, piece: &Piece<'_>, found: &mut Found<'_>) {
         let (dir, data) = (seen.datagram.dir, piece.chunk.data);
         let Some(known) = seen.registry.known_message(seen.datagram.proto, dir, data) else {
@@ -320,7 +324,7 @@ impl Stream {
         let is_rough = networks
             .iter()
             .any(|network| network.is_rough || network.has_repeats);
-        // One that is sent again was lost before.
+        // A retransmitted message was lost before, so it is not late.
         let late = own.pace.answered(&def.name, seen.at, is_rough);
         if let Some(late) = late.filter(|_| !piece.chunk.header.resend) {
             let fact = Fact::Late {
@@ -336,7 +340,7 @@ impl Stream {
         }
         let row = message(receiver.release, dir.receiver(), &def.name);
         if let Some((row, answer)) = row.and_then(|row| Some((row, row.answer?))) {
-            // What a rule or a link line keeps back is answered later.
+            // A message kept back by a rule or a link line is answered later.
             let is_sent = piece.seq_out.is_some() && seen.datagram.link.is_empty();
             match is_sent {
                 true => other.pace.asked(row.name, answer, seen.at),
@@ -350,7 +354,7 @@ impl Stream {
 }
 
 impl Stream {
-    /// A question that is sent again may have been lost before: its answer is not late.
+    /// Forgets the question of a retransmitted message: it may have been lost before, so that its answer is not late.
     fn forget_question(&mut self, seen: &Seen<'_>, piece: &Piece<'_>) {
         let (proto, dir) = (seen.datagram.proto, seen.datagram.dir);
         let Some(known) = seen.registry.known_message(proto, dir, piece.chunk.data) else {
@@ -362,7 +366,7 @@ impl Stream {
         }
     }
 
-    /// Adds a note if the server requests a map that the client loads already.
+    /// Adds a note if the server requests a map that the client is already loading.
     fn note_map(&mut self, def: &Def, dir: Dir, piece: &Piece<'_>, found: &mut Found<'_>) {
         match (dir, &*def.name) {
             (Dir::S2c, "map_change") => {
@@ -385,13 +389,13 @@ impl Stream {
 }
 
 impl super::Way {
-    /// Returns the last ack, where it counts in the numbers of the sender.
+    /// Returns the last ack; `None` if the receiver counts in other numbers than the sender.
     fn acked(&self) -> Option<Seq> {
         self.acks.last.filter(|_| !self.acks.is_shifted)
     }
 }
 
-/// Adds a note if a strange message belongs to another session.
+/// Adds a note if an unexpected message belongs to another session.
 fn note_foreign_message(
     past: &super::past::Past,
     stream: &Stream,
@@ -414,10 +418,10 @@ fn note_foreign_message(
     }
 }
 
-/// Returns the place of the version in a message of a client of DDNet; `None` for other messages.
+/// Returns the offset of the version in a message of a DDNet client; `None` for other messages.
 fn version_at(def: &Def) -> Option<usize> {
     match (def.class, &*def.name) {
-        // After a UUID.
+        // The version follows a UUID.
         (Class::System, "client_version") => Some(16),
         (Class::Game, "cl_is_ddnet_legacy") => Some(0),
         _ => None,

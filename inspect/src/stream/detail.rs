@@ -1,4 +1,4 @@
-//! The values behind the notes about numbers, acks and pace, and their words.
+//! The values behind notes about sequence numbers, acks and pace, and their description in words.
 
 use std::{fmt, time::Duration};
 
@@ -22,14 +22,14 @@ pub struct Detail {
     pub code: Code,
     /// The offset of the note.
     pub at: usize,
-    /// The values.
+    /// The values behind the note.
     pub fact: Fact,
-    /// The action of the receiver, where its table has one.
+    /// What the receiver does with the datagram or chunk; `None` if its table does not say.
     pub consequence: Option<Consequence>,
 }
 
 impl Detail {
-    /// Returns the note, of a datagram of this length.
+    /// Returns the note for a datagram of `len` bytes.
     pub(crate) const fn note(&self, len: usize) -> Note {
         Note {
             code: self.code,
@@ -39,96 +39,96 @@ impl Detail {
     }
 }
 
-/// The action of a receiver, from the table of its release.
+/// What a receiver does, according to the table of its release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Consequence {
     /// The release of the receiver.
     pub receiver: Identified,
     /// The side of the receiver.
     pub side: Side,
-    /// The action.
+    /// What the receiver does.
     pub verdict: Verdict,
 }
 
-/// The values behind a note about numbers, acks, pace or ids.
+/// The values behind a note about sequence numbers, acks, pace or ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
-    /// A number ahead of a missing one.
+    /// A message ahead of a missing one.
     Ahead {
-        /// The number.
+        /// Its number.
         got: Seq,
         /// The missing number.
         expected: Seq,
     },
-    /// A number that came before.
+    /// A number that was sent before.
     Again {
         /// The number.
         got: Seq,
-        /// The last number in order.
+        /// The last in-order number.
         last: Seq,
-        /// The last ack of the receiver, where it counts in the same numbers.
+        /// The last ack of the receiver; `None` if the receiver counts in other numbers.
         acked: Option<Seq>,
     },
-    /// An old number of a message that never came before.
+    /// A message that was never sent before, under an old number.
     Behind {
         /// The number.
         got: Seq,
         /// The number of the next message.
         expected: Seq,
     },
-    /// The same message under another number.
+    /// A known message under a different number.
     Renumbered {
         /// The number.
         got: Seq,
-        /// The number that it had before.
+        /// Its earlier number.
         before: Seq,
     },
-    /// A token with its bytes in reverse.
+    /// A token with reversed bytes.
     Reversed {
-        /// The bytes.
+        /// The token as received.
         got: Token,
-        /// The token.
+        /// The expected token.
         expected: Token,
     },
-    /// Another message had the number.
+    /// A different message under a known number.
     Changed {
         /// The number.
         got: Seq,
-        /// The length of the message that had it, in bytes.
+        /// Length of the earlier message, in bytes.
         before: u16,
-        /// The length of this one.
+        /// Length of this message, in bytes.
         now: usize,
     },
-    /// A number that does not come.
+    /// A number that is never sent.
     Never {
-        /// The number.
+        /// The missing number.
         missing: Seq,
-        /// The time since a later one came.
+        /// Time since a later number was sent.
         after: Duration,
     },
-    /// An ack beyond a number that did not come.
+    /// An ack beyond a number that was never sent.
     Beyond {
         /// The ack.
         got: Seq,
         /// The missing number.
         missing: Seq,
     },
-    /// An ack that does not move.
+    /// An ack that does not advance.
     Stuck {
         /// The ack.
         got: Seq,
-        /// The oldest number that is not acked.
+        /// The oldest unacked number.
         missing: Seq,
-        /// The time since that was sent.
+        /// Time since that number was first sent.
         after: Duration,
-        /// The times that messages were sent since then.
+        /// Number of times that messages were sent since then.
         times: u8,
-        /// The message with which the peer has answered it all the same.
+        /// The reply of the peer to the message that it does not ack.
         answer: Option<&'static str>,
-        /// True if each copy was compressed, and the peer has acked nothing that was.
+        /// True if every copy was compressed, and the peer has acked no compressed message.
         is_packed: bool,
     },
-    /// An ack that never gets past a compressed message.
+    /// An ack that never covers a compressed message.
     Deaf {
         /// The ack.
         got: Seq,
@@ -137,68 +137,68 @@ pub enum Fact {
     },
     /// Resend requests without a cause.
     Needless {
-        /// The requests.
+        /// Number of requests.
         requests: u16,
-        /// The vital messages that were sent to the peer in that time.
+        /// Number of vital messages that may have caused them.
         chunks: u16,
-        /// The time.
+        /// The time over which both were counted.
         within: Duration,
     },
-    /// A message that its sender does not send again.
+    /// A message that its sender fails to retransmit.
     Unrepeated(Unrepeated),
-    /// A message that its sender sends again although it has the ack.
+    /// A message that its sender retransmits although it has received the ack.
     Repeated(Repeated),
     /// A resend request.
     Request {
-        /// The number that the receiver lacks; `None` if it has all.
+        /// The number that the receiver lacks; `None` if it lacks none.
         missing: Option<Seq>,
-        /// True if that number was sent on: it was lost later.
+        /// True if that number was forwarded, so that it was lost afterwards.
         was_sent: bool,
     },
     /// Too many copies of a message.
     Storm {
         /// The number.
         got: Seq,
-        /// The copies within a second.
+        /// Number of copies within a second.
         copies: u8,
-        /// The most that the game sends after as many requests.
+        /// Maximum number of copies that the game sends after that many requests.
         expected: usize,
     },
-    /// An answer that waited for a flush.
+    /// A reply that waited for a flush.
     Late {
-        /// The message that it answers.
+        /// The message to which it replies.
         question: &'static str,
-        /// The time since that.
+        /// Time since that message.
         after: Duration,
     },
-    /// A silence of a peer.
+    /// A silent peer.
     Silent {
         /// The length of the silence.
         for_: Duration,
     },
-    /// An answer much larger than what it answers.
+    /// A reply much larger than its request.
     Amplified {
-        /// The words for the questions.
+        /// The requests in words.
         to: &'static str,
-        /// Bytes of the questions.
+        /// Size of the requests, in bytes.
         asked: u32,
-        /// Bytes of the answer.
+        /// Size of the reply, in bytes.
         answered: u32,
     },
-    /// A part of another session.
+    /// A part of a datagram that belongs to another session.
     Foreign {
         /// The other session.
         session: u32,
         /// The part.
         part: Part,
     },
-    /// A message under the id of another one.
+    /// A message under the id of another message.
     OtherId(OtherId),
-    /// The fields of another version.
+    /// Fields in the format of another version.
     OtherFields(OtherFields),
-    /// The form of a datagram, whose values are read from its bytes.
+    /// The form of a datagram. Its values are taken from its bytes, so there are none here.
     Form,
-    /// An older ack in a datagram that was overtaken.
+    /// An older ack in a reordered datagram.
     Overtaken {
         /// The ack.
         got: Seq,
@@ -208,7 +208,7 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// Returns the values of an answer to these.
+    /// Returns the values for a reply; `to` names its requests.
     pub(super) const fn amplified(much: Amplified, to: &'static str) -> Self {
         let Amplified { asked, answered } = much;
         Self::Amplified { to, asked, answered }
@@ -216,7 +216,7 @@ impl Fact {
 }
 
 impl Fact {
-    /// Writes the values that are amounts or times.
+    /// Writes the values of facts that are amounts or times.
     fn fmt_amount(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stuck {

@@ -1,4 +1,4 @@
-//! A datagram: its token and ack, the silence before it, a resend request.
+//! The analysis of a datagram: its token and ack, the silence before it, a resend request.
 
 use teetap_proxy::session::SessionId;
 use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Property, Proto, Seq, Side, Token};
@@ -6,11 +6,12 @@ use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Property, Proto, Seq, 
 use super::{Detail, Fact, Found, Part, Seen, Stream, Streams, past::Past};
 use crate::reading::Expected;
 
-/// The bytes of a header that a note is about.
+/// Length of the header bytes marked by a note about the ack.
 const ACK: usize = 2;
 
 impl Streams {
-    /// Takes a datagram that has these notes, before its chunks. Returns what was expected where it is wrong.
+    /// Records a datagram, before its chunks. `found` has its notes so far. Returns the expected values for those that
+    /// are wrong.
     pub(crate) fn begin(&mut self, seen: &Seen<'_>, found: &mut Found<'_>) -> Expected {
         let (dir, packet) = (seen.datagram.dir, seen.packet);
         let token = packet.header.token.filter(|token| *token != Token::NONE);
@@ -74,7 +75,7 @@ impl Streams {
         expected
     }
 
-    /// Adds a note if a wrong token is that of another session.
+    /// Adds a note if a wrong token belongs to another session.
     fn note_foreign_token(&self, seen: &Seen<'_>, token: Option<Token>, found: &mut Found<'_>) {
         let (Some(token), dir) = (token, seen.datagram.dir) else {
             return;
@@ -104,12 +105,12 @@ impl Streams {
 }
 
 impl Stream {
-    /// Looks for the slot of the client at a server of DDNet's. Returns true for a message that the server drops because there is none
-    /// yet.
+    /// Tracks whether a DDNet server has a slot for the client. Returns true for a message that the server drops
+    /// because it has no slot yet.
     fn is_before_slot(&mut self, seen: &Seen<'_>) -> bool {
         let (dir, leg, control) = (seen.datagram.dir, seen.datagram.leg, seen.packet.control());
         if dir == Dir::S2c {
-            // Without a slot it accepts, refuses, or challenges a client without a token.
+            // Without a slot the server can only accept, refuse, or challenge a client without a token.
             let is_stateless = matches!(
                 control,
                 Some(Control::ConnectAccept { .. } | Control::Close { .. } | Control::Token { .. })
@@ -122,7 +123,7 @@ impl Stream {
         }
         if control == Some(Control::Accept) {
             if !std::mem::take(&mut self.awaits_accept) {
-                // A server that takes one more begins its numbers anew.
+                // A server that accepts a second ACCEPT restarts its sequence numbers.
                 self.renumber();
             }
             return false;
@@ -130,7 +131,7 @@ impl Stream {
         self.awaits_accept && control.is_none()
     }
 
-    /// Counts the bytes for a client whose address is not proven, and adds a note if they are many.
+    /// Counts the bytes sent to a client whose address is not proven, and adds a note if there are too many.
     fn note_surplus(&mut self, seen: &Seen<'_>, token: Option<Token>, notes: bool, found: &mut Found<'_>) {
         let Some(bytes) = seen.datagram.received().map(<[u8]>::len) else {
             return;
@@ -153,7 +154,7 @@ impl Stream {
         }
     }
 
-    /// Turns the note of an ack that is too low into that of a datagram that others have overtaken, where it is one.
+    /// Turns the note on an ack that is too low into a note on a reordered datagram, if the datagram was reordered.
     fn note_overtaken(&self, seen: &Seen<'_>, found: &mut Found<'_>) {
         let (dir, packet) = (seen.datagram.dir, seen.packet);
         let [c2s, s2c] = &self.ways;
@@ -186,18 +187,18 @@ impl Stream {
         }
     }
 
-    /// Keeps token and ack, and returns what was expected where they are wrong.
+    /// Records the token and the ack. Returns the expected values for those that are wrong.
     fn expect(&mut self, seen: &Seen<'_>, token: Option<Token>, found: &Found<'_>) -> Expected {
         let (packet, leg, dir) = (seen.packet, seen.datagram.leg, seen.datagram.dir);
         let (own, other) = self.both(dir);
         if found.has(Code::WrongToken) || found.has(Code::MissingToken) {
             return Expected {
-                // The token that it has cannot be the expected one: that is not known then.
+                // The received token is wrong, so the same token cannot be the expected one, which is then unknown.
                 token: own.token.filter(|expected| Some(*expected) != token),
                 ack: None,
             };
         }
-        // The proxy writes its own tokens to each leg: they are not those of the peer on the other leg.
+        // The proxy writes its own tokens on each leg, which are not those of the peer on the other leg.
         let is_of_peer = leg.is_none_or(|leg| leg == dir.sender());
         own.token = token.filter(|_| is_of_peer).or(own.token);
         if let Some(Control::ConnectAccept {
@@ -205,7 +206,7 @@ impl Stream {
         }) = packet.control()
             && packet.proto == Proto::V65
         {
-            // Both sides write the token of the server; only this datagram has that of the client.
+            // Both sides write the token of the server; only this datagram has the token of the client.
             if is_of_peer {
                 own.token = Some(given);
             }
@@ -224,7 +225,7 @@ impl Stream {
             }
             None
         };
-        // What the ack agrees with cannot be what was expected instead.
+        // If the received ack agrees with a value, that value is not what was expected instead.
         let agrees = |expected: Seq| match found.has(Code::AckAhead) {
             true => packet.header.ack.is_behind(expected),
             false => expected.is_behind(packet.header.ack),
@@ -235,13 +236,13 @@ impl Stream {
         }
     }
 
-    /// Adds a note if an ack beyond all numbers continues another session of the client.
+    /// Adds a note if an ack ahead of all numbers continues another session of the client.
     fn note_foreign_ack(&self, past: &Past, seen: &Seen<'_>, expected: Option<Seq>, found: &mut Found<'_>) {
         if !found.has(Code::AckAhead) {
             return;
         }
         let ack = seen.packet.header.ack;
-        // Near its own numbers it is those that it is ahead of.
+        // An ack slightly ahead of this session's numbers belongs to this session.
         if expected.unwrap_or(Seq::ZERO).distance_to(ack) <= 8 {
             return;
         }
@@ -252,7 +253,7 @@ impl Stream {
         }
     }
 
-    /// Adds what the receiver does with a datagram of an odd form, if its release is known.
+    /// Records what the receiver does with a datagram of an odd form, if its release is known.
     fn note_form(&self, seen: &Seen<'_>, found: &mut Found<'_>) {
         let mut odd = found
             .notes
@@ -279,7 +280,7 @@ impl Stream {
         bytes.map_or(0, |bytes| own.copies.deliveries(bytes, seen.at))
     }
 
-    /// Takes a valid ack, and the request in the same header.
+    /// Records a valid ack, and the resend request in the same header.
     fn take_ack(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
         let (at, header) = (seen.at, &seen.packet.header);
         let (own, other) = self.both(seen.datagram.dir);
@@ -290,7 +291,7 @@ impl Stream {
         let needless = requests.then(|| other.acks.requested(at));
         let stuck = other.acks.acked(ack, at, is_rough);
         let deaf = other.inflation.acked(ack, requests, at);
-        // An ack of what was never sent has a note of its own.
+        // An ack of a number that was never sent has a note of its own.
         let is_sent = other.acks.top.is_some_and(|top| ack.is_behind(top));
         let is_whole = is_sent && other.heard.numbers.is_whole();
         let beyond = other.heard.numbers.acked(ack).filter(|_| is_whole);
@@ -332,7 +333,7 @@ impl Stream {
             let was_sent = missing.is_some_and(is_there);
             let code = Code::ResendRequest;
             found.add(Note { code, at: 0, len: 1 }, Fact::Request { missing, was_sent });
-            // One that left before the message came is not one that the receiver lacks.
+            // A request sent before the message arrived does not show that the receiver lacks it.
             let sent = missing.and_then(|seq| other.copies.last_of(seq));
             if !other.acks.is_shifted && was_sent && sent.is_some_and(|sent| other.acks.is_lost(sent, at)) {
                 other.numbers.lacks_after(ack);
@@ -340,7 +341,7 @@ impl Stream {
         }
     }
 
-    /// Keeps the token that the server replies with, and adds a note if it writes that in reverse later.
+    /// Records the token in the server's reply, and adds a note if the server reverses its bytes later.
     fn look_at_token(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
         let is_of_proxy = seen.datagram.leg == Some(Side::Client);
         if seen.datagram.dir != Dir::S2c || is_of_proxy {
@@ -369,7 +370,7 @@ impl Stream {
         }
     }
 
-    /// Adds a note once a message should have been sent again.
+    /// Adds a note once a message should have been retransmitted.
     fn look_for_repeat(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
         let (own, _) = self.both(seen.datagram.dir);
         let chunks = seen.packet.control().is_none().then(|| seen.packet.chunks());
@@ -380,7 +381,7 @@ impl Stream {
         }
     }
 
-    /// Adds a note once a missing number never comes.
+    /// Adds a note once it is clear that a missing number will never be sent.
     fn look_for_missing(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
         let (own, _) = self.both(seen.datagram.dir);
         if !own.numbers.has_gap() || seen.packet.control().is_some() && !notes {

@@ -1,34 +1,36 @@
 //! Resend requests without a cause.
 //!
-//! Law: a receiver sets the flag after a vital chunk that is ahead of a missing one, and in one datagram. So it cannot request more
-//! often than vital chunks were sent to it that are not the next one after its ack, however bad the network. Copies of chunks and of requests, and chunks that a recording
-//! lacks, are what [`TIMES`] allows for.
+//! Law: a receiver sets the resend flag after a vital chunk that is ahead of a missing one, and only in one datagram.
+//! Therefore it cannot request a resend more often than vital chunks other than the next expected one were sent to it,
+//! however bad the network. [`TIMES`] allows for copies of chunks and requests, and for chunks missing from a
+//! recording.
 
 use std::time::Duration;
 
 use teetap_proxy::session::Time;
 
-/// The time in which both are counted. The chunks in the time before count as well: they may be on their way.
+/// Time over which requests and chunks are counted. Chunks of the preceding window also count, because they may still
+/// be under way.
 const WINDOW: Duration = Duration::from_secs(4);
 
-/// The requests that are many.
+/// Minimum number of requests to report.
 const MANY: u16 = 16;
 
-/// The times as many requests as chunks.
+/// Minimum ratio of requests to chunks.
 const TIMES: u16 = 4;
 
-/// The requests of a receiver, and the vital chunks that may have caused them.
+/// The resend requests of a receiver, and the vital chunks that may have caused them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Requests {
     since: Option<Time>,
     requests: u16,
     chunks: u16,
-    /// The chunks in the time before.
+    /// Number of chunks in the preceding window.
     before: u16,
     is_reported: bool,
 }
 
-/// Requests without a cause.
+/// Resend requests without a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Needless {
     pub(super) requests: u16,
@@ -37,13 +39,13 @@ pub(super) struct Needless {
 }
 
 impl Requests {
-    /// Takes a vital chunk that was sent to the receiver and may be ahead of a missing one.
+    /// Records a vital chunk sent to the receiver that may be ahead of a missing one.
     pub(super) fn caused(&mut self, at: Time) {
         self.look(at);
         self.chunks = self.chunks.saturating_add(1);
     }
 
-    /// Takes a request. Returns those since a while once they are more than chunks can have caused.
+    /// Records a request. Returns the requests of the window once they exceed the number that chunks can have caused.
     pub(super) fn requested(&mut self, at: Time) -> Option<Needless> {
         let since = self.look(at);
         self.requests = self.requests.saturating_add(1);
@@ -59,7 +61,7 @@ impl Requests {
         })
     }
 
-    /// Begins to count anew after a while. Returns the time since when it counts.
+    /// Starts a new window if the current one has ended. Returns the start of the window.
     fn look(&mut self, at: Time) -> Time {
         let since = *self.since.get_or_insert(at);
         if at.since(since) < WINDOW {

@@ -1,52 +1,51 @@
-//! The pace of one peer: its silences, and the time that it takes to answer.
+//! The pace of one peer: its silences and its reply times.
 //!
-//! Law: a peer is silent only while the other one is not: a pause of both is one of the recording.
+//! Law: a peer is silent only while the other peer sends; a pause of both peers is a pause of the recording.
 
 use std::time::Duration;
 
 use teetap_proxy::session::Time;
 
-/// The silence that is noted. A peer with nothing to send sends a keepalive after a second, and one may be lost.
+/// Minimum silence to note. An idle peer sends a keepalive after a second, and one keepalive may be lost.
 const SILENCE: Duration = Duration::from_millis(2500);
 
-/// The datagrams of the other peer in that time.
+/// Minimum datagrams of the other peer during that silence.
 const OTHERS: u32 = 2;
 
-/// The time after which a connection sends what waits in it, give or take what the network and the loop of a program add.
+/// Time after which a connection flushes its queued chunks, including the delays that network and main loop add.
 const FLUSH: std::ops::RangeInclusive<Duration> = Duration::from_millis(480)..=Duration::from_millis(560);
 
-/// The time that an answer has to be late for it, beyond the usual way to its sender and back. A later one waited for something else.
+/// Delay of a reply, beyond the usual round-trip time, that a flush explains. A longer delay has another cause.
 const WAITED: std::ops::RangeInclusive<Duration> = Duration::from_millis(250)..=Duration::from_millis(560);
 
-/// The times to a peer and back that show how long the way is.
+/// Minimum number of measured round trips.
 const TRIPS: u8 = 2;
 
-/// The most by which the times to a peer and back differ on a network that keeps nothing back.
+/// Maximum spread of the round-trip times on a network that does not delay datagrams.
 const SPREAD: Duration = Duration::from_millis(100);
 
-/// The questions that are known.
+/// Maximum number of open questions kept.
 const MOST: usize = 4;
 
 /// The pace of one peer.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     last: Option<Time>,
-    /// The time from the datagram before the current one.
+    /// Time between the previous datagram and the current one.
     pause: Duration,
-    /// The datagrams of the other peer since its last one.
+    /// Number of datagrams of the other peer since the last datagram of this peer.
     others: u32,
-    /// The time of the last one of the other peer.
+    /// Time of the last datagram of the other peer.
     other: Option<Time>,
-    /// The times after which a datagram followed one of the other peer, where both sent one at a time, as in handshakes: the way to this
-    /// peer and back.
+    /// Round-trip times to this peer, measured when both peers sent one datagram at a time, as in handshakes.
     trips: Trips,
-    /// The same without the current datagram.
+    /// [`Self::trips`] before the current datagram.
     trips_before: Trips,
-    /// The questions to it: the name of the answer and the time.
+    /// Open questions to this peer: name of the question, name of the answer, time.
     questions: Vec<(&'static str, &'static str, Time)>,
 }
 
-/// The times to a peer and back.
+/// Statistics of the round-trip times to a peer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trips {
     count: u8,
@@ -66,7 +65,7 @@ impl Trips {
     }
 }
 
-/// A late answer.
+/// A late reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Late {
     pub(super) question: &'static str,
@@ -74,7 +73,8 @@ pub(super) struct Late {
 }
 
 impl Pace {
-    /// Takes a datagram of this peer. Returns its silence before it, if that was long, and true if the other peer was not silent.
+    /// Records a datagram of this peer. Returns the silence before it if that was long, and true if the other peer was
+    /// not silent meanwhile.
     pub(super) fn sent(&mut self, at: Time) -> (Option<Duration>, bool) {
         let last = self.last.replace(at);
         self.pause = last.map_or(Duration::ZERO, |last| at.since(last));
@@ -89,13 +89,13 @@ impl Pace {
         )
     }
 
-    /// Takes a datagram of the other peer.
+    /// Records a datagram of the other peer.
     pub(super) const fn other_sent(&mut self, at: Time) {
         self.others = self.others.saturating_add(1);
         self.other = Some(at);
     }
 
-    /// Takes a question that this peer has to answer.
+    /// Records a question that this peer has to answer.
     pub(super) fn asked(&mut self, question: &'static str, answer: &'static str, at: Time) {
         self.questions.retain(|(_, known, _)| *known != answer);
         if self.questions.len() >= MOST {
@@ -104,18 +104,19 @@ impl Pace {
         self.questions.push((question, answer, at));
     }
 
-    /// Forgets a question with this answer.
+    /// Forgets the question with this answer.
     pub(super) fn forget(&mut self, answer: &str) {
         self.questions.retain(|(_, known, _)| *known != answer);
     }
 
-    /// Takes a message of this peer in the current datagram. Returns the delay if it is an answer that waited for the flush of the
-    /// connection. `is_rough`: the network has lost, doubled or kept back a datagram.
+    /// Records a message of this peer in the current datagram. Returns the delay if the message is an answer that
+    /// waited for a flush of the connection. `is_rough` is true if the network has lost, duplicated or delayed a
+    /// datagram.
     pub(super) fn answered(&mut self, name: &str, at: Time, is_rough: bool) -> Option<Late> {
         let index = self.questions.iter().position(|(_, answer, _)| *answer == name)?;
         let (question, _, asked) = self.questions.remove(index);
         let after = at.since(asked);
-        // Without the handshake a long way to the peer looks the same, and so does a network that keeps datagrams back.
+        // Without measured round trips, a distant peer or a network that delays datagrams would look the same.
         let trips = self.trips_before;
         let waited = after.saturating_sub(trips.shortest);
         let is_steady = !is_rough && trips.count >= TRIPS && trips.longest - trips.shortest <= SPREAD;

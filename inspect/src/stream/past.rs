@@ -1,6 +1,6 @@
-//! The sessions that are over, so that a part of one in a later session is known.
+//! Closed sessions, so that parts of them are recognized in later sessions.
 //!
-//! Law: bounded: the last ones are known.
+//! Law: bounded to the last [`MOST`] sessions.
 
 use std::{collections::VecDeque, net::IpAddr};
 
@@ -9,17 +9,17 @@ use teetap_wire::{Dir, Seq, Token};
 
 use super::{Stream, copies::Copies};
 
-/// The most sessions that are known.
+/// Maximum number of closed sessions kept.
 const MOST: usize = 32;
 
-/// The distance of a number from the last one of a session that it continues.
+/// Maximum distance of a number from the last number of the session that it may continue.
 const NEAR: u16 = 8;
 
-/// The sessions that are over.
+/// The last closed sessions.
 #[derive(Debug, Default)]
 pub(super) struct Past(VecDeque<Over>);
 
-/// A session that is over.
+/// A closed session.
 #[derive(Debug)]
 struct Over {
     session: SessionId,
@@ -27,11 +27,11 @@ struct Over {
     ways: [Rest; 2],
 }
 
-/// The end of one direction.
+/// The final state of one direction.
 #[derive(Debug, Default)]
 struct Rest {
     token: Option<Token>,
-    /// The last number in order.
+    /// The last in-order number.
     last: Option<Seq>,
     /// The last ack of these numbers.
     acked: Option<Seq>,
@@ -39,7 +39,7 @@ struct Rest {
 }
 
 impl Past {
-    /// Takes a session that is over.
+    /// Adds a closed session.
     pub(super) fn add(&mut self, session: SessionId, stream: Stream) {
         let client = stream.client;
         let ways = stream.ways.map(|way| Rest {
@@ -58,12 +58,12 @@ impl Past {
         }
     }
 
-    /// Forgets all.
+    /// Forgets all sessions.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Returns the session that had this token in this direction.
+    /// Returns the latest session that had this token in this direction.
     pub(super) fn with_token(&self, dir: Dir, token: Token) -> Option<SessionId> {
         self.find(|over| {
             over.ways
@@ -72,7 +72,7 @@ impl Past {
         })
     }
 
-    /// Returns the session that had this message under this number.
+    /// Returns the latest session that had this message with this number.
     pub(super) fn with_message(&self, dir: Dir, seq: Seq, hash: u64) -> Option<SessionId> {
         self.find(|over| {
             let way = over.ways.get(dir as usize);
@@ -80,12 +80,13 @@ impl Past {
         })
     }
 
-    /// Returns the session of the same client whose numbers this one continues.
+    /// Returns the latest session of the same client whose sequence numbers this number continues.
     pub(super) fn with_number(&self, client: Option<IpAddr>, dir: Dir, seq: Seq) -> Option<SessionId> {
         self.continued(client, dir, seq, |way| way.last)
     }
 
-    /// Returns the session of the same client whose acks this one continues; `dir` is that of the numbers.
+    /// Returns the latest session of the same client whose acks this ack continues. `dir` is the direction of the acked
+    /// numbers.
     pub(super) fn with_ack(&self, client: Option<IpAddr>, dir: Dir, ack: Seq) -> Option<SessionId> {
         self.continued(client, dir, ack, |way| way.acked)
     }

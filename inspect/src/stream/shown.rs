@@ -1,11 +1,11 @@
-//! The messages that a peer has shown to have, by its answers.
+//! Messages that a peer must have received, because it has answered them.
 //!
-//! Law: a peer acks a message before it acts upon it, so the answer of a correct one acks the message that it answers, however bad
-//! the network; unless it sends the answer without waiting for the message.
+//! Law: a peer acks a message before acting on it. The reply of a correct peer therefore acks the message that it
+//! answers, however bad the network, unless the peer sends the reply without waiting for the message.
 
 use teetap_wire::{Dir, Proto, Seq};
 
-/// The answers that show it, which are those of a join. Other messages answer one of several.
+/// The answers that are tracked, all from the join. Other answers may belong to one of several messages.
 const ANSWERS: [&str; 5] = [
     "ready",
     "con_ready",
@@ -14,37 +14,38 @@ const ANSWERS: [&str; 5] = [
     "enter_game",
 ];
 
-/// The questions to one peer that have no answer yet.
+/// The messages to one peer that it has to answer and has not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct Shown(Vec<Question>);
 
 /// A message that has to be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Question {
-    /// The number, as the peer gets it.
+    /// Sequence number with which the peer receives the message.
     pub(super) seq: Seq,
     pub(super) answer: &'static str,
 }
 
 impl Shown {
-    /// Takes the number of a message to the peer with the name of its answer.
+    /// Records a message to the peer by its sequence number and the name of its answer.
     pub(super) fn asked(&mut self, answer: &'static str, seq: Seq) {
         if !ANSWERS.contains(&answer) {
             return;
         }
         match self.0.iter_mut().find(|known| known.answer == answer) {
-            // The answer may be to the older one.
+            // The answer may refer to the older message.
             Some(known) if known.seq.is_behind(seq) => {}
             Some(known) => known.seq = seq,
             None => self.0.push(Question { seq, answer }),
         }
     }
 
-    /// Takes a message of the peer with the ack in its header. Returns the message that it answers without an ack of it.
+    /// Records a message of the peer with the ack in its header. Returns the message that it answers if the ack does
+    /// not cover it.
     pub(super) fn answered(&mut self, name: &str, ack: Seq, proto: Proto, dir: Dir) -> Option<Question> {
         let index = self.0.iter().position(|known| known.answer == name)?;
         let question = self.0.swap_remove(index);
-        // Until it has proven its address, the server of a client without tokens acks nothing.
+        // A server acks nothing for a client without tokens until the client has proven its address.
         let may_be_challenge = proto == Proto::V6 && dir == Dir::S2c;
         (!question.seq.is_behind(ack) && !may_be_challenge).then_some(question)
     }

@@ -1,10 +1,10 @@
-//! Numbers, counts and times in words.
+//! Formats sequence numbers, counts and times in words.
 
 use std::{fmt, time::Duration};
 
 use teetap_wire::Seq;
 
-/// A message with its number.
+/// Displays a message with its sequence number.
 pub(super) struct Numbered(pub(super) Seq, pub(super) Option<&'static str>);
 
 impl fmt::Display for Numbered {
@@ -17,7 +17,7 @@ impl fmt::Display for Numbered {
     }
 }
 
-/// A number of resend requests.
+/// Displays a number of resend requests.
 pub(super) struct Requests(pub(super) usize);
 
 impl fmt::Display for Requests {
@@ -30,7 +30,7 @@ impl fmt::Display for Requests {
     }
 }
 
-/// A time in seconds.
+/// Displays a time in seconds.
 pub(super) struct Seconds(pub(super) Duration);
 
 impl fmt::Display for Seconds {
