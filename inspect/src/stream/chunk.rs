@@ -31,8 +31,8 @@ pub(crate) struct Piece<'a> {
 /// A vital chunk in the order of its direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
-    /// True for the first copy that the receiver may accept, false for another copy; `None` if the chunk is not vital
-    /// or its order is unknown.
+    /// True for the first copy that the receiver may accept, false for another copy; `None` if the chunk is not vital,
+    /// was refused, or its datagram was not forwarded.
     pub(crate) is_first: Option<bool>,
     /// The expected number, if the chunk is ahead of it.
     pub(crate) expected: Option<Seq>,

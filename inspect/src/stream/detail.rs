@@ -55,14 +55,14 @@ pub struct Consequence {
 pub enum Fact {
     /// A message ahead of a missing one.
     Ahead {
-        /// Its number.
+        /// Its sequence number.
         got: Seq,
         /// The missing number.
         expected: Seq,
     },
     /// A number that was sent before.
     Again {
-        /// The number.
+        /// Its sequence number.
         got: Seq,
         /// The last in-order number.
         last: Seq,
@@ -71,14 +71,14 @@ pub enum Fact {
     },
     /// A message that was never sent before, under an old number.
     Behind {
-        /// The number.
+        /// Its sequence number.
         got: Seq,
         /// The number of the next message.
         expected: Seq,
     },
     /// A known message under a different number.
     Renumbered {
-        /// The number.
+        /// Its sequence number.
         got: Seq,
         /// Its earlier number.
         before: Seq,
@@ -92,7 +92,7 @@ pub enum Fact {
     },
     /// A different message under a known number.
     Changed {
-        /// The number.
+        /// Its sequence number.
         got: Seq,
         /// Length of the earlier message, in bytes.
         before: u16,
@@ -119,7 +119,7 @@ pub enum Fact {
         got: Seq,
         /// The oldest unacked number.
         missing: Seq,
-        /// Time since that number was first sent.
+        /// Time for which the ack has been stuck.
         after: Duration,
         /// Number of times that messages were sent since then.
         times: u8,
@@ -157,7 +157,7 @@ pub enum Fact {
     },
     /// Too many copies of a message.
     Storm {
-        /// The number.
+        /// Its sequence number.
         got: Seq,
         /// Number of copies within a second.
         copies: u8,

@@ -1,4 +1,4 @@
-//! Sessions of real peers, whole and with losses.
+//! Sessions of real peers, complete and with losses.
 
 use std::{collections::BTreeMap, fs::File, io::BufReader, path::Path};
 
@@ -19,7 +19,7 @@ fn events(path: &Path) -> Vec<Event> {
     events
 }
 
-/// Returns the counts of notes by code.
+/// Returns the number of notes by code.
 fn counts<'e>(events: impl Iterator<Item = &'e Event>) -> BTreeMap<&'static str, usize> {
     let mut decoder = Decoder::new(Registry::builtin());
     let mut counts = BTreeMap::new();
@@ -62,7 +62,7 @@ fn real_peers_have_no_bad_notes() {
         }
         again += counts.get("seq-again").copied().unwrap_or_default();
     }
-    // Of 17 copies in the lossy recording the others are those that its client had requested.
+    // The client of the lossy recording had requested the other 8 of the 17 copies.
     assert_eq!(again, 9);
     assert!(late.len() >= 2, "{late:?}");
     for name in late {
@@ -71,7 +71,7 @@ fn real_peers_have_no_bad_notes() {
     }
 }
 
-/// A recording that lacks datagrams, one in a hundred to one in five, is not the fault of the peers.
+/// Datagrams missing from a recording, between one in a hundred and one in five, are not a fault of the peers.
 #[test]
 fn recordings_with_losses_have_no_errors() {
     let mut ahead = 0;

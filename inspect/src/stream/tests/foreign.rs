@@ -5,7 +5,7 @@ use teetap_wire::Token;
 
 use super::*;
 
-/// Plays a session to its end, and opens another one of the same client.
+/// Plays a session to its end, and opens another session of the same client.
 fn second(proto: Proto) -> Script {
     let mut script = Script::new(proto);
     for number in 1..=40 {
@@ -49,7 +49,7 @@ fn parts_of_the_session_before_are_named() {
     }
 }
 
-/// A join begins as the one before it.
+/// A join begins like the previous one.
 #[test]
 fn a_second_join_is_not_a_part_of_the_first() {
     for proto in Proto::ALL {

@@ -1,10 +1,10 @@
-//! Tokens and maps that come twice.
+//! Repeated tokens and maps.
 
 use teetap_wire::Token;
 
 use super::*;
 
-/// A map change that comes again as a new message is one more for the client, and a resend is not.
+/// A map change sent again as a new message is another map change for the client; a resend is not.
 #[test]
 fn a_map_change_under_a_new_number_is_noted() {
     for proto in Proto::ALL {
@@ -45,7 +45,7 @@ fn a_map_change_under_a_new_number_is_noted() {
     }
 }
 
-/// Another map is another message.
+/// A different map is a different message.
 #[test]
 fn another_map_is_not_noted() {
     let mut script = Script::new(Proto::Ddnet);
@@ -59,7 +59,7 @@ fn another_map_is_not_noted() {
     assert_eq!(script.send(Dir::S2c, 0, &[(Some(2), false, &other)]), []);
 }
 
-/// In 0.6.5 only CONNECTACCEPT has the token of the client: all datagrams after it have that of the server.
+/// In 0.6.5 only CONNECTACCEPT has the token of the client: all later datagrams have the token of the server.
 #[test]
 fn a_wrong_token_is_never_the_expected_one() {
     let (client, server) = (Token(*b"\x0c\x4c\x78\x6a"), Token(*b"serv"));
@@ -74,7 +74,7 @@ fn a_wrong_token_is_never_the_expected_one() {
         );
         assert_eq!(script.expected.token, Some(server), "{dir}");
     }
-    // Where the expected one is not known, none is named.
+    // If the expected token is unknown, none is named.
     let mut script = Script::new(Proto::V65);
     script.vital(Dir::C2s, 0, 1);
     script.send_noted(Dir::C2s, 0, &[(Some(2), false, READY)], Code::WrongToken);

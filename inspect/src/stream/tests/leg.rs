@@ -1,4 +1,4 @@
-//! Datagrams as they were sent on a leg: link lines lose and delay some, which their receiver then cannot ack.
+//! Datagrams as sent on a leg: some are lost or delayed by link lines, so that their receiver cannot ack them.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use teetap_wire::Flags;
 
 use super::*;
 
-/// The fate of a datagram in the link.
+/// What the link does with a datagram.
 #[derive(Clone, Copy)]
 enum Link {
     Loses,
@@ -39,7 +39,7 @@ fn an_ack_beyond_a_message_that_the_link_lost_is_a_gap() {
     script.at += 20_000;
     let ack = script.keepalive(Dir::C2s, 3);
     assert_eq!(ack, [(Code::AckGap, "got 3, expected less than 2".to_owned())]);
-    // Once: what follows is judged from there.
+    // The gap is noted once; later acks are judged from there.
     assert_eq!(script.keepalive(Dir::C2s, 3), []);
 }
 
@@ -58,7 +58,7 @@ fn an_ack_before_its_message_has_left_the_link_is_a_gap() {
     }
 }
 
-/// A peer that gets nothing is not one that acks nothing.
+/// A peer that receives nothing is not one that acks nothing.
 #[test]
 fn a_peer_whose_messages_the_link_loses_is_not_stuck() {
     for (link, expected) in [(Link::Loses, vec![]), (Link::Delays(10), vec![Code::AckStuck])] {
@@ -74,7 +74,7 @@ fn a_peer_whose_messages_the_link_loses_is_not_stuck() {
     }
 }
 
-/// The oldest message has to be there again after a second; three of them are waited for.
+/// The oldest message is due again after a second; the note waits until three retransmissions are missing.
 #[test]
 fn a_message_that_is_not_sent_again_is_noted_once() {
     for proto in Proto::ALL {
@@ -102,7 +102,7 @@ fn a_message_that_is_not_sent_again_is_noted_once() {
     }
 }
 
-/// A peer that sleeps, one whose message is acked, and one that sends it again.
+/// A peer that sleeps, a peer whose message is acked, and a peer that retransmits it.
 #[test]
 fn a_message_without_an_ack_may_wait() {
     for case in 0..3 {
@@ -125,7 +125,7 @@ fn a_message_without_an_ack_may_wait() {
     }
 }
 
-/// Repeats are judged once their sender has shown that it has the ack.
+/// Retransmissions count as repeats once their sender has shown that it has received the ack.
 #[test]
 fn a_message_that_is_sent_again_after_its_ack_is_noted_once() {
     for has_shown in [false, true] {

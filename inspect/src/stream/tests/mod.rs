@@ -1,4 +1,4 @@
-//! Tests of notes about numbers, acks and pace: scripted streams of each protocol.
+//! Tests of notes about sequence numbers, acks and pace: scripted streams of each protocol.
 
 mod captures;
 mod foreign;
@@ -45,7 +45,7 @@ const OF_STREAMS: &[Code] = &[
     Code::CompressionUnmarked,
 ];
 
-/// Rules, which do not see these, are refused if they name one.
+/// Rules cannot see these notes, so a rule that names one is refused.
 #[test]
 fn the_codes_of_streams_are_known_as_such() {
     for code in Code::ALL {
@@ -58,7 +58,7 @@ fn the_codes_of_streams_are_known_as_such() {
     }
 }
 
-/// Returns the notes of severity warning and error among codes.
+/// Returns the codes with severity warning or error.
 fn bad(codes: &[(Code, String)]) -> Vec<Code> {
     let codes = codes.iter().map(|(code, _)| *code);
     codes
@@ -66,7 +66,7 @@ fn bad(codes: &[(Code, String)]) -> Vec<Code> {
         .collect()
 }
 
-/// A session without losses around the wrap, with acks of both sides, has no notes.
+/// A session without losses around the wrap of the numbers, acked by both sides, has no notes.
 #[test]
 fn a_clean_session_has_no_notes() {
     for proto in Proto::ALL {
@@ -82,7 +82,7 @@ fn a_clean_session_has_no_notes() {
     }
 }
 
-/// A copy of a message that was lost before counts, and one that came before does not.
+/// A copy of a message that was lost before counts; a copy of a message that was received before does not.
 #[test]
 fn a_message_counts_once_however_often_it_comes() {
     for proto in Proto::ALL {
@@ -96,7 +96,7 @@ fn a_message_counts_once_however_often_it_comes() {
             script.decoder.show_only(filter);
             let kill = script.kill();
             let mut shown = Vec::new();
-            // 1 is lost, 2 and 3 are ahead of it; then all come, and 1 and 2 once more.
+            // Message 1 is lost, and 2 and 3 are ahead of it; then all are sent again, and 1 and 2 once more.
             for (seq, resent) in [
                 (2, false),
                 (3, false),
@@ -117,7 +117,7 @@ fn a_message_counts_once_however_often_it_comes() {
     }
 }
 
-/// Where datagrams that cannot match are not read, there are no notes about their numbers.
+/// If datagrams that cannot match are not read, there are no notes about their sequence numbers.
 #[test]
 fn a_filter_without_notes_reads_no_more_than_before() {
     for (filter, notes) in [
@@ -142,14 +142,14 @@ fn a_filter_without_notes_reads_no_more_than_before() {
         let codes: Vec<Code> = again.iter().map(|(code, _)| *code).collect();
         assert_eq!(codes, expected, "{filter}");
     }
-    // A watcher that does not see all datagrams cannot know.
+    // A watcher that does not receive all datagrams cannot judge the order.
     let mut script = Script::new(Proto::V7);
     script.decoder.ignore_snapshots();
     script.vital(Dir::C2s, 0, 1);
     assert_eq!(script.vital(Dir::C2s, 0, 7), []);
 }
 
-/// Live, the core decides about each message, and numbers differ on the legs.
+/// In a live run the core decides about each message, and sequence numbers differ between the legs.
 #[test]
 fn numbers_that_the_proxy_changes_are_judged_as_their_sender_gave_them() {
     let mut script = Script::new(Proto::V7);
@@ -158,7 +158,7 @@ fn numbers_that_the_proxy_changes_are_judged_as_their_sender_gave_them() {
         script.at += 10_000;
         script.send_placed(Dir::C2s, 0, &[(Some(seq), resent, READY)], vec![placed])
     };
-    // The first is dropped by a rule, so the second is the first one of the server.
+    // A rule drops the first message, so the second is the first one for the server.
     assert_eq!(send(&mut script, 1, false, placed(None, Action::Drop)), []);
     assert_eq!(send(&mut script, 2, false, placed(Some(1), Action::Pass)), []);
     let ahead = send(&mut script, 4, false, placed(None, Action::Gap));
@@ -166,11 +166,11 @@ fn numbers_that_the_proxy_changes_are_judged_as_their_sender_gave_them() {
     assert!(ahead[0].1.starts_with("got 4, expected 3; "), "{ahead:?}");
     let again = send(&mut script, 2, true, placed(None, Action::Known));
     assert_eq!(again[0].0, Code::SeqAgain);
-    // The server acks what it got, 1, which is not a gap of the client.
+    // The server acks 1, the only number it received, which is not a gap of the client.
     script.at += 10_000;
     assert_eq!(script.send(Dir::S2c, 1, &[(Some(1), false, KILL)]), []);
     assert_eq!(send(&mut script, 3, true, placed(Some(2), Action::Pass)), []);
-    // What found no room comes again.
+    // A message refused for lack of room is retransmitted.
     assert_eq!(send(&mut script, 4, true, placed(None, Action::Refuse)), []);
     assert_eq!(send(&mut script, 4, true, placed(Some(3), Action::Pass)), []);
 }

@@ -1,4 +1,4 @@
-//! The order of numbers, copies, and acks.
+//! The order of sequence numbers, copies, and acks.
 
 use teetap_proxy::session::Notice;
 use teetap_wire::Flags;
@@ -9,7 +9,7 @@ fn codes(notes: &[(Code, String)]) -> Vec<Code> {
     notes.iter().map(|(code, _)| *code).collect()
 }
 
-/// A loss that is healed: each step is noted, and none is bad.
+/// A loss that is repaired: each step is noted, and none is a warning or error.
 #[test]
 fn a_loss_is_information() {
     for proto in Proto::ALL {
@@ -18,7 +18,7 @@ fn a_loss_is_information() {
             script.vital(Dir::S2c, 0, number);
             script.at += 10_000;
         }
-        // 10 is lost before the proxy.
+        // Message 10 is lost before it reaches the proxy.
         let ahead = script.vital(Dir::S2c, 0, 11);
         assert_eq!(codes(&ahead), [Code::SeqAhead], "{proto}");
         assert!(
@@ -37,7 +37,7 @@ fn a_loss_is_information() {
         assert_eq!(script.resend(Dir::S2c, 0, &[10, 11]), []);
         script.at += 20_000;
         assert_eq!(script.keepalive(Dir::C2s, 11), []);
-        // Once more, although it was acked.
+        // The message is sent once more, although it was acked.
         let again = script.resend(Dir::S2c, 0, &[11]);
         assert_eq!(codes(&again), [Code::SeqAgain]);
         assert!(
@@ -53,7 +53,7 @@ fn a_loss_is_information() {
     }
 }
 
-/// A message that is lost behind the proxy: the request shows it, and its copy is the one that the receiver takes.
+/// A message lost behind the proxy: the request shows the loss, and its copy is the one that the receiver accepts.
 #[test]
 fn a_loss_behind_the_proxy_is_known_from_the_request() {
     for proto in Proto::ALL {
@@ -71,7 +71,7 @@ fn a_loss_behind_the_proxy_is_known_from_the_request() {
         assert!(next[0].1.starts_with("got 12, expected 10; "), "{next:?}");
         assert_eq!(script.resend(Dir::S2c, 0, &[10, 11, 12]), []);
         assert_eq!(script.vital(Dir::S2c, 0, 13), []);
-        // A request after all of that lacks nothing.
+        // A later request finds nothing missing.
         script.keepalive(Dir::C2s, 13);
         assert_eq!(
             script.request(Dir::C2s, 13)[0].1,
@@ -91,11 +91,11 @@ fn copies_are_compared() {
         script.at += 1000;
         let twice = script.datagram(Dir::C2s, &bytes, |_| {});
         assert_eq!(codes(&twice), [Code::SeqAgain], "{proto}");
-        // The peer sends it again without the flag.
+        // The peer retransmits the message without the flag.
         script.at += 1000;
         let unmarked = script.send(Dir::C2s, 0, &[(None, false, READY), (Some(2), false, KILL)]);
         assert!(codes(&unmarked).contains(&Code::ResendUnmarked), "{unmarked:?}");
-        // Other bytes.
+        // The message has different bytes.
         let changed = script.send(Dir::C2s, 0, &[(Some(2), true, READY)]);
         let changed: Vec<_> = changed
             .iter()
@@ -108,7 +108,7 @@ fn copies_are_compared() {
     }
 }
 
-/// A receiver that has refused a message ahead of a missing one accepts another one under its number.
+/// A receiver that has refused a message ahead of a missing one accepts a different message with its number.
 #[test]
 fn another_message_is_changed_only_if_the_receiver_has_the_first_one() {
     for proto in Proto::ALL {
@@ -120,7 +120,7 @@ fn another_message_is_changed_only_if_the_receiver_has_the_first_one() {
         script.vital(Dir::C2s, 0, 2);
         let taken = script.send(Dir::C2s, 0, &[(Some(3), false, READY)]);
         assert!(!codes(&taken).contains(&Code::ResendChanged), "{proto} {taken:?}");
-        // The receiver has that one now.
+        // The receiver has this message now.
         let copy = script.send(Dir::C2s, 0, &[(Some(3), true, READY)]);
         assert!(!codes(&copy).contains(&Code::ResendChanged), "{proto} {copy:?}");
         let changed = script.send(Dir::C2s, 0, &[(Some(3), true, KILL)]);
@@ -131,7 +131,7 @@ fn another_message_is_changed_only_if_the_receiver_has_the_first_one() {
     }
 }
 
-/// The receiver drops an overtaken datagram with its messages, so each later number is ahead until one comes again.
+/// The receiver drops a reordered datagram with its messages, so that every later number is ahead until a copy is sent.
 #[test]
 fn the_messages_of_an_overtaken_datagram_are_missing() {
     for proto in Proto::ALL {
@@ -156,7 +156,7 @@ fn the_messages_of_an_overtaken_datagram_are_missing() {
     }
 }
 
-/// A number of which only copies came before may be the first datagram, late.
+/// If only resent copies of a number were seen before, a plain copy may be the delayed first one.
 #[test]
 fn a_first_copy_that_was_overtaken_by_its_resend_is_fine() {
     let mut script = Script::new(Proto::V7);
@@ -183,7 +183,7 @@ fn a_new_message_with_an_old_number_is_an_error() {
     }
 }
 
-/// The receiver has acked numbers that are not in the recording, so a message under one of them may be a late copy.
+/// The receiver has acked numbers that the recording lacks, so a message with such a number may be a late copy.
 #[test]
 fn an_old_number_is_no_error_if_messages_are_missing_in_the_recording() {
     for proto in Proto::ALL {
@@ -195,7 +195,7 @@ fn an_old_number_is_no_error_if_messages_are_missing_in_the_recording() {
     }
 }
 
-/// The sender answers each request with what it has, and the missing number is not among it.
+/// The sender answers each request with its unacked messages, and the missing number is not among them.
 #[test]
 fn a_number_that_is_skipped_is_an_error_once() {
     for proto in Proto::ALL {
@@ -215,7 +215,7 @@ fn a_number_that_is_skipped_is_an_error_once() {
     }
 }
 
-/// A peer that sends nothing again.
+/// A peer that never retransmits.
 #[test]
 fn a_number_that_never_comes_is_an_error_after_a_while() {
     let mut script = Script::new(Proto::Ddnet);
@@ -226,10 +226,10 @@ fn a_number_that_never_comes_is_an_error_after_a_while() {
         script.at += 1_000_000;
         all.push(codes(&script.keepalive(Dir::C2s, 0)));
     }
-    // It has not sent the first one again, either.
+    // The peer has not retransmitted the first message, either.
     assert_eq!(all.concat(), [Code::SeqGap, Code::ResendMissing]);
     assert!(all[4].contains(&Code::SeqGap), "{all:?}");
-    // One that comes late is not a gap.
+    // A number that is sent late is not a gap.
     let mut script = Script::new(Proto::Ddnet);
     script.vital(Dir::C2s, 0, 1);
     script.vital(Dir::C2s, 0, 3);
@@ -255,7 +255,7 @@ fn an_ack_beyond_a_missing_number_is_noted() {
             "{proto}"
         );
         assert_eq!(script.vital(Dir::S2c, 0, 4), []);
-        // In a recording with a hole it says nothing.
+        // In a recording with a hole this is not noted.
         let mut script = Script::new(proto);
         script.vital(Dir::S2c, 0, 1);
         script.decoder.gap();
@@ -282,7 +282,7 @@ fn an_ack_that_does_not_move_is_an_error_once() {
             all[0].1.starts_with("got 1, expected 2 or more: sent "),
             "{all:?}"
         );
-        // A peer that asks for what it lacks is not stuck.
+        // A peer that requests the message that it lacks is not stuck.
         let mut script = Script::new(proto);
         let mut all = Vec::new();
         for number in 1..40 {
@@ -310,7 +310,7 @@ fn a_storm_is_a_warning() {
             storm.1,
             "got number 1 12 times within 1 s, expected at most 3 after no resend request"
         );
-        // A copy for each request is what the games send, and one more than those and the timer is not.
+        // The games send one copy for each request. More copies than that and the timer's are a storm.
         for (spare, expected) in [(0, vec![]), (4, vec![Code::ResendStorm])] {
             let mut script = Script::new(proto);
             script.vital(Dir::S2c, 0, 1);
@@ -328,7 +328,8 @@ fn a_storm_is_a_warning() {
     }
 }
 
-/// Releases before DDNet 19.4 read the chunks of a datagram that is marked as a control message: its receiver decides whether they count.
+/// Releases before DDNet 19.4 read the chunks of a datagram with the control flag: its receiver decides whether they
+/// count.
 #[test]
 fn the_chunks_of_a_control_packet_may_be_acked() {
     for proto in Proto::ALL {
@@ -352,7 +353,7 @@ fn the_chunks_of_a_control_packet_may_be_acked() {
     }
 }
 
-/// One older datagram after a newer one is the network; acks that go back are the peer.
+/// One older datagram after a newer one is reordered by the network; acks that keep going back are a fault of the peer.
 #[test]
 fn a_datagram_that_was_overtaken_is_not_one_with_a_wrong_ack() {
     for proto in Proto::ALL {
@@ -373,7 +374,7 @@ fn a_datagram_that_was_overtaken_is_not_one_with_a_wrong_ack() {
         script.at += 1_000_000;
         let behind = script.send_noted(Dir::C2s, 2, &[(Some(1), false, READY)], Code::AckBehind);
         assert_eq!(bad(&behind), [Code::AckBehind]);
-        // Its messages do not count, because its receiver drops it.
+        // Its messages do not count, because the receiver drops the datagram.
         assert_eq!(
             bad(&script.send(Dir::C2s, 9, &[(Some(1), true, READY)]))
                 .iter()
@@ -384,7 +385,7 @@ fn a_datagram_that_was_overtaken_is_not_one_with_a_wrong_ack() {
     }
 }
 
-/// The table of the receiver's release says what it does.
+/// The table of the receiver's release tells what the receiver does.
 #[test]
 fn the_release_of_the_receiver_is_named() {
     for (proto, client, server) in [
@@ -411,7 +412,7 @@ fn the_release_of_the_receiver_is_named() {
             );
         }
     }
-    // A client of DDNet says which one it is.
+    // A DDNet client states its version.
     let mut script = Script::new(Proto::Ddnet);
     let mut defs = Registry::builtin().named(Proto::Ddnet, None, "client_version");
     let Some(teetap_wire::def::Id::Uuid { uuid, .. }) = defs.next().map(|def| &def.id) else {
@@ -428,7 +429,7 @@ fn the_release_of_the_receiver_is_named() {
     );
 }
 
-/// The probe of a run, its line in a recording, and a reply to a browser say which server it is.
+/// The probe of a run, its line in a recording, and a reply to a browser each state the version of the server.
 #[test]
 fn the_release_that_the_server_states_is_named() {
     let version = "0.6.4, 16.4";
@@ -451,7 +452,7 @@ fn the_release_that_the_server_states_is_named() {
             ahead[0].1, "got 2, expected 1; a server of DDNet 16.4 drops the chunk and asks for a resend",
             "{name}"
         );
-        // It says nothing about the client.
+        // The version of the server says nothing about the client.
         let ahead = script.vital(Dir::S2c, 0, 2);
         assert!(
             ahead[0].1.contains("a client of DDNet 20.1 (assumed)"),
@@ -460,7 +461,7 @@ fn the_release_that_the_server_states_is_named() {
     }
 }
 
-/// Two servers of a capture may be of two releases: neither is named for the other.
+/// Two servers of a capture may have different releases, so neither release is named for the other server.
 #[test]
 fn no_release_of_several_is_named() {
     let mut script = Script::new(Proto::Ddnet);
@@ -472,7 +473,7 @@ fn no_release_of_several_is_named() {
         ahead[0].1.contains("a server of DDNet 20.1 (assumed)"),
         "{ahead:?}"
     );
-    // The next run has a server of its own.
+    // The next run may have a different server.
     script.decoder.restart();
     script.decoder.stated().learn("0.6.4, 16.4");
     assert_eq!(
@@ -485,7 +486,7 @@ fn no_release_of_several_is_named() {
     );
 }
 
-/// The text of a note never contradicts itself, whatever the core has noted.
+/// The text of a note never contradicts itself, whatever notes the core has added.
 #[test]
 fn an_ack_is_not_expected_to_be_what_it_is() {
     for proto in Proto::ALL {
@@ -506,8 +507,8 @@ fn an_ack_is_not_expected_to_be_what_it_is() {
     }
 }
 
-/// A server of DDNet begins its numbers anew with each ACCEPT, with other messages, whether it is seen before or after what it
-/// has sent until then.
+/// A DDNet server restarts its sequence numbers with each ACCEPT, and sends other messages under them, whether ACCEPT
+/// is seen before or after the messages sent until then.
 #[test]
 fn numbers_that_an_accept_begins_anew_are_no_repeats() {
     for late in [false, true] {
@@ -544,7 +545,8 @@ fn numbers_that_an_accept_begins_anew_are_no_repeats() {
     }
 }
 
-/// Half of all numbers are behind an ack, but a message that never came before is new, with or without the resend flag.
+/// Half of all numbers are behind an ack, but a message that was never sent before is new, with or without the resend
+/// flag.
 #[test]
 fn a_number_that_never_came_is_no_repeat_wherever_the_numbers_wrap() {
     for proto in Proto::ALL {
@@ -558,7 +560,7 @@ fn a_number_that_never_came_is_no_repeat_wherever_the_numbers_wrap() {
                 let notes = script.send(Dir::C2s, 0, &[(Some(number), is_resent, READY)]);
                 let expected = match jump {
                     ..=511 => Code::SeqAhead,
-                    // The two that came, under the same bytes and others.
+                    // These two were sent before, with the same and with different bytes.
                     1023 | 1024 => continue,
                     _ => Code::SeqBehind,
                 };
@@ -572,7 +574,8 @@ fn a_number_that_never_came_is_no_repeat_wherever_the_numbers_wrap() {
     }
 }
 
-/// A client that numbers its messages from a wrong number on repeats them because no ack comes: it has none that it ignores.
+/// A client that starts with a wrong number retransmits its messages because none is acked. It has received no ack that
+/// it ignores.
 #[test]
 fn an_ack_of_nothing_acks_no_number_before_the_first_one() {
     for proto in Proto::ALL {
@@ -594,7 +597,7 @@ fn an_ack_of_nothing_acks_no_number_before_the_first_one() {
     }
 }
 
-/// Only the release that is known is named: header tokens are of 0.6.5 alone.
+/// Only a known release is named. Only 0.6.5 has tokens in its headers.
 #[test]
 fn a_datagram_of_an_odd_form_says_what_a_known_release_does_with_it() {
     for proto in Proto::ALL {

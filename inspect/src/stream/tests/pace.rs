@@ -1,11 +1,11 @@
-//! Silences and late answers.
+//! Silences and late replies.
 
 use super::*;
 
 #[test]
 fn an_answer_that_waits_for_a_flush_is_noted() {
     for proto in Proto::ALL {
-        // The way to the client is known from two answers that took as long.
+        // The round-trip time to the client is known from two replies with these times.
         for (pause, trips, is_late) in [
             (450_000, &[10_000, 30_000][..], true),
             (30_000, &[10_000, 30_000], false),

@@ -12,41 +12,41 @@ use teetap_wire::{
 use super::OF_STREAMS;
 use crate::{DecodedEvent, Decoder, reading::Expected, testing::session};
 
-/// Two messages that are the same in no protocol, for which their meaning does not matter.
+/// Two messages that differ from each other in every protocol. Their meaning does not matter.
 pub(super) const READY: &[u8] = b"\x25";
 pub(super) const KILL: &[u8] = b"\x38";
 
-/// A chunk: its number, its resend flag and its bytes.
+/// A chunk: sequence number, resend flag and bytes.
 pub(super) type Piece<'a> = (Option<u16>, bool, &'a [u8]);
 
-/// A session.
+/// A scripted session.
 pub(super) struct Script {
     pub(super) decoder: Decoder,
     pub(super) proto: Proto,
     pub(super) session: u32,
-    /// Microseconds.
+    /// Time, in microseconds.
     pub(super) at: u64,
     pub(super) token: Token,
-    /// The values that were expected in the last datagram, where it has others.
+    /// The expected values of the last datagram, where they differ.
     pub(super) expected: Expected,
 }
 
 impl Script {
-    /// Opens session 1. A client of DDNet has sent its ACCEPT.
+    /// Opens session 1. For DDNet, the client has sent its ACCEPT.
     pub(super) fn new(proto: Proto) -> Self {
         let mut script = Self::before_accept(proto);
         script.accept();
         script
     }
 
-    /// Sends the ACCEPT of a client of DDNet.
+    /// Sends the ACCEPT of the client, for DDNet.
     pub(super) fn accept(&mut self) {
         if self.proto == Proto::Ddnet {
             self.control(Dir::C2s, b"\x03");
         }
     }
 
-    /// Opens session 1, before the ACCEPT of a client of DDNet.
+    /// Opens session 1. For DDNet, the client has not sent its ACCEPT yet.
     pub(super) fn before_accept(proto: Proto) -> Self {
         let mut script = Self {
             decoder: Decoder::new(Registry::builtin()),
@@ -67,12 +67,12 @@ impl Script {
         self.event(what);
     }
 
-    /// Takes a notice of a recording.
+    /// Plays a notice of a recording.
     pub(super) fn notice(&mut self, notice: Notice) {
         self.event(What::Notice(notice));
     }
 
-    /// Returns the bytes of a message without fields that matter here.
+    /// Returns the bytes of the named message; its fields do not matter.
     pub(super) fn named(&self, name: &str) -> Vec<u8> {
         let mut defs = Registry::builtin().named(self.proto, None, name);
         let def = defs
@@ -90,13 +90,13 @@ impl Script {
         self.named("cl_kill").leak()
     }
 
-    /// Sends a vital message of its own, which is the same each time.
+    /// Sends a vital message whose bytes depend only on its number.
     pub(super) fn vital(&mut self, dir: Dir, ack: u16, number: u16) -> Vec<(Code, String)> {
         let data = [&[0x7f][..], &number.to_be_bytes()].concat();
         self.send(dir, ack, &[(Some(number & 1023), false, &data)])
     }
 
-    /// The same, again.
+    /// Retransmits such messages.
     pub(super) fn resend(&mut self, dir: Dir, ack: u16, numbers: &[u16]) -> Vec<(Code, String)> {
         let data: Vec<Vec<u8>> = numbers
             .iter()
@@ -110,7 +110,7 @@ impl Script {
         self.send(dir, ack, &pieces)
     }
 
-    /// Sends an empty datagram that requests a resend.
+    /// Sends an empty datagram with the resend request flag.
     pub(super) fn request(&mut self, dir: Dir, ack: u16) -> Vec<(Code, String)> {
         let bytes = self.bytes(Flags::RESEND, ack, &[]);
         self.datagram(dir, &bytes, |_| {})
@@ -134,7 +134,7 @@ impl Script {
         self.datagram(dir, &bytes, |_| {})
     }
 
-    /// Sends chunks about which the core has decided.
+    /// Sends chunks with a decision of the core about each.
     pub(super) fn send_placed(
         &mut self,
         dir: Dir,
@@ -201,7 +201,7 @@ impl Script {
         out
     }
 
-    /// Sends a datagram, and returns its notes and those of its messages, with the values behind them.
+    /// Sends a datagram. Returns the notes of the datagram and its messages, with the values behind them.
     pub(super) fn datagram(
         &mut self,
         dir: Dir,
@@ -255,7 +255,7 @@ pub(super) fn notes(decoded: &DecodedEvent) -> Vec<(Code, String)> {
     .collect()
 }
 
-/// Returns the notes about numbers, acks, tokens and pace.
+/// Returns the notes about sequence numbers, acks, tokens and pace.
 fn strange(notes: Vec<(Code, String)>) -> Vec<(Code, String)> {
     let of_core = [Code::AckAhead, Code::AckBehind, Code::WrongToken];
     notes

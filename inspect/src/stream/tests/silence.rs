@@ -1,4 +1,4 @@
-//! Peers from which nothing comes.
+//! Peers that have stopped sending.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use teetap_wire::Side;
 
 use super::*;
 
-/// Returns the notices that are due before a time, in milliseconds.
+/// Returns the notices that are due before `before`, in milliseconds.
 fn due(script: &mut Script, before: u64) -> Vec<(u64, Notice)> {
     let mut found = Vec::new();
     while let Some(decoded) = script.decoder.due(Time(before * 1000)) {
@@ -27,7 +27,7 @@ fn silent(unacked: Option<&str>) -> Notice {
     }
 }
 
-/// The server talks, and the client is silent from 1000 ms on. No datagram comes after 3000 ms.
+/// The server sends, and the client is silent from 1000 ms on. No datagram is sent after 3000 ms.
 #[test]
 fn the_clock_shows_a_silence_once() {
     for proto in Proto::ALL {
@@ -41,7 +41,7 @@ fn the_clock_shows_a_silence_once() {
         let expected = [(4500, silent(Some("1 to 4")))];
         assert_eq!(due(&mut script, 4501), expected, "{proto}");
         assert_eq!(due(&mut script, 60_000), []);
-        // It comes back, and is silent again.
+        // The client sends again, and falls silent again.
         script.at = 9_000_000;
         let back = script.keepalive(Dir::C2s, 4);
         assert_eq!(back[0].0, Code::KeepaliveLate);
@@ -53,7 +53,7 @@ fn the_clock_shows_a_silence_once() {
     }
 }
 
-/// A pause of both, a session that is not online or over, and a notice that the recording has.
+/// A pause of both peers, a session that is closing or not online, and a notice that the recording has.
 #[test]
 fn nobody_is_silent_whom_nobody_talks_to() {
     for case in ["both rest", "closing", "known", "hears two", "joins"] {
