@@ -8,22 +8,22 @@ use teetap_wire::{Dir, Flags};
 use super::samples::Rates;
 use crate::{Reading, snapshot::ItemBytes};
 
-/// The maximum number of names counted separately: peers can make up ids that have no definition.
+/// Maximum number of names counted separately, since peers can make up ids that have no definition.
 const NAMES: usize = 256;
 
-/// The name under which all others are counted.
+/// The name under which all other messages are counted.
 const OTHERS: Cow<'static, str> = Cow::Borrowed("others");
 
 /// Messages of one kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Count {
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
     /// Bytes of their ids and fields.
     pub bytes: u64,
-    /// Messages and bytes of this second and of the one before.
+    /// Messages and bytes of the current second and of the previous second.
     seconds: [(u64, u64); 2],
-    /// The number of this second.
+    /// Number of the current second since the start.
     second: u64,
 }
 
@@ -47,7 +47,7 @@ impl Count {
         self.second = second;
     }
 
-    /// Returns the messages and the bytes of the last whole second before this time.
+    /// Returns the messages and bytes of the last completed second before `now`.
     #[must_use]
     pub fn rate(mut self, now: Time) -> (u64, u64) {
         self.tick(now);
@@ -59,41 +59,41 @@ impl Count {
 /// Snapshot items of one type.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Items {
-    /// New, changed and deleted items in differences.
+    /// Number of new, changed and deleted items in deltas.
     pub items: u64,
-    /// Their bytes in differences, before compression.
+    /// Their bytes in deltas, before compression.
     pub bytes: u64,
 }
 
-/// Datagrams of one direction that peers sent.
+/// Datagrams sent by the peer of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packed {
-    /// Datagrams.
+    /// Number of datagrams.
     pub datagrams: u64,
-    /// Their bytes.
+    /// Size of the datagrams, in bytes.
     pub bytes: u64,
-    /// Bytes of compressed payloads.
+    /// Size of the compressed payloads, in bytes.
     pub compressed: u64,
-    /// Bytes that they inflate to.
+    /// Size of the compressed payloads after inflating, in bytes.
     pub inflated: u64,
 }
 
 impl Packed {
-    /// Returns the size of compressed payloads in parts of their inflated size; `None` without any.
+    /// Returns the compressed size divided by the inflated size; `None` if no payload was compressed.
     #[must_use]
     pub fn ratio(&self) -> Option<f64> {
         (self.inflated > 0).then(|| self.compressed as f64 / self.inflated as f64)
     }
 }
 
-/// Counts of a session, or of all.
+/// Counts of one session, or of all sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     messages: BTreeMap<(Dir, Cow<'static, str>), Count>,
     items: BTreeMap<Cow<'static, str>, Items>,
     c2s: Packed,
     s2c: Packed,
-    /// Messages by seconds.
+    /// Messages per second.
     pub rates: Rates,
 }
 
@@ -143,12 +143,12 @@ impl Counts {
         messages.map(|((dir, name), count)| (*dir, &**name, *count))
     }
 
-    /// Returns the items of snapshots by their type.
+    /// Returns the snapshot items by type.
     pub fn items(&self) -> impl Iterator<Item = (&str, Items)> + '_ {
         self.items.iter().map(|(name, items)| (&**name, *items))
     }
 
-    /// Returns the datagrams of a direction.
+    /// Returns the datagrams of one direction.
     #[must_use]
     pub const fn packed(&self, dir: Dir) -> Packed {
         match dir {

@@ -1,4 +1,4 @@
-//! One leg of a session: its state, its round trips, and the losses that show in it.
+//! One leg of a session: its state, its round-trip times, and the losses that show on it.
 
 use std::{collections::VecDeque, fmt};
 
@@ -7,23 +7,23 @@ use teetap_wire::Seq;
 
 use super::samples::Samples;
 
-/// The number of recent round trips whose minimum is shown: a peer may answer late, but never early.
+/// Number of recent round-trip times whose minimum is shown. A peer may answer late, but never early.
 const TRIPS: usize = 8;
 
-/// Messages without a number whose answer is awaited.
+/// Maximum number of ticks whose answer is awaited.
 const WAITING: usize = 64;
 
-/// The state of a leg, by the messages that were seen in it.
+/// The state of a leg, derived from its messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LegState {
-    /// No message so far.
+    /// No message was seen.
     #[default]
     Silent,
     /// A token was requested.
     Token,
     /// CONNECT was sent.
     Connect,
-    /// The leg carries messages.
+    /// Messages were sent on the leg.
     Online,
     /// CLOSE was sent.
     Closed,
@@ -46,31 +46,31 @@ impl fmt::Display for LegState {
 pub struct Leg {
     /// The state.
     pub state: LegState,
-    /// Vital messages that crossed it, resends included.
+    /// Number of vital messages on this leg, resends included.
     pub vital: u64,
-    /// Vital messages that crossed it as resends.
+    /// Number of resent vital messages on this leg.
     pub resends: u64,
-    /// Vital messages, or acks of them, that were lost in it, as far as resends show.
+    /// Number of vital messages or their acks lost on this leg, as far as resends show.
     pub lost: u64,
-    /// The round trips between the proxy and the peer, in milliseconds: from a vital message to its ack, from a snapshot to
-    /// the first input that acks it, from an input to the timing of it.
+    /// Round-trip times between the proxy and the peer, in milliseconds: from a vital message to its ack, from a
+    /// snapshot to the first input that acks it, and from an input to its timing message.
     pub trips: Samples,
-    /// The time of the last datagram of the peer that a receiver takes.
+    /// Time of the last datagram of the peer that its receiver accepts.
     pub(super) heard: Option<Time>,
-    /// The vital message whose ack is awaited.
+    /// The vital message whose ack is awaited, and the time it was sent.
     under_way: Option<(Seq, Time)>,
-    /// The ticks whose answer is awaited.
+    /// The ticks whose answer is awaited, and the times they were sent.
     ticks: VecDeque<(i64, Time)>,
 }
 
 impl Leg {
-    /// Returns the round trip in milliseconds: the least of the last few.
+    /// Returns the minimum of the last few round-trip times in milliseconds; `None` if none was measured.
     #[must_use]
     pub fn rtt(&self) -> Option<f64> {
         self.trips.least_of(TRIPS)
     }
 
-    /// Returns the part of its vital messages that was lost, from 0 to 1; `None` if there were none.
+    /// Returns the fraction of vital messages that were lost, from 0 to 1; `None` if there were no vital messages.
     #[must_use]
     pub fn loss(&self) -> Option<f64> {
         (self.vital > 0).then(|| self.lost as f64 / self.vital as f64)
@@ -86,16 +86,16 @@ impl Leg {
         }
     }
 
-    /// Takes an ack of the peer.
+    /// Records an ack of the peer.
     pub(super) fn on_ack(&mut self, ack: Seq, at: Time) {
         if let Some((_, sent)) = self.under_way.take_if(|(seq, _)| seq.is_behind(ack)) {
             self.trip(sent, at);
         }
     }
 
-    /// Records that a message was sent to the peer that it answers with the tick.
+    /// Records a message to the peer that the peer answers with this tick.
     pub(super) fn on_tick(&mut self, tick: i64, at: Time) {
-        // The last part of a snapshot counts.
+        // The time of the last part of a snapshot counts.
         self.ticks.retain(|(known, _)| *known != tick);
         if self.ticks.len() >= WAITING {
             self.ticks.pop_front();
@@ -103,7 +103,7 @@ impl Leg {
         self.ticks.push_back((tick, at));
     }
 
-    /// Takes the answer of the peer to a tick. Only the first answer to it counts.
+    /// Records the answer of the peer to a tick. Only the first answer counts.
     pub(super) fn on_answer(&mut self, tick: i64, at: Time) {
         let Some(place) = self.ticks.iter().position(|(known, _)| *known == tick) else {
             return;
@@ -118,7 +118,7 @@ impl Leg {
         self.trips.push(at, at.since(sent).as_secs_f64() * 1000.0);
     }
 
-    /// Forgets what is under way: events were missed.
+    /// Forgets the awaited acks and answers, because events were missed.
     pub(super) fn gap(&mut self) {
         self.under_way = None;
         self.ticks.clear();

@@ -1,7 +1,7 @@
-//! Facts about sessions that grow with the traffic: their legs, counts, and values over time.
+//! Statistics of sessions that grow with the traffic: legs, counts, and values over time.
 //!
-//! Law: fed with every event in its order, and bounded: [`SESSIONS`] sessions, each with rings of fixed size. Numbers, acks
-//! and losses are facts of a leg, by its datagrams as they were received and sent.
+//! Law: fed with every event in order, and bounded: [`SESSIONS`] sessions, each with ring buffers of fixed size.
+//! Sequence numbers, acks and losses are statistics of a leg, from its datagrams as they were received and sent.
 
 mod counts;
 mod leg;
@@ -22,36 +22,36 @@ pub use samples::{Rates, SECONDS, Samples};
 pub use session::{Followed, SILENCE};
 pub use way::{Missing, Point, Track, Way};
 
-/// Sessions that are followed at once; the oldest closed one is forgotten first.
+/// Maximum number of sessions followed. If there are more, the oldest closed session is forgotten first.
 pub const SESSIONS: usize = 256;
 
-/// The facts about all sessions.
+/// The statistics of all sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Follow {
     sessions: BTreeMap<u32, Followed>,
     total: Counts,
 }
 
-/// The relations of a datagram to those before it.
+/// How a datagram relates to earlier datagrams.
 #[derive(Clone, Debug, Default)]
 pub struct Ties {
-    /// Messages ahead of its first one that did not come.
+    /// Messages missing directly before a message of this datagram.
     pub missing: Option<Missing>,
-    /// The messages that are sent again in it.
+    /// The resent messages in this datagram.
     pub resends: Vec<Resend>,
 }
 
-/// A message that is sent again.
+/// A resent message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resend {
-    /// The number that its sender gave it.
+    /// Sequence number given by the sender.
     pub seq: Seq,
-    /// The time at which it came first; `None` if it was lost on its way to the proxy, or not seen.
+    /// Time at which the message was first received; `None` if it was lost on its way to the proxy or was not seen.
     pub first: Option<Time>,
 }
 
 impl Follow {
-    /// Takes an event.
+    /// Records an event. Returns how its datagram relates to earlier ones.
     pub fn event(&mut self, decoded: &DecodedEvent) -> Ties {
         let event = &decoded.event;
         if let (What::Datagram(datagram), Some(reading)) = (&event.what, &decoded.reading) {
@@ -72,26 +72,26 @@ impl Follow {
         session.or_insert_with(|| Followed::new(event.at)).event(decoded)
     }
 
-    /// Events of all sessions were missed.
+    /// Records that events of all sessions were missed.
     pub fn gap(&mut self) {
         self.sessions.values_mut().for_each(Followed::gap);
     }
 
-    /// Notes the time.
+    /// Advances the rates to `now`.
     pub fn tick(&mut self, now: Time) {
         self.total.rates.tick(now);
         let sessions = self.sessions.values_mut();
         sessions.for_each(|session| session.counts.rates.tick(now));
     }
 
-    /// Returns the sessions in the order of their numbers.
+    /// Returns the sessions in order of their numbers.
     pub fn sessions(&self) -> impl ExactSizeIterator<Item = (SessionId, &Followed)> {
         self.sessions
             .iter()
             .map(|(id, session)| (SessionId(*id), session))
     }
 
-    /// Returns a session.
+    /// Returns a session; `None` if it is not followed.
     #[must_use]
     pub fn session(&self, session: SessionId) -> Option<&Followed> {
         self.sessions.get(&session.0)

@@ -1,13 +1,13 @@
-//! Values over time, in rings of fixed size.
+//! Values over time, in ring buffers of fixed size.
 
 use std::collections::VecDeque;
 
 use teetap_proxy::session::Time;
 
-/// Samples that are kept.
+/// Maximum number of samples kept.
 const SAMPLES: usize = 240;
 
-/// Seconds that are kept.
+/// Number of seconds kept by [`Rates`], including the current second.
 pub const SECONDS: usize = 120;
 
 /// Measured values with their times, oldest first.
@@ -34,20 +34,20 @@ impl Samples {
         self.0.is_empty()
     }
 
-    /// Returns the last value.
+    /// Returns the last value; `None` if there is no value.
     #[must_use]
     pub fn last(&self) -> Option<f64> {
         self.0.back().map(|(_, value)| *value)
     }
 
-    /// Returns the mean of all values that are kept.
+    /// Returns the mean of all samples; `None` if there is no value.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         let sum: f64 = self.iter().map(|(_, value)| value).sum();
         (!self.is_empty()).then(|| sum / self.0.len() as f64)
     }
 
-    /// Returns the mean distance of the values from their mean.
+    /// Returns the mean absolute deviation of the samples; `None` if there is no value.
     #[must_use]
     pub fn spread(&self) -> Option<f64> {
         let mean = self.mean()?;
@@ -55,7 +55,7 @@ impl Samples {
         Some(sum / self.0.len() as f64)
     }
 
-    /// Returns the least of the last so many values.
+    /// Returns the minimum of the last `count` values; `None` if there is no value.
     #[must_use]
     pub fn least_of(&self, count: usize) -> Option<f64> {
         let last = self.iter().rev().take(count);
@@ -63,17 +63,17 @@ impl Samples {
     }
 }
 
-/// Counts of whole seconds.
+/// Counts per second.
 #[derive(Clone, Debug, Default)]
 pub struct Rates {
-    /// The number of the newest second.
+    /// Number of the newest second since the start.
     second: u64,
     /// The counts, the newest second last.
     counts: VecDeque<u64>,
 }
 
 impl Rates {
-    /// Counts so many at this time.
+    /// Adds `count` to the second of this time.
     pub(super) fn count(&mut self, at: Time, count: u64) {
         self.tick(at);
         if let Some(last) = self.counts.back_mut() {
@@ -81,7 +81,7 @@ impl Rates {
         }
     }
 
-    /// Notes the time.
+    /// Advances to the second of `now`, with counts of 0 for the seconds between.
     pub fn tick(&mut self, now: Time) {
         let second = now.0 / 1_000_000;
         if self.counts.is_empty() {
@@ -98,12 +98,12 @@ impl Rates {
         }
     }
 
-    /// Returns the counts of the whole seconds, the newest first.
+    /// Returns the counts of the completed seconds, newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = u64> + '_ {
         self.counts.iter().rev().skip(1).copied()
     }
 
-    /// Returns the count of the last whole second.
+    /// Returns the count of the last completed second; 0 if there is none.
     #[must_use]
     pub fn last(&self) -> u64 {
         self.newest_first().next().unwrap_or(0)

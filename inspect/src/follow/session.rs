@@ -1,4 +1,4 @@
-//! The facts about one session.
+//! The statistics of one session.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -11,38 +11,38 @@ use crate::{
     reading::{Done, Layer, Message},
 };
 
-/// The facts about one session.
+/// The statistics of one session.
 #[derive(Clone, Debug)]
 pub struct Followed {
-    /// The time of its first event.
+    /// Time of the first event.
     pub begin: Time,
-    /// The time of its last event.
+    /// Time of the last event.
     pub last: Time,
     /// The state.
     pub state: State,
-    /// The protocol; `None` until it is known.
+    /// The protocol; `None` if not known yet.
     pub proto: Option<Proto>,
-    /// The address of the client; `None` if its beginning was not seen.
+    /// Address of the client; `None` if the start of the session was not seen.
     pub client: Option<SocketAddr>,
-    /// The name of its player without control characters; `None` until it is known.
+    /// Name of the player without control characters; `None` if not known yet.
     pub player: Option<String>,
-    /// Messages that rules dropped or lost.
+    /// Number of messages that rules dropped or lost.
     pub dropped: u64,
-    /// Messages that rules or people made.
+    /// Number of messages that rules or people made.
     pub injected: u64,
-    /// Messages that rules edited.
+    /// Number of messages that rules edited.
     pub edited: u64,
-    /// Notes that are warnings or errors.
+    /// Number of notes that are warnings or errors.
     pub lints: u64,
-    /// Messages, bytes and items.
+    /// Counts of messages, bytes and items.
     pub counts: Counts,
-    /// The sizes of snapshots in bytes, as they came.
+    /// Sizes of snapshots as received, in bytes.
     pub snapshots: Samples,
-    /// The milliseconds between two snapshots.
+    /// Intervals between snapshots, in milliseconds.
     pub intervals: Samples,
-    /// The milliseconds by which inputs reached the server early; negative when they were late.
+    /// Margins by which inputs reached the server early, in milliseconds; negative for late inputs.
     pub margins: Samples,
-    /// The snapshot whose parts come: its tick, the time of the first part, and its bytes.
+    /// The snapshot whose parts are being received: its tick, the time of its first part, and its bytes so far.
     receiving: Option<(i64, Time, u64)>,
     client_leg: Leg,
     server_leg: Leg,
@@ -50,11 +50,11 @@ pub struct Followed {
     s2c: Way,
 }
 
-/// The time without a datagram after which a peer counts as silent. The games send something each second.
+/// Time without a datagram after which a peer counts as silent. The games send a datagram each second.
 pub const SILENCE: Duration = Duration::from_secs(3);
 
 impl Followed {
-    /// A session whose first event was at this time.
+    /// Creates a session whose first event was at `begin`.
     pub(super) fn new(begin: Time) -> Self {
         Self {
             begin,
@@ -79,7 +79,7 @@ impl Followed {
         }
     }
 
-    /// Returns the leg to a side.
+    /// Returns the leg of a side.
     #[must_use]
     pub const fn leg(&self, side: Side) -> &Leg {
         match side {
@@ -88,7 +88,7 @@ impl Followed {
         }
     }
 
-    /// Returns the numbers in a direction.
+    /// Returns the sequence numbers in a direction.
     #[must_use]
     pub const fn way(&self, dir: Dir) -> &Way {
         match dir {
@@ -97,7 +97,8 @@ impl Followed {
         }
     }
 
-    /// Returns the time for which a peer that was online has sent nothing; `None` if that is not long, or the session is over.
+    /// Returns the time since the last datagram of an online peer; `None` if it is below [`SILENCE`], or the session is
+    /// not online.
     #[must_use]
     pub fn silence(&self, side: Side, now: Time) -> Option<Duration> {
         let leg = self.leg(side);
@@ -106,7 +107,7 @@ impl Followed {
         (is_open && silent >= SILENCE).then_some(silent)
     }
 
-    /// Returns the time from its first to its last event, or until now while it is open.
+    /// Returns the time from the first event to the last event, or to `now` if the session is open.
     #[must_use]
     pub fn age(&self, now: Time) -> Duration {
         let end = match self.state {
@@ -173,7 +174,7 @@ impl Followed {
         let notes = reading.notes.iter().chain(of_messages);
         self.lints += notes.filter(|note| heavy(note.code.severity())).count() as u64;
         if !reading.token_ok() || reading.error.is_some() {
-            // No peer takes it.
+            // No receiver accepts such a datagram.
             return Ties::default();
         }
         let dir = datagram.dir;
@@ -191,9 +192,9 @@ impl Followed {
         ties
     }
 
-    /// Takes the acks of a datagram: they are about the other direction.
+    /// Records the acks of a datagram, which are about the other direction.
     fn acks(&mut self, at: Time, dir: Dir, reading: &Reading) {
-        // Keepalives have acks as chunks have.
+        // Acks in keepalives are as valid as those in chunks.
         let opens = |message: &Message| message.layer == Layer::Control && message.name != Some("keepalive");
         let is_handshake = reading.messages.iter().any(opens);
         if is_handshake {
@@ -249,7 +250,7 @@ impl Followed {
                 });
                 match first {
                     None => leg.lost += 1,
-                    // One that the proxy kept back was not lost.
+                    // A message that the proxy had kept back was not lost.
                     Some(first) if first.left => self.leg_mut(to).lost += 1,
                     Some(_) => {}
                 }
@@ -263,7 +264,7 @@ impl Followed {
             let leg = self.leg_mut(to);
             leg.vital += 1;
             leg.resends += u64::from(message.resend);
-            // The proxy resends what it answers for.
+            // A resend by the proxy itself replaces a copy that was lost on this leg.
             leg.lost += u64::from(message.resend && message.origin == Origin::Proxy);
         }
         if let Some(seq) = message.seq_out.filter(|_| left) {
@@ -282,7 +283,7 @@ impl Followed {
         self.injected += u64::from(is_made && message.seq.is_none());
     }
 
-    /// Takes the values of messages that views plot.
+    /// Records the values of messages that views plot.
     fn values(&mut self, at: Time, datagram: &Datagram, reading: &Reading, message: &Message) {
         if let Some(players) = &message.players
             && let Some(name) = players.own_name()
@@ -320,7 +321,7 @@ impl Followed {
         }
     }
 
-    /// Takes a part of a snapshot. One is complete when the next begins.
+    /// Records a part of a snapshot. A snapshot is complete when the next one begins.
     fn snapshot(&mut self, tick: i64, at: Time, bytes: u64) {
         if let Some((known, _, sum)) = &mut self.receiving
             && *known == tick

@@ -1,4 +1,4 @@
-//! Tests of facts about sessions.
+//! Tests of session statistics.
 
 use std::{fs::File, io::BufReader};
 
@@ -9,7 +9,7 @@ use teetap_wire::{Dir, Proto, Side, def::Registry};
 use super::*;
 use crate::{Decoder, testing};
 
-/// 0.7's ready.
+/// The 0.7 `ready` message.
 const READY: &[u8] = b"\x25";
 
 struct Feed {
@@ -37,7 +37,7 @@ impl Feed {
         self.follow.event(&self.decoder.decode(event))
     }
 
-    /// A datagram with one vital message to the server, which leaves as it came or not at all.
+    /// Plays a datagram with one vital message to the server, which is forwarded unchanged or not at all.
     fn vital(&mut self, seq: u16, resend: bool, action: Action) -> Ties {
         let bytes = testing::chunks(0, resend, &[(Some(seq), READY)]);
         let left = action == Action::Pass;
@@ -70,7 +70,7 @@ fn a_resend_shows_the_leg_that_lost_the_original() {
     let ties = feed.vital(3, false, Action::Gap);
     let first = Seq::new(2);
     assert_eq!(ties.missing, Some(Missing { first, count: 1 }));
-    // 2 never came: the client's leg lost it. 3 was kept back by the proxy.
+    // Message 2 was lost on the client leg. Message 3 was kept back by the proxy.
     let ties = feed.vital(2, true, Action::Pass);
     assert_eq!(
         ties.resends,
@@ -81,7 +81,7 @@ fn a_resend_shows_the_leg_that_lost_the_original() {
     );
     feed.vital(3, true, Action::Pass);
     assert_eq!((feed.leg(Side::Client).lost, feed.leg(Side::Server).lost), (1, 0));
-    // It passed before, so it was lost after the proxy.
+    // The message was forwarded before, so it was lost on the server leg.
     let ties = feed.vital(2, true, Action::Pass);
     assert_eq!(ties.resends[0].first, Some(Time(30_000)));
     assert_eq!((feed.leg(Side::Client).lost, feed.leg(Side::Server).lost), (1, 1));
@@ -154,7 +154,7 @@ fn a_recorded_game_has_all_values() {
     assert!(is_near(client.rtt(), 6.084) && is_near(server.rtt(), 10.182));
     assert_eq!(session.player.as_deref(), Some("alice"));
     assert_eq!((client.lost, server.lost), (0, 0));
-    // 25 snapshots in a second.
+    // The server sends 25 snapshots per second.
     assert!(is_near(session.intervals.mean(), 40.009));
     assert!(is_near(session.intervals.spread(), 2.327));
     assert!(is_near(session.snapshots.mean(), 5.783));

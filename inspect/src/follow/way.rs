@@ -1,58 +1,58 @@
-//! The numbers of vital messages in one direction of a session.
+//! The sequence numbers of vital messages in one direction of a session.
 
 use std::collections::VecDeque;
 
 use teetap_proxy::session::Time;
 use teetap_wire::Seq;
 
-/// Numbers whose first arrival is remembered: the cycle has 1024, and receivers accept half of it.
+/// Number of recent sequence numbers whose first arrival is kept: the cycle has 1024, and receivers accept half of it.
 const SEEN: usize = 512;
 
-/// Points of the plot that are kept for each direction.
+/// Maximum number of plot points kept per direction.
 const POINTS: usize = 512;
 
-/// The largest jump of a number that is taken for missing messages.
+/// Limit for the number of missing messages. A larger jump of the numbers does not count as missing messages.
 const JUMP: u16 = 256;
 
-/// A line of the plot of numbers over time.
+/// A line in the plot of sequence numbers over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Track {
     /// Sequence numbers as the sender gave them.
     SeqIn,
-    /// Sequence numbers under which messages left.
+    /// Sequence numbers as they were forwarded.
     SeqOut,
     /// Acks of the receiver.
     AckIn,
-    /// Acks that were sent on to the sender.
+    /// Acks as they were forwarded to the sender.
     AckOut,
 }
 
 /// A point of the plot.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
-    /// When.
+    /// Time of the datagram.
     pub at: Time,
     /// The line that it belongs to.
     pub track: Track,
-    /// The number, counted on where the cycle of 1024 wraps.
+    /// The sequence number, unwrapped: it continues beyond the cycle of 1024.
     pub number: i64,
 }
 
-/// Vital messages that did not come, ahead of one that did.
+/// Vital messages that are missing directly before a received one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// The number of the first one.
+    /// Sequence number of the first missing message.
     pub first: Seq,
-    /// The number of messages.
+    /// Number of missing messages.
     pub count: u16,
 }
 
-/// The first arrival of a number.
+/// The first arrival of a sequence number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct First {
     pub(super) seq: Seq,
     pub(super) at: Time,
-    /// True if it was sent on.
+    /// True if the message was forwarded.
     pub(super) left: bool,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct First {
 pub struct Way {
     newest: Option<Seq>,
     seen: VecDeque<First>,
-    /// The last number of each line of the plot.
+    /// The last number on each line of the plot.
     last: [Option<i64>; 4],
     points: VecDeque<Point>,
 }
@@ -72,12 +72,12 @@ impl Way {
         self.points.iter().copied()
     }
 
-    /// Returns the first arrival of a number.
+    /// Returns the first arrival of a sequence number; `None` if not seen recently.
     pub(super) fn first(&self, seq: Seq) -> Option<First> {
         self.seen.iter().rev().find(|seen| seen.seq == seq).copied()
     }
 
-    /// Takes the number of a message that came. Returns the messages ahead of it that did not.
+    /// Records the sequence number of a received message. Returns the messages missing directly before it.
     pub(super) fn on_number(&mut self, seq: Seq, at: Time, left: bool) -> Option<Missing> {
         if let Some(seen) = self.seen.iter_mut().rev().find(|seen| seen.seq == seq) {
             seen.left |= left;
@@ -97,7 +97,7 @@ impl Way {
         (1..JUMP).contains(&count).then_some(Missing { first, count })
     }
 
-    /// Adds a number to the plot, if it is another one than the last.
+    /// Adds a number to the plot if it differs from the last number of its line.
     pub(super) fn plot(&mut self, track: Track, seq: Seq, at: Time) {
         let Some(last) = self.last.get_mut(track as usize) else {
             return;
@@ -120,7 +120,7 @@ impl Way {
         self.points.push_back(Point { at, track, number });
     }
 
-    /// Forgets the number that comes next: events were missed.
+    /// Forgets the newest number, because events were missed.
     pub(super) fn gap(&mut self) {
         self.newest = None;
     }
