@@ -11,16 +11,16 @@ use super::{ResultBody, WaitingBody};
 /// The answer to a command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AnswerBody {
-    /// The number of the command, as its sender gave it; null when it gave none that can be read.
+    /// The number of the command as given by its sender; null if the command had none that can be read.
     id: Option<u64>,
-    /// False when it was refused.
+    /// False if the command was refused.
     done: bool,
-    /// The reason why it was refused; null when it was done.
+    /// The reason for the refusal; null if the command was done.
     why: Option<Cow<'static, str>>,
-    /// The messages that are held; missing if the command did not list them.
+    /// The messages that the proxy holds; missing if the command did not list them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<Vec<WaitingBody>>,
-    /// Of a command on the control socket.
+    /// The result of a command on the control socket.
     #[serde(flatten, skip_deserializing)]
     result: ResultBody,
 }
@@ -41,7 +41,7 @@ impl AnswerBody {
         }
     }
 
-    /// Returns the fields of the answer to a command on the control socket. Held messages are read through `registry`.
+    /// Returns the fields of the answer to a command on the control socket. Held messages are decoded with `registry`.
     #[must_use]
     pub fn of_control(
         id: Option<u64>,

@@ -1,4 +1,4 @@
-//! The results of commands on the control socket: parts of an answer.
+//! The results of commands on the control socket, which are parts of an answer.
 
 use std::net::SocketAddr;
 
@@ -12,10 +12,10 @@ use teetap_wire::Proto;
 
 use super::PerDir;
 
-/// The result of a command; all parts are missing where it has none.
+/// The result of a command; all fields are missing if the command has no result.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ResultBody {
-    /// The warnings about its text.
+    /// Warnings about the text of the command.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The sessions.
@@ -27,7 +27,7 @@ pub struct ResultBody {
     /// The counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stats: Option<StatsBody>,
-    /// The messages that are held. [`AnswerBody`](super::AnswerBody) writes them.
+    /// The messages that the proxy holds. [`AnswerBody`](super::AnswerBody) writes them.
     #[serde(skip)]
     pub held: Option<Vec<Waiting>>,
 }
@@ -39,7 +39,7 @@ pub struct ListedBody {
     state: Word<State>,
     proto: Word<Proto>,
     client: SocketAddr,
-    /// The time at which it opened.
+    /// Time at which the session was opened.
     #[serde(serialize_with = "seconds")]
     opened: Time,
 }
@@ -59,19 +59,19 @@ impl From<&Listed> for ListedBody {
 /// A statement of the rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleBody {
-    /// The name, or else the text.
+    /// The name of the rule; the text of the statement if it has no name.
     pub name: String,
     /// The text as written, on one line.
     pub text: String,
-    /// The origin: `--rule`, `control`, or the file.
+    /// Where the statement is from: `--rule`, `control`, or the file name.
     pub from: String,
-    /// The number of its first line there, from 1.
+    /// Line number of its first line in that source, from 1.
     pub line: usize,
-    /// False if it is switched off.
+    /// False if the statement is switched off.
     pub on: bool,
-    /// The number of messages on which it acted; `None` for what is not a rule.
+    /// Number of messages on which the rule acted; `None` for other statements.
     pub hits: Option<u64>,
-    /// The time of the last one.
+    /// Time of the last action.
     #[serde(serialize_with = "opt_seconds")]
     pub last_hit: Option<Time>,
 }
@@ -86,9 +86,9 @@ pub struct StatsBody {
     refused: u64,
     unsent: u64,
     network_errors: u64,
-    /// Connections to the control socket, which its owner fills in.
+    /// Number of connections to the control socket. The owner of the socket sets it.
     pub connections: usize,
-    /// The connections that are subscribed, which the owner of the control socket fills in.
+    /// Number of subscribed connections. The owner of the socket sets it.
     pub subscribers: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Findings, and their numbers in a summary.
+//! Findings, and the counts of findings in a summary.
 
 use std::{borrow::Cow, net::SocketAddr};
 
@@ -11,18 +11,18 @@ use crate::{
     judge::{Finding, Findings},
 };
 
-/// An oddity that a peer showed once or more often in a session.
+/// An oddity that a peer showed at least once in a session.
 #[derive(Serialize, Deserialize)]
 pub(in crate::jsonl) struct FindingBody<'a> {
-    /// The place in the order, from 1.
+    /// Position in the ranking, from 1.
     rank: u64,
     code: Cow<'a, str>,
     severity: Cow<'a, str>,
     role: Cow<'a, str>,
     by: Cow<'a, str>,
-    /// The release of that side; null if nothing shows it.
+    /// The release of that side; null if unknown.
     program: Option<Cow<'a, str>>,
-    /// True if the side did not name its release; null without one.
+    /// True if the release is assumed because the side did not identify itself; null without a release.
     assumed: Option<bool>,
     text: Cow<'a, str>,
     detail: Option<Cow<'a, str>>,
@@ -33,11 +33,11 @@ pub(in crate::jsonl) struct FindingBody<'a> {
     message: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     client: Option<SocketAddr>,
-    /// The number of the run in a recording of several; missing in the first.
+    /// Number of the run in a recording with several runs; missing for the first run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run: Option<u32>,
     count: u64,
-    /// Seconds since the start.
+    /// Time of the last occurrence, in seconds since the start.
     last: f64,
     filter: Option<Cow<'a, str>>,
     page: Cow<'a, str>,
@@ -71,16 +71,16 @@ impl<'a> FindingBody<'a> {
     }
 }
 
-/// The number of findings.
+/// Counts of findings.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct FindingsBody {
-    /// Findings of this severity, as the next two.
+    /// Number of findings with this severity, like the next two fields.
     pub errors: u64,
     pub warnings: u64,
     pub infos: u64,
-    /// Oddities that are in no finding: there were too many different ones.
+    /// Number of oddities without a finding, because there were too many different ones.
     pub unlisted: u64,
-    /// True if events were missed, whose oddities are not known.
+    /// True if events were missed, whose oddities are unknown.
     pub missed: bool,
 }
 

@@ -11,47 +11,47 @@ use crate::{
     jsonl::time::{milliseconds, seconds},
 };
 
-/// A join that is over.
+/// A finished join.
 #[derive(Serialize, Deserialize)]
 pub struct JoinBody<'a> {
     /// The number of the session.
     pub session: u32,
     /// The kind, such as `0.7`.
     pub kind: Cow<'a, str>,
-    /// Seconds since the start, at its first datagram.
+    /// Time of the first datagram, in seconds since the start.
     pub begin: f64,
-    /// The same at its end.
+    /// Time of the end, in seconds since the start.
     pub end: f64,
     /// `entered`, `never-entered`, `never-online` or `interrupted`.
     pub outcome: Cow<'a, str>,
-    /// The place where it stopped, and the likeliest reason; null if it came into the game or was interrupted.
+    /// The step at which the join stopped, and the most likely reason; null if it entered the game or was interrupted.
     pub why: Option<Cow<'a, str>>,
-    /// The number of times that it stood still.
+    /// Number of times the join stalled.
     pub stalls: u32,
-    /// The messages that came.
+    /// The messages of the join that were sent.
     pub steps: Vec<StepBody<'a>>,
-    /// The message that was awaited at the end; null after the last one.
+    /// The message awaited at the end; null after the last message of the join.
     pub awaited: Option<Cow<'a, str>>,
-    /// The sender of that message; null as `awaited`.
+    /// The sender of the awaited message; null if `awaited` is null.
     pub from: Option<Word<Side>>,
 }
 
 /// A message of a join.
 #[derive(Serialize, Deserialize)]
 pub struct StepBody<'a> {
-    /// The name of the message; `map_data` stands for the whole download.
+    /// Name of the message; `map_data` is the whole download.
     pub step: Cow<'a, str>,
-    /// The side that was waited for.
+    /// The side that sent the message.
     pub from: Word<Side>,
     /// Seconds since the start.
     pub at: f64,
-    /// Milliseconds since the step before it.
+    /// Milliseconds since the previous step.
     pub ms: f64,
-    /// The number of messages.
+    /// Number of messages.
     pub count: u32,
-    /// The rules that held it, or `the link`; null if nothing delayed it.
+    /// The rules that held the message, or `the link`; null if nothing delayed it.
     pub delayed_by: Option<Cow<'a, str>>,
-    /// Milliseconds for which that delayed it; null as `delayed_by`.
+    /// Duration of the delay in milliseconds; null if `delayed_by` is null.
     pub delayed_ms: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
-//! The schema of events, version 2: the objects and their fields, written and read by the same types.
+//! The schema of events, version 2: objects and their fields. The same types write and read them.
 //!
-//! JSON lines hold all of it. A capture holds the same events without what the bytes of its packets say: the fields that a
-//! type calls "of lines" are missing there.
+//! JSON lines have all fields. A capture has the same events without the fields that can be derived from the bytes of
+//! its packets: fields documented as "only in lines" are missing there.
 
 mod answer;
 mod control;
@@ -31,23 +31,24 @@ pub use traffic::{DatagramBody, SessionBody, TransitBody, transits};
 /// The version of the schema.
 pub const VERSION: u8 = 2;
 
-/// The oldest version that is read. In it notices are `log` lines without `program`.
+/// The oldest version that can be read. In version 1 notices are `log` lines without `program`.
 pub const OLDEST: u8 = 1;
 
-/// One line, as it is written.
+/// A line as it is written.
 #[derive(Serialize)]
 pub(super) struct Line<'a> {
     pub(super) v: u8,
     pub(super) t: f64,
     pub(super) event: &'static str,
-    /// The inner `None`: null, for an event of no session. The outer one: an event that has none by its kind.
+    /// The outer `None` omits the field, for a kind of event without a session. The inner `None` writes null, for an
+    /// event that belongs to no session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<Option<u32>>,
     #[serde(flatten)]
     pub(super) body: &'a Body<'a>,
 }
 
-/// The beginning of any line, as it is read: which of the types below its other fields are.
+/// The common fields of any line, read first. They decide which of the types below has the other fields.
 #[derive(Deserialize)]
 pub(super) struct Head<'a> {
     pub(super) v: u8,
@@ -58,14 +59,14 @@ pub(super) struct Head<'a> {
     pub(super) session: Option<u32>,
     #[serde(default)]
     pub(super) layer: Option<Cow<'a, str>>,
-    /// Present if there are bytes.
+    /// Present if the line has bytes.
     #[serde(default)]
     pub(super) hex: Option<serde::de::IgnoredAny>,
     #[serde(default)]
     pub(super) hex_out: Option<serde::de::IgnoredAny>,
 }
 
-/// Makes [`Body`] of a table: the name of each event, whether it may belong to a session, and its fields.
+/// Defines [`Body`] from a table: the name of each event, its fields, and whether it may belong to a session.
 macro_rules! events {
     ($($(#[$doc:meta])* $name:literal $variant:ident($body:ty) $of_session:literal;)*) => {
         /// The fields of an event.
@@ -76,7 +77,7 @@ macro_rules! events {
         }
 
         impl<'a> Body<'a> {
-            /// The name of the event.
+            /// Returns the name of the event.
             pub(super) fn event(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => $name,)*
@@ -90,10 +91,10 @@ macro_rules! events {
                 }
             }
 
-            /// Reads the fields of an event from its line; `None` for an event of a later version.
+            /// Parses the fields of an event from its line; `None` for an event of a later version.
             ///
             /// # Errors
-            /// The line is not JSON, or a field is missing or of another type.
+            /// Fails if the line is not JSON, or a field is missing or has another type.
             pub(super) fn read(event: &str, line: &'a [u8]) -> serde_json::Result<Option<Self>> {
                 Ok(Some(match event {
                     $($name => Self::$variant(serde_json::from_slice(line)?),)*
@@ -105,45 +106,45 @@ macro_rules! events {
 }
 
 events! {
-    /// The beginning of a run or of a recording.
+    /// The start of a run or a recording.
     "start" Start(StartBody<'a>) false;
-    /// A session changed its state.
+    /// A state change of a session.
     "session" Session(SessionBody<String>) true;
     /// One message of a datagram.
     "message" Message(MessageBody<'a>) true;
     /// A datagram.
     "datagram" Datagram(DatagramBody) true;
-    /// A report besides the traffic.
+    /// A report that is not traffic.
     "notice" Notice(NoticeBody<'a>) true;
     /// The answer to a command.
     "answer" Answer(AnswerBody) true;
-    /// A report of the program.
+    /// A report of teetap itself.
     "log" Log(LogBody<'a>) false;
-    /// Events are missing.
+    /// A gap in the events.
     "gap" Gap(GapBody) false;
-    /// An oddity that a peer showed once or more often in a session.
+    /// An oddity that a peer showed at least once in a session.
     "finding" Finding(FindingBody<'a>) true;
     /// The result of a replay.
     "replay" Replay(ReplayBody<'a>) false;
-    /// The end.
+    /// The end of the output.
     "summary" Summary(Summary<'a>) false;
 }
 
-/// The beginning of a run or of a recording.
+/// The start of a run or a recording.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StartBody<'a> {
-    /// The version of the program that made the run.
+    /// The version of teetap that made the run.
     pub(super) version: Cow<'a, str>,
-    /// Null, like the next three, in recordings of other programs.
+    /// Null in recordings of other programs, like the next three fields.
     pub(super) seed: Option<u64>,
     /// As the user wrote it.
     pub(super) target: Option<Cow<'a, str>>,
     /// The address of the target.
     pub(super) server: Option<SocketAddr>,
     pub(super) listen: Option<SocketAddr>,
-    /// Start of the run or of the recording, UTC, RFC 3339.
+    /// Start of the run or recording, in UTC as of RFC 3339.
     pub(super) wall_clock: Cow<'a, str>,
-    /// The recording that is shown.
+    /// The recording that is being shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) file: Option<Cow<'a, str>>,
 }

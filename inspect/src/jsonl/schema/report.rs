@@ -1,4 +1,4 @@
-//! Reports besides the traffic: of the core, of the program, and of missing events.
+//! Events that are not traffic: notices, logs, and gaps.
 
 use std::{borrow::Cow, num::NonZeroU32};
 
@@ -16,7 +16,7 @@ use teetap_wire::{
 
 use crate::jsonl::time::{micros, seconds};
 
-/// A notice: its kind and values, and what they mean.
+/// A notice: its kind and values, with its level and text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NoticeBody<'a> {
     #[serde(flatten)]
@@ -46,7 +46,7 @@ impl<'a> NoticeBody<'a> {
         }
     }
 
-    /// Returns the notice. A kind of a later version keeps its level and its sentence.
+    /// Returns the notice. A kind of a later version keeps its level and its text.
     #[must_use]
     pub fn notice(self) -> Notice {
         let mut notice = self.notice.into_owned();
@@ -66,27 +66,27 @@ pub struct WaitingBody {
     dir: Word<Dir>,
     /// The protocol of the session.
     proto: Word<Proto>,
-    /// The number in the session and direction.
+    /// Id of the held message in the session and direction.
     held: NonZeroU32,
     vital: bool,
-    /// The name or the text of the rule that holds it; null if it waits for one before it.
+    /// The name or the text of the rule that holds the message; null if it waits for an earlier message.
     rule: Option<Box<str>>,
-    /// The time at which it goes by itself; null if it goes as soon as it can.
+    /// Time at which the message is released automatically; null if it is released as soon as possible.
     until: Option<f64>,
     /// True if its bytes were replaced.
     edited: bool,
     /// Id and fields.
     hex: Hex,
-    /// The name of the message; `None` where it is not looked up, or not known.
+    /// Name of the message; `None` if it is not decoded or unknown.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     name: Option<Box<str>>,
-    /// The fields, as the name.
+    /// The decoded fields; `None` like `name`.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     fields: Option<Box<RawValue>>,
 }
 
 impl WaitingBody {
-    /// Returns a held message with its name and fields, read through these definitions.
+    /// Returns a held message with its name and fields, decoded with these definitions.
     #[must_use]
     pub fn decoded(waiting: &Waiting, registry: &Registry, secrets: Secrets) -> Self {
         let mut body = Self::from(waiting);
@@ -137,12 +137,12 @@ impl From<WaitingBody> for Waiting {
     }
 }
 
-/// A report of the program.
+/// A report of teetap itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LogBody<'a> {
     pub(in crate::jsonl) level: Word<Level>,
     pub(in crate::jsonl) text: Cow<'a, str>,
-    /// Of version 1, where notices are `log` lines without it.
+    /// False for a notice of version 1, which is a `log` line without this field.
     #[serde(default, skip_serializing)]
     pub(in crate::jsonl) program: bool,
 }
@@ -164,7 +164,7 @@ impl<'a> LogBody<'a> {
         (self.level.0, self.text.into_owned())
     }
 
-    /// Returns the notice that a line of version 1 is.
+    /// Returns the notice in a `log` line of version 1.
     pub(in crate::jsonl) fn notice(self) -> Notice {
         Notice::Other {
             kind: None,
@@ -174,9 +174,9 @@ impl<'a> LogBody<'a> {
     }
 }
 
-/// Events are missing.
+/// A gap in the events.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct GapBody {
-    /// The number of missing events.
+    /// Number of missing events.
     pub lost: u64,
 }

@@ -1,4 +1,4 @@
-//! The end of a run, of a recording, and of a replay.
+//! The summary of a run or a recording, and the result of a replay.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use teetap_wire::Dir;
 
 use super::{FindingsBody, JoinBody};
 
-/// The end of a run, or of a recording that was shown.
+/// The summary of a run, or of a recording that was shown.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 pub(in crate::jsonl) enum Summary<'a> {
@@ -16,10 +16,10 @@ pub(in crate::jsonl) enum Summary<'a> {
     Recording(TallyBody<'a>),
 }
 
-/// The end of a run.
+/// The summary of a run.
 #[derive(Serialize, Deserialize)]
 pub struct SummaryBody<'a> {
-    /// Null when the data thread crashed, like all counts below.
+    /// Null if the data thread crashed, like the counts below.
     pub sessions: Option<u64>,
     #[serde(default)]
     pub never_online: Option<u64>,
@@ -28,27 +28,27 @@ pub struct SummaryBody<'a> {
     pub refused: Option<u64>,
     pub unsent: Option<u64>,
     pub network_errors: Option<u64>,
-    /// Datagrams that the kernel dropped because they came faster than they could be read.
+    /// Number of datagrams that the kernel dropped because teetap did not read them fast enough.
     pub kernel_drops: u64,
-    /// Events that are missing in this output.
+    /// Number of events missing from this output.
     pub lost: u64,
     pub seed: u64,
-    /// The command line for a shell that repeats the run. Missing in lines of older versions, as the next three are.
+    /// A shell command that repeats the run. Missing in lines of older versions, like the next three fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Cow<'a, str>>,
-    /// True if the rules changed during the run, which `repeat` does not do. Missing if not.
+    /// True if the rules changed during the run, which `repeat` does not reproduce. Missing if false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rules_changed: bool,
-    /// Missing without rules.
+    /// Missing if there are no rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleEffect<'a>>,
-    /// Missing without link lines.
+    /// Missing if there are no link lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LineEffect<'a>>,
     /// The joins of the sessions; missing if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joins: Vec<JoinBody<'a>>,
-    /// The number of those that are left out; missing if it is 0.
+    /// Number of omitted joins; missing if 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub joins_left_out: u64,
     pub exit: u8,
@@ -61,7 +61,7 @@ pub struct SummaryBody<'a> {
     pub cmd_stopped: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<RecordingBody<'a>>,
-    /// Missing where not everything was decoded.
+    /// Missing if not everything was decoded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub findings: Option<FindingsBody>,
 }
@@ -72,14 +72,14 @@ pub struct RuleEffect<'a> {
     /// Null for a rule without a name.
     pub name: Option<Cow<'a, str>>,
     pub text: Cow<'a, str>,
-    /// Messages on which it acted.
+    /// Number of messages on which the rule acted.
     pub hits: u64,
-    /// Seconds since the start; null when it never acted.
+    /// Seconds since the start; null if the rule never acted.
     pub last_at: Option<f64>,
     pub last_session: Option<u32>,
 }
 
-/// A link line and its effects in one direction: numbers of datagrams and duplicates.
+/// A link line and its effects in one direction, as numbers of datagrams and duplicates.
 #[derive(Serialize, Deserialize)]
 pub struct LineEffect<'a> {
     pub link: Cow<'a, str>,
@@ -104,18 +104,18 @@ pub enum EndedByBody<'a> {
     FailOn(EndingBody<'a>),
     /// The action `fail` of a rule.
     Fail(RuleEndingBody<'a>),
-    /// The action `expect` of a rule, whose message did not come.
+    /// The action `expect` of a rule whose message was not sent.
     Expect(RuleEndingBody<'a>),
     /// The action `exit` of a rule.
     Exit(RuleEndingBody<'a>),
     Timeout,
     /// The command of `run` ended.
     Command,
-    /// Nothing reads stdout any more.
+    /// The reader of stdout closed it.
     StdoutClosed,
-    /// The demo was over.
+    /// The demo ended.
     Demo,
-    /// The user left the terminal UI.
+    /// The user quit the terminal UI.
     User,
     /// The data thread crashed.
     Crash,
@@ -139,10 +139,10 @@ pub struct RuleEndingBody<'a> {
     pub session: Option<u32>,
     /// The name of the rule, or its text.
     pub rule: Cow<'a, str>,
-    /// Missing for `exit`.
+    /// The reason; missing for `exit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Cow<'a, str>>,
-    /// Missing for a rule without a condition, like the next.
+    /// Missing for a rule without a condition, like the next field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dir: Option<Word<Dir>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,31 +153,32 @@ pub struct RuleEndingBody<'a> {
 #[derive(Serialize, Deserialize)]
 pub struct RecordingBody<'a> {
     pub file: Cow<'a, str>,
-    /// Packets in the file: each datagram counts where it came in and where it left. Null when the recorder crashed.
+    /// Number of packets in the file. A datagram counts once as received and once as sent. Null if the recorder
+    /// crashed.
     pub packets: Option<u64>,
-    /// Packets that could not be written.
+    /// Number of packets that could not be written.
     pub missing: Option<u64>,
-    /// Events that came faster than they could be recorded.
+    /// Number of events dropped because the recorder fell behind.
     pub lost: Option<u64>,
 }
 
-/// The end of a recording that was shown.
+/// The summary of a recording that was shown.
 #[derive(Serialize, Deserialize)]
 pub(in crate::jsonl) struct TallyBody<'a> {
     pub(in crate::jsonl) packets: u64,
     pub(in crate::jsonl) sessions: u64,
     pub(in crate::jsonl) datagrams: PerDir,
     pub(in crate::jsonl) bytes: PerDir,
-    /// UDP datagrams of other protocols.
+    /// Number of UDP datagrams of other protocols.
     pub(in crate::jsonl) not_understood: u64,
     pub(in crate::jsonl) not_udp: u64,
-    /// Parts of fragmented packets.
+    /// Number of parts of fragmented packets.
     pub(in crate::jsonl) fragments: u64,
-    /// Packets with headers that are cut off or contradict themselves.
+    /// Number of packets with headers that are cut off or contradict themselves.
     pub(in crate::jsonl) broken: u64,
-    /// Packets of the server leg that were left out because the client leg shows them.
+    /// Number of packets of the server leg that were omitted because the client leg has them.
     pub(in crate::jsonl) doubled: u64,
-    /// Events that are missing in the recording.
+    /// Number of events missing from the recording.
     pub(in crate::jsonl) lost: u64,
     /// As in the summary of a run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -185,7 +186,7 @@ pub(in crate::jsonl) struct TallyBody<'a> {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(in crate::jsonl) joins_left_out: u64,
     pub(in crate::jsonl) exit: u8,
-    /// Of `judge` only.
+    /// Only from `judge`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) findings: Option<FindingsBody>,
 }
@@ -197,15 +198,15 @@ pub(in crate::jsonl) struct ReplayBody<'a> {
     pub(in crate::jsonl) version: Cow<'a, str>,
     pub(in crate::jsonl) equal: bool,
     pub(in crate::jsonl) inputs: u64,
-    /// Datagrams received, and those sent as in the log.
+    /// Numbers of datagrams received, and of datagrams sent as in the log.
     pub(in crate::jsonl) received: u64,
     pub(in crate::jsonl) sent: u64,
-    /// The first difference: line of the log, ordinal of the output, and both outputs, null where there is none.
+    /// The first difference: line of the log, ordinal of the output, and both outputs; null if there is none.
     pub(in crate::jsonl) line: Option<u64>,
     pub(in crate::jsonl) output: Option<usize>,
     pub(in crate::jsonl) expected: Option<String>,
     pub(in crate::jsonl) came: Option<String>,
-    /// The reason why the log does not hold the whole run.
+    /// The reason why the log does not contain the whole run.
     pub(in crate::jsonl) cut: Option<String>,
 }
 

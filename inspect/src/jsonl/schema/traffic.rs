@@ -12,26 +12,26 @@ use teetap_proxy::{
 use teetap_rules::{RuleId, impair::Lost};
 use teetap_wire::{Code, Dir, Note, Notes, Place, Proto, Seq, Side};
 
-/// A change of state. `R`: the form of the reason, text in lines and hex in captures.
+/// A state change of a session. `R` is the form of the reason: text in lines, hex in captures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SessionBody<R> {
     state: Word<State>,
     proto: Word<Proto>,
     client: SocketAddr,
-    /// The server, where a redirect has led to another one than that of the `start` line.
+    /// The current server, if a redirect has led to a server other than that of the `start` line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     server: Option<SocketAddr>,
     upstream: Option<SocketAddr>,
-    /// The side that ended it; null when the proxy did.
+    /// The side that ended the session; null if the proxy did.
     by: Option<Word<Side>>,
     reason: Option<R>,
-    /// The player, when known. Of lines.
+    /// Name of the player, if known. Only in lines.
     #[serde(default)]
     name: Option<String>,
 }
 
 impl<R> SessionBody<R> {
-    /// Returns the fields of a change; `form` makes the reason.
+    /// Returns the fields of a state change; `form` converts the reason.
     pub fn new(change: &SessionChange, name: Option<String>, form: impl FnOnce(&[u8]) -> R) -> Self {
         let SessionChange {
             state,
@@ -54,7 +54,7 @@ impl<R> SessionBody<R> {
         }
     }
 
-    /// Returns the change; `form` makes the reason.
+    /// Returns the state change; `form` converts the reason.
     pub fn change(self, form: impl FnOnce(R) -> Box<[u8]>) -> What {
         What::Session(SessionChange {
             state: self.state.0,
@@ -74,79 +74,79 @@ pub(in crate::jsonl) struct MessageBody<'a> {
     pub(in crate::jsonl) dir: Word<Dir>,
     /// Null outside a connection.
     pub(in crate::jsonl) proto: Option<Word<Proto>>,
-    /// control, system, game or connless; null when the id cannot be read.
+    /// `control`, `system`, `game` or `connless`; null if the id cannot be read.
     pub(in crate::jsonl) layer: Option<Cow<'a, str>>,
     pub(in crate::jsonl) id: Option<i32>,
     pub(in crate::jsonl) uuid: Option<Cow<'a, str>>,
     pub(in crate::jsonl) name: Option<Cow<'a, str>>,
     pub(in crate::jsonl) vital: bool,
     pub(in crate::jsonl) resend: bool,
-    /// The number that its sender gave it.
+    /// Sequence number given by the sender.
     pub(in crate::jsonl) seq: Option<u16>,
-    /// The number it was sent on with; null when it was not, or is not vital.
+    /// Sequence number with which the message was forwarded; null if it was not forwarded or is not vital.
     pub(in crate::jsonl) seq_out: Option<u16>,
-    /// Ordinal of its datagram in the session and direction; null when no peer sent it.
+    /// Ordinal of the datagram in the session and direction; null if no peer sent it.
     pub(in crate::jsonl) datagram: Option<u64>,
-    /// Number of its datagram in the capture; missing elsewhere.
+    /// Number of the datagram in the capture; missing for other inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) frame: Option<u64>,
-    /// Bytes of id and fields.
+    /// Size of the id and fields, in bytes.
     pub(in crate::jsonl) size: usize,
-    /// Decoded fields; null when they are not decoded.
+    /// Decoded fields; null if they are not decoded.
     pub(in crate::jsonl) fields: Option<Box<RawValue>>,
-    /// The scales of fields: the value of a field is its number divided by that; missing when no field is scaled.
+    /// Scales of the fields: the value of a field is its number divided by its scale. Missing if no field is scaled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) scale: Option<Box<RawValue>>,
     pub(in crate::jsonl) notes: Vec<NoteBody>,
-    /// The snapshot that it completes; its items with `-v`.
+    /// The snapshot completed by this message; its items with `-v`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) snap: Option<Box<RawValue>>,
     pub(in crate::jsonl) actions: Vec<ActionBody<'a>>,
     pub(in crate::jsonl) origin: Word<Origin>,
-    /// The one leg it belongs to; null when it went through.
+    /// The leg of a message between the proxy and one peer; null for other messages.
     pub(in crate::jsonl) leg: Option<Word<Side>>,
-    /// The effects of link lines on its datagram; missing when there are none.
+    /// Effects of link lines on the datagram; missing if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::jsonl) link: Vec<TransitBody>,
-    /// The client, outside a connection.
+    /// Address of the client, for a message outside a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) client: Option<SocketAddr>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) hex: Option<Hex>,
-    /// The datagrams that were sent on at once, outside a connection.
+    /// The datagrams sent at once, for a message outside a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) hex_out: Option<Vec<Hex>>,
 }
 
-/// The datagram that a message belongs to.
+/// Identifies the datagram of a message.
 #[derive(Deserialize)]
 pub(in crate::jsonl) struct ParentBody {
     pub(in crate::jsonl) dir: Word<Dir>,
     pub(in crate::jsonl) datagram: Option<u64>,
 }
 
-/// One oddity.
+/// A note on a datagram or a message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::jsonl) struct NoteBody {
     pub(in crate::jsonl) code: Cow<'static, str>,
     pub(in crate::jsonl) at: usize,
     pub(in crate::jsonl) len: usize,
-    /// error, warning or info. Of lines, like the next two: the code says it.
+    /// `error`, `warning` or `info`. Only in lines, like the next two fields, because the code implies them.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     severity: Cow<'static, str>,
-    /// The bytes that the range counts in: datagram, payload (clear) or message.
+    /// The bytes to which the range refers: `datagram`, `payload` (inflated) or `message`.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     place: Cow<'static, str>,
     #[serde(default, skip_serializing_if = "str::is_empty")]
     text: Cow<'static, str>,
-    /// The values that were received and expected, of notes about numbers, acks and pace; the likely causes of a wrong snapshot. Of
-    /// lines.
+    /// Received and expected values for notes about sequence numbers, acks and pace; likely causes for an invalid
+    /// snapshot. Only in lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
 }
 
 impl NoteBody {
-    /// Returns a note with what its code means.
+    /// Returns a note with the meaning of its code.
     pub(in crate::jsonl) fn explained(note: &Note, detail: Option<String>) -> Self {
         let place = match note.code.place() {
             Place::Datagram => "datagram",
@@ -174,7 +174,7 @@ impl NoteBody {
         }
     }
 
-    /// Returns the note; `None` for a code of a later version.
+    /// Returns the note; `None` if the code is of a later version.
     fn note(&self) -> Option<Note> {
         let code = Code::ALL.iter().find(|code| code.name() == self.code)?;
         Some(Note {
@@ -188,10 +188,10 @@ impl NoteBody {
 /// An action on a message.
 #[derive(Serialize, Deserialize)]
 pub(in crate::jsonl) struct ActionBody<'a> {
-    /// Null when no rule did it.
+    /// Name of the rule; null if no rule acted.
     pub(in crate::jsonl) rule: Option<Cow<'a, str>>,
     pub(in crate::jsonl) action: Cow<'a, str>,
-    /// The text of a mark; missing for other actions.
+    /// Text of the mark; missing for other actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) mark: Option<Cow<'a, str>>,
 }
@@ -201,56 +201,56 @@ pub(in crate::jsonl) struct ActionBody<'a> {
 pub struct DatagramBody {
     dir: Word<Dir>,
     proto: Word<Proto>,
-    /// Ordinal in the session and direction; null when no peer sent it.
+    /// Ordinal in the session and direction; null if no peer sent it.
     ordinal: Option<u64>,
     origin: Word<Origin>,
     #[serde(default)]
     leg: Option<Word<Side>>,
-    /// Always there in lines.
+    /// Never missing in lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) notes: Option<Vec<NoteBody>>,
-    /// The action on each message, with the bytes; missing when all passed unchanged.
+    /// The action on each message, with its bytes; missing if all messages were forwarded unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::jsonl) placed: Vec<PlacedBody>,
-    /// The effects of link lines on the datagrams that were sent; missing when there are none.
+    /// Effects of link lines on the sent datagrams; missing if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     link: Vec<TransitBody>,
-    /// Of lines.
+    /// Only in lines.
     #[serde(flatten)]
     pub(in crate::jsonl) header: Option<HeaderBody>,
-    /// As received. Of lines, with `-vv`.
+    /// The bytes as received. Only in lines, with `-vv`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) hex: Option<Hex>,
-    /// Each datagram sent in return. Only in lines, with `-vv`.
+    /// Each datagram that was sent. Only in lines, with `-vv`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) hex_out: Option<Vec<Hex>>,
-    /// True if it was received, and the number of datagrams that left: the packets that follow in a capture.
+    /// True if the datagram was received, and the number of datagrams sent: the packets that follow in a capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     packets: Option<(bool, usize)>,
 }
 
-/// The part of a datagram that its bytes say.
+/// Fields derived from the bytes of a datagram.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::jsonl) struct HeaderBody {
-    /// Number in the capture; missing elsewhere.
+    /// Number in the capture; missing for other inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) frame: Option<u64>,
-    /// Bytes as received; null when no peer sent it.
+    /// Size as received, in bytes; null if no peer sent it.
     pub(in crate::jsonl) size: Option<usize>,
-    /// The size in bytes of each datagram sent in return.
+    /// Size of each sent datagram, in bytes.
     pub(in crate::jsonl) sizes_out: Vec<usize>,
-    /// control, resend, compression.
+    /// Any of `control`, `resend` and `compression`.
     pub(in crate::jsonl) flags: Vec<Cow<'static, str>>,
     pub(in crate::jsonl) ack: Option<u16>,
     pub(in crate::jsonl) ack_out: Option<u16>,
     pub(in crate::jsonl) chunks: u8,
     pub(in crate::jsonl) token_ok: bool,
-    /// The reason why its bytes cannot be read.
+    /// The reason why the bytes cannot be read; null if they can.
     pub(in crate::jsonl) error: Option<Cow<'static, str>>,
 }
 
 impl DatagramBody {
-    /// Returns the fields that the bytes do not say.
+    /// Returns the fields that cannot be derived from the bytes.
     pub(in crate::jsonl) fn new(datagram: &Datagram) -> Self {
         Self {
             dir: Word(datagram.dir),
@@ -268,7 +268,7 @@ impl DatagramBody {
         }
     }
 
-    /// Returns the fields of a datagram in a capture, which its packets follow.
+    /// Returns the fields for a capture, in which the packets of the datagram follow.
     #[must_use]
     pub fn with_packets(datagram: &Datagram) -> Self {
         let notes: Vec<_> = datagram.notes.iter().map(|note| NoteBody::plain(&note)).collect();
@@ -280,21 +280,21 @@ impl DatagramBody {
         }
     }
 
-    /// The number of packets that follow in a capture.
+    /// Returns the number of packets that follow in a capture.
     #[must_use]
     pub fn packets(&self) -> usize {
         let (received, sent) = self.packets.unwrap_or_default();
         usize::from(received).saturating_add(sent)
     }
 
-    /// Returns the datagram with the bytes of its line.
+    /// Returns the datagram with the bytes in its line.
     pub(in crate::jsonl) fn datagram(&self) -> What {
         let received: &[u8] = self.hex.as_ref().map_or(&[], |hex| &hex.0);
         let sent = self.hex_out.as_deref().unwrap_or_default();
         self.with_bytes(received, sent.iter().map(|hex| &*hex.0))
     }
 
-    /// Returns the datagram with the bytes of its packets; `None` when they are too few.
+    /// Returns the datagram with the bytes of its packets; `None` if the packet counts or the received packet are missing.
     #[must_use]
     pub fn with_bytes_of(&self, packets: &[Box<[u8]>]) -> Option<What> {
         let (was_received, _) = self.packets?;
@@ -318,7 +318,7 @@ impl DatagramBody {
     }
 }
 
-/// The effect of link lines on a datagram, or on a duplicate of it.
+/// Effect of link lines on a datagram or on a duplicate of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TransitBody {
     /// Index of the datagram, from 0.
@@ -326,21 +326,21 @@ pub struct TransitBody {
     /// Missing when false.
     #[serde(default, skip_serializing_if = "is_false")]
     duplicate: bool,
-    /// Why it was lost; missing when it left.
+    /// Why the datagram was lost; missing if it was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lost: Option<Word<Lost>>,
-    /// Missing when it left at once.
+    /// Delay; missing if the datagram was sent at once.
     #[serde(default, skip_serializing_if = "Duration::is_zero", with = "words::seconds")]
     delay_s: Duration,
     /// Missing when false.
     #[serde(default, skip_serializing_if = "is_false")]
     reordered: bool,
-    /// Bits, from the lowest of the first byte; missing when there are none.
+    /// Flipped bits, counted from the lowest bit of the first byte; missing if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     corrupted: Vec<u32>,
 }
 
-/// Returns the effects of link lines on the datagrams that were sent.
+/// Returns the effects of link lines on the sent datagrams.
 #[must_use]
 pub fn transits(link: &[Transit]) -> Vec<TransitBody> {
     link.iter().map(TransitBody::new).collect()
@@ -390,28 +390,29 @@ const fn is_false(value: &bool) -> bool {
 pub(in crate::jsonl) struct PlacedBody {
     action: Word<Action>,
     seq_out: Option<u16>,
-    /// The rules that touched it: their numbers in the program, from 0.
+    /// Rules that acted on the message: indices into the list of rules, from 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     rules: Vec<u16>,
-    /// The marks that rules gave it.
+    /// Marks that rules set on the message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     marks: Vec<Box<str>>,
-    /// The place of its bytes in the datagrams that left; missing when it did not leave now, or is not known.
+    /// Position of the bytes in the sent datagrams; missing if the message was not sent at once, or the position is
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sent: Option<SentBody>,
-    /// The number under which it is held; missing when it is not.
+    /// Id under which the message is held; missing if it is not held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<NonZeroU32>,
 }
 
-/// The place of a message in the datagrams that left.
+/// The position of a message in the sent datagrams.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct SentBody {
     /// Index of the datagram, from 0.
     datagram: u16,
-    /// Offset in the clear payload of the datagram, after the chunk header.
+    /// Offset in the inflated payload of the datagram, after the chunk header.
     at: u16,
-    /// Bytes.
+    /// Length in bytes.
     len: u16,
 }
 
