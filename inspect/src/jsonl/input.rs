@@ -1,17 +1,17 @@
-//! Lines of a file, one by one.
+//! Reads a file line by line.
 //!
-//! Law: no line costs more memory than [`LONGEST`]; what is longer is passed over up to its end. The last one may lack its end.
+//! Law: a line takes at most [`LONGEST`] bytes of memory; longer lines are skipped. The last line may lack its newline.
 
 use std::io::{self, BufRead, Read as _};
 
-/// Bytes of the longest line that is read: more than any event has.
+/// Maximum length of a line, in bytes: more than any event needs.
 const LONGEST: usize = 16 << 20;
 
-/// A reader of lines.
+/// Reads lines from a file.
 #[derive(Debug)]
 pub(super) struct Input<R> {
     input: R,
-    /// Bytes read so far.
+    /// Number of bytes read so far.
     pub(super) offset: u64,
     line: Vec<u8>,
 }
@@ -19,11 +19,11 @@ pub(super) struct Input<R> {
 /// A line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found<'a> {
-    /// Without its end, which is there.
+    /// A line, without its newline.
     Line(&'a [u8]),
-    /// The end of the file comes before that of the line.
+    /// The last line of the file, which has no newline.
     Last(&'a [u8]),
-    /// Longer than any.
+    /// A line longer than [`LONGEST`], which was skipped.
     TooLong,
 }
 
@@ -36,10 +36,10 @@ impl<R: BufRead> Input<R> {
         }
     }
 
-    /// Returns the next line; `None` after the last.
+    /// Returns the next line; `None` at the end of the file.
     ///
     /// # Errors
-    /// The error of the operating system.
+    /// Returns the error of the operating system.
     pub(super) fn next(&mut self) -> io::Result<Option<Found<'_>>> {
         self.line.clear();
         let read = (&mut self.input)

@@ -1,7 +1,8 @@
-//! JSON lines: events as objects of the `schema`.
+//! JSON lines: events as objects of the schema that `schema` defines.
 //!
-//! Names are stable; fields and events may be added. Texts of peers in `fields` are as they came. Control characters, and those
-//! that change the direction of text or show nothing, are escaped in all texts. `t` counts seconds since the start, with microseconds.
+//! Names are stable; fields and events may be added. Peers' texts in `fields` are as received. Control characters,
+//! invisible characters, and characters that change the text direction are escaped in all texts. `t` is the time in
+//! seconds since the start, with microsecond precision.
 
 mod damage;
 mod decode;
@@ -62,7 +63,7 @@ pub fn start(run: &Run, out: &mut Vec<u8>) {
     );
 }
 
-/// Appends the `start` line of a recording that is shown.
+/// Appends the `start` line of a recording that is being shown.
 pub fn opened(file: &Path, wall: SystemTime, run: Option<&Run>, out: &mut Vec<u8>) {
     write(
         Time::ZERO,
@@ -89,13 +90,13 @@ pub fn gap(at: Time, lost: u64, out: &mut Vec<u8>) {
     write(at, None, &Body::Gap(GapBody { lost }), out);
 }
 
-/// Appends a `log` line: a report of the program.
+/// Appends a `log` line with a report of teetap itself.
 pub fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
     write(at, None, &Body::Log(LogBody::new(level, text)), out);
 }
 
-/// Appends the `answer` line to a command on the control socket. `session` is the session that it was about. Held messages
-/// are read through the definitions.
+/// Appends the `answer` line for a command on the control socket. `session` is the session of the command. Held
+/// messages are decoded with the definitions.
 pub fn answer(
     at: Time,
     session: Option<u32>,
@@ -108,7 +109,7 @@ pub fn answer(
     write(at, session, &Body::Answer(body), out);
 }
 
-/// The lines of an event that this style shows.
+/// Appends the lines of an event that this style shows.
 pub fn event(decoded: &DecodedEvent, style: Style, out: &mut Vec<u8>) {
     let lines = EventLines::of(decoded, style);
     for one in &lines.list {
@@ -116,7 +117,7 @@ pub fn event(decoded: &DecodedEvent, style: Style, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends one of these lines, if it has an object of its own.
+/// Appends one line of `lines`, if it has an object of its own.
 pub fn line(lines: &EventLines<'_>, line: &lines::Line, style: Style, out: &mut Vec<u8>) {
     let session = lines.event.session.map(|session| session.0);
     if let Some(body) = body(lines, line, style) {
@@ -124,7 +125,7 @@ pub fn line(lines: &EventLines<'_>, line: &lines::Line, style: Style, out: &mut 
     }
 }
 
-/// The object of a line; `None` = another object has it.
+/// Returns the object of a line; `None` if another line's object contains it.
 fn body<'a>(lines: &'a EventLines<'_>, line: &lines::Line, style: Style) -> Option<Body<'a>> {
     Some(match (&line.about, &lines.event.what, lines.reading) {
         (About::Session { player }, What::Session(change), _) => {
@@ -150,7 +151,7 @@ fn body<'a>(lines: &'a EventLines<'_>, line: &lines::Line, style: Style) -> Opti
     })
 }
 
-/// The `replay` line; its time is that of the last input.
+/// Appends the `replay` line, dated with the time of the last input.
 pub fn replay(checked: &Checked, out: &mut Vec<u8>) {
     let difference = checked.difference.as_ref();
     let body = ReplayBody {
@@ -177,15 +178,16 @@ pub fn summary(at: Time, body: SummaryBody<'_>, out: &mut Vec<u8>) {
     write(at, None, &Body::Summary(Summary::Run(Box::new(body))), out);
 }
 
-/// Appends the `finding` line of the finding of this rank, from 1; with the number in the capture for captures of other programs.
+/// Appends the `finding` line for the finding with this rank, from 1. `with_frame` adds the frame number, for captures
+/// of other programs.
 pub fn finding(rank: u64, finding: &Finding, with_frame: bool, out: &mut Vec<u8>) {
     let session = finding.session.map(|session| session.0);
     let body = Body::Finding(FindingBody::new(rank, finding, with_frame));
     write(finding.first.at, session, &body, out);
 }
 
-/// Appends the `summary` line of a recording that was shown, with its joins and the number of those that are left out, or whose
-/// findings were; `exit` is the exit code of the program.
+/// Appends the `summary` line of a recording that was shown. `joins` are its joins, `joins_left_out` is the number of
+/// omitted joins, and `exit` the exit code of the program.
 pub fn tally(
     tally: &Tally,
     (joins, joins_left_out): (Vec<JoinBody<'_>>, u64),
@@ -291,7 +293,7 @@ fn connless_body(
     }
 }
 
-/// An object that is JSON already.
+/// Wraps text that is already JSON.
 fn object(json: String) -> Option<Box<RawValue>> {
     RawValue::from_string(json).ok()
 }
@@ -328,8 +330,8 @@ fn datagram_body(datagram: &Datagram, reading: &Reading, style: Style) -> Datagr
     body
 }
 
-/// Returns the outcome of a message once for each rule that touched it, or once without a rule if none is known; then its
-/// marks.
+/// Returns the outcome of a message once per rule that acted on it, or once without a rule if no rule is known,
+/// followed by its marks.
 fn actions(message: &Message) -> Vec<ActionBody<'static>> {
     let word = message.done.word();
     let named = message.rules.iter().map(|name| ActionBody {
@@ -358,7 +360,7 @@ fn notes(notes: &[Note], reading: &Reading) -> Vec<NoteBody> {
     bodies.collect()
 }
 
-/// Returns the notes of a message, those about a wrong snapshot with the likely causes.
+/// Returns the notes of a message. Notes on an invalid snapshot have its likely causes.
 fn explained(notes: &[Note], (reading, message): (&Reading, &Message)) -> Vec<NoteBody> {
     let of_snapshot = |note: &Note| message.diagnosis(note.code).map(ToString::to_string);
     let detail = |note: &Note| reading.detail(note).map(ToString::to_string);

@@ -1,7 +1,8 @@
-//! JSON lines read back: the recording of `-w FILE.jsonl`, or what `--json -vv` printed.
+//! Reads JSON lines: a recording of `-w FILE.jsonl`, or the output of `--json -vv`.
 //!
-//! Law: an event is made again of the line of its datagram, which has all bytes; the lines of its messages are made of those
-//! when it is shown. What a later version added is passed over; so is a line that cannot be read, which is then reported.
+//! Law: an event is restored from the line of its datagram, which has all bytes. The lines of its messages are ignored,
+//! because showing the event recreates them. Additions of later versions are skipped; an unreadable line is skipped and
+//! reported.
 
 use std::io::BufRead;
 
@@ -15,40 +16,41 @@ use super::{
     input::{Found, Input},
 };
 
-/// Lines in a row that may be of a datagram whose own line is missing: a datagram has at most 255 messages.
+/// Maximum number of lines, before the first datagram line with bytes, that need such a line. A datagram has at most
+/// 255 messages.
 const MAX_WITHOUT: u32 = 256;
 
-/// Bytes that some programs of Windows put before a text.
+/// The byte order mark that some Windows programs write at the start of a text.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 const NO_BYTES: ReadError =
     ReadError::Unknown("these lines hold no bytes: record with -w, or with --json -vv");
 
-/// Reads a recording.
+/// Reads a recording from JSON lines.
 #[derive(Debug)]
 pub struct Lines<R> {
     input: Input<R>,
     tally: Tally,
     sessions: std::collections::BTreeSet<u32>,
-    /// A datagram with its bytes has come.
+    /// True once a datagram line with bytes was read.
     has_bytes: bool,
-    /// Lines before it that need such bytes.
+    /// Number of lines before it that need such a datagram line.
     without: u32,
-    /// Lines so far.
+    /// Number of lines read so far.
     number: u64,
-    /// The messages that may follow now, where that is known.
+    /// The datagram whose messages may follow; `None` if unknown.
     parent: Option<Parent>,
-    /// True if the recording was made of one of another program: every datagram is one packet.
+    /// True if the lines were made from a capture of another program, in which every datagram is one packet.
     is_of_others: bool,
     is_over: bool,
     failed: Option<ReadError>,
     damage: Damage,
-    /// The item after a gap that was reported.
+    /// The item after a gap that was just returned.
     next: Option<Item>,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// A reader at the beginning of a recording.
+    /// Creates a reader at the start of a recording.
     pub fn new(input: R) -> Self {
         Self {
             input: Input::new(input),
@@ -66,15 +68,15 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Returns the counts so far.
+    /// Returns the totals so far.
     pub fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// Returns the next item; `None` at the end. Where lines cannot be read there is a gap.
+    /// Returns the next item; `None` at the end. Unreadable lines become a gap.
     ///
     /// # Errors
-    /// See [`ReadError`]; nothing follows then. Damaged lines are reported at the end.
+    /// See [`ReadError`]; an error is the last result. Damaged lines are reported at the end.
     pub fn read(&mut self) -> Result<Option<Item>, ReadError> {
         if let Some(item) = self.next.take() {
             return Ok(Some(self.counted(item)));
@@ -110,7 +112,7 @@ impl<R: BufRead> Lines<R> {
         item
     }
 
-    /// Reads one line; `None` when it holds nothing that is not elsewhere.
+    /// Reads one line. Returns `None` if the line has no item of its own.
     fn step(&mut self) -> Result<Option<Item>, ReadError> {
         let begin = self.input.offset;
         let found = self.input.next();
@@ -156,7 +158,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Remembers what a line shows about those that follow.
+    /// Records what an item shows about the lines that follow it.
     fn note(&mut self, item: Option<&Item>) {
         match item {
             Some(Item::Start { run, .. }) => self.is_of_others = run.is_none(),
@@ -166,7 +168,7 @@ impl<R: BufRead> Lines<R> {
                     self.parent = Some(parent);
                 }
             }
-            // Of a later version: it may be a datagram.
+            // The line is of a later version and may have been a datagram.
             None => self.parent = None,
         }
     }

@@ -1,4 +1,4 @@
-//! Tests of the schema: names, types, and that lines are lines.
+//! Tests of the schema: names, types, and that each event is one line.
 
 mod odd;
 mod read_back;
@@ -66,7 +66,7 @@ fn chunk(seq: u16, ack: u16) -> Vec<u8> {
     chunks(ack, true, &[(Some(seq), b"\x02hi\0")])
 }
 
-/// Returns the values of these fields.
+/// Returns the values of the named fields.
 fn pick<const N: usize>(line: &Value, fields: [&str; N]) -> Value {
     fields.map(|field| line[field].clone()).to_vec().into()
 }
@@ -113,7 +113,7 @@ fn a_datagram_with_its_bytes() {
 
 #[test]
 fn scaled_fields_have_their_scales() {
-    // The tunings of 0.7.
+    // The tuning parameters of 0.7.
     let tunings = [&[12][..], &[1; 32]].concat();
     let datagram = crate::testing::chunks(0, false, &[(None, &tunings)]);
     let got = &lines(traffic(datagram, &[], |_| {}), style(Verbosity::Messages))[0];
@@ -195,7 +195,7 @@ fn sessions_logs_connless_and_gaps() {
 #[test]
 fn a_session_has_the_name_of_its_player_once_that_is_known() {
     let (mut decoder, mut out) = (decoder(), Vec::new());
-    // 0.7's cl_start_info, as far as the name.
+    // The 0.7 `cl_start_info`, up to the name.
     let named = chunks(0, false, &[(Some(1), b"\x36\x1b tee\0")]);
     let state = |state| What::Session(session(state, Proto::V7));
     let whats = [
@@ -297,7 +297,7 @@ fn times_have_at_most_six_places() {
     }
 }
 
-/// Lines of `--json -vv` of these things that happened.
+/// Returns the lines that `--json -vv` prints for these events.
 fn recorded(whats: &[What]) -> Vec<u8> {
     let mut out = Vec::new();
     for (at, what) in (1_u32..).zip(whats) {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Six datagrams, each a line and that of the message in it.
+/// Returns six datagrams, each as its own line followed by the line of its message.
 fn six() -> Vec<Vec<u8>> {
     let traffic = |seq| traffic(chunk(seq, 12), &[], |datagram| datagram.ordinal = seq.into());
     let whats: Vec<What> = (1..7).map(traffic).collect();
@@ -20,7 +20,7 @@ fn six() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Returns events and the sizes of gaps, the report at the end, and the number of missing events.
+/// Returns the events and the sizes of gaps, the report at the end, and the number of missing events.
 fn read(lines: &[Vec<u8>]) -> (String, String, u64) {
     let whole = lines.concat();
     let mut reader = Lines::new(whole.as_slice());
@@ -59,7 +59,7 @@ fn lines_that_cannot_be_read_are_passed_over_and_reported_without_their_text() {
     let mut lines = six();
     let offset = lines[..4].concat().len();
     lines[4] = b"{\"v\":1,\"t\":\"geheim\",\"event\":\"datagram\"}\n".to_vec();
-    // The message of that datagram breaks off.
+    // The line of that datagram's message is cut.
     lines[5].truncate(20);
     lines[6].insert(0, b'\n');
     let report = format!(

@@ -1,8 +1,8 @@
-//! Lines that are read back: all events, numbers of frames, and lines that are refused.
+//! Reading lines back: all events, frame numbers, and lines that are refused.
 
 use super::*;
 
-/// Events of every kind that JSON lines hold, three packets in the first.
+/// Returns events of every kind that JSON lines contain; the first one has three packets.
 fn events() -> Vec<What> {
     let placed = |datagram: &mut Datagram| {
         datagram.placed = [
@@ -83,7 +83,7 @@ fn lines_with_bytes_are_read_back() {
     }
     assert_eq!(String::from_utf8(again), String::from_utf8(lines.clone()));
     assert_eq!(reader.tally().packets, 3 + 1 + 1 + 1 + 2 + 1);
-    // Cut anywhere: what is whole is read, and the rest is reported as cut.
+    // The text is cut at many places: complete lines are read, and the rest is reported as cut.
     for cut in (1..lines.len()).step_by(97) {
         let mut reader = Lines::new(&lines[..lines.len() - cut]);
         let error = loop {
@@ -93,7 +93,7 @@ fn lines_with_bytes_are_read_back() {
                 Err(error) => break Some(error),
             }
         };
-        // Of the last line only its end may be missing.
+        // If only the newline of the last line is missing, nothing is reported.
         let is_whole = lines[lines.len() - cut - 1..=lines.len() - cut].contains(&b'\n');
         assert_eq!(error.is_some(), !is_whole, "{error:?}");
     }
