@@ -1,29 +1,29 @@
-//! The alignment of two directions.
+//! Aligns the messages of one direction on both sides.
 //!
-//! Law: every message of both sides is in exactly one step, those of the first side in their order. Messages that are alike are
-//! aligned first, then, between them, those of the same name.
+//! Law: every message of both sides is in exactly one step, and those of the first side are in order. Equal messages
+//! are aligned first; between them, messages with the same name.
 
 use std::collections::{HashMap, VecDeque};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// A message, by its numbers: equal numbers stand for equal values.
+/// A message, represented by numbers that are equal for equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
-    /// The name.
+    /// Number of the name.
     pub(super) name: u32,
-    /// Everything.
+    /// Number of the whole message: name, vital flag and fields.
     pub(super) whole: u32,
 }
 
-/// A message of one side, or one of each. Numbers are places in the sides.
+/// A message of one side, or a pair with one of each side, by their indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Alike.
+    /// Equal messages.
     Alike(usize, usize),
-    /// Of the same name.
+    /// Messages with the same name in the same position.
     Changed(usize, usize),
-    /// Of the same name, in another place; true if they are alike.
+    /// Messages with the same name in different positions; true if they are equal.
     Moved(usize, usize, bool),
     /// Only the first side has it.
     OnlyA(usize),
@@ -54,7 +54,7 @@ pub(super) fn align(a: &[Key], b: &[Key]) -> Vec<Step> {
 
 type Ranges = (std::ops::Range<usize>, std::ops::Range<usize>);
 
-/// Aligns what is between messages that are alike, by the names of the messages.
+/// Aligns the messages between two equal ones by name.
 fn between(a: &[Key], b: &[Key], (of_a, of_b): Ranges, steps: &mut Vec<Step>) {
     let names = |side: &[Key], range: &std::ops::Range<usize>| {
         let keys = side.get(range.clone()).unwrap_or_default();
@@ -68,7 +68,7 @@ fn between(a: &[Key], b: &[Key], (of_a, of_b): Ranges, steps: &mut Vec<Step>) {
         );
         let (len_a, len_b) = (op.old_range().len(), op.new_range().len());
         if let DiffOp::Equal { .. } = op {
-            // No two of them are alike: the messages that are alike are as many as can be aligned in order.
+            // These messages differ, because the equal messages were aligned as far as order allows.
             steps.extend((0..len_a).map(|at| Step::Changed(at_a + at, at_b + at)));
         } else {
             steps.extend((at_a..at_a + len_a).map(Step::OnlyA));
@@ -77,8 +77,8 @@ fn between(a: &[Key], b: &[Key], (of_a, of_b): Ranges, steps: &mut Vec<Step>) {
     }
 }
 
-/// Joins messages that only one side has in this place with those that only the other has in another place: first equal ones, then
-/// those whose name occurs once on each side.
+/// Turns messages that only one side has in a position into moves, if the other side has the message in a different
+/// position: equal messages first, then messages whose name is left once on each side.
 fn with_moves(a: &[Key], b: &[Key], steps: Vec<Step>) -> Vec<Step> {
     let key = |side: &[Key], at: usize| side.get(at).copied();
     let mut moved: HashMap<usize, (usize, bool)> = HashMap::new();
@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// Messages by a letter for the name and a digit for the fields.
+    /// Parses messages that are written as a letter for the name and a digit for the fields.
     fn keys(text: &str) -> Vec<Key> {
         let words = text.split_whitespace();
         words

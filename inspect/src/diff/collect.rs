@@ -1,4 +1,4 @@
-//! One side of a comparison, collected from the items of a recording.
+//! Collects one side of a comparison from the items of a recording.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,16 +22,16 @@ use super::{
 };
 use crate::{Decoder, Layer, Message, Reading, recording::Item};
 
-/// Sessions that wait until one of them is online.
+/// Maximum number of sessions kept until one of them is online.
 const CANDIDATES: usize = 64;
 
-/// Events of a session that wait for it to be online; it is taken when there are more.
+/// Maximum number of events kept for a session that is not online. The session is chosen if it has more.
 const WAITING: usize = 4096;
 
-/// Sessions that are named where the wanted one is not there.
+/// Maximum number of sessions named if the wanted session does not exist.
 const NAMED: usize = 8;
 
-/// Messages that come all the time: they are counted, and compared by their ticks where they have some.
+/// Messages that are sent all the time. They are counted, and compared by tick if they have one.
 const NOISE: &[&str] = &[
     "keepalive",
     "input",
@@ -42,40 +42,40 @@ const NOISE: &[&str] = &[
     "pong_ex",
 ];
 
-/// The exchange of tokens of 0.7, which comes before the session, or on the server leg in it.
+/// The token exchange of 0.7, which precedes the session, or is sent on the server leg within it.
 const TOKEN: &str = "token";
 
 /// The name under which messages of snapshots are counted.
 pub(super) const SNAPSHOTS: &str = "snap";
 
-/// The forms of [`SNAPSHOTS`].
+/// Names of the messages counted as [`SNAPSHOTS`].
 const SNAPSHOT_FORMS: &[&str] = &["snap", "snap_single", "snap_empty", "snap_small"];
 
-/// The messages of a recording that are compared.
+/// Selects the messages of a recording to compare.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// The number of the session; `None` = the first one that is online.
+    /// Number of the session; `None` for the first session that is online.
     pub session: Option<u32>,
-    /// The leg.
+    /// The leg to compare.
     pub view: View,
     /// Only messages that match are compared.
     pub filter: Option<Filter>,
-    /// The comparison ends with the first message that matches.
+    /// The comparison ends after the first message that matches.
     pub until: Option<Filter>,
     /// Messages and fields that are not compared.
     pub ignore: Ignore,
-    /// Secrets are shown or hidden.
+    /// Whether secrets are shown or hidden.
     pub secrets: Secrets,
 }
 
-/// The reason why a recording has no side of a comparison.
+/// The reason why a recording has no side to compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoSide {
     /// The recording has no session at all.
     Empty,
-    /// The recording has other sessions than the wanted one: some of them, and true if there are more.
+    /// The recording lacks the wanted session. Has the numbers of some of its sessions, and true if there are more.
     NotThere(Vec<u32>, bool),
-    /// The recording of another program, which has one leg only.
+    /// The recording is of another program, which has only one leg.
     OneLeg,
 }
 
@@ -95,32 +95,32 @@ impl fmt::Display for NoSide {
 
 impl std::error::Error for NoSide {}
 
-/// Collects a side.
+/// Collects one side of a comparison.
 pub struct Collector {
     decoder: Decoder,
     options: Options,
     /// The events of sessions that are not online yet.
     candidates: BTreeMap<u32, Vec<Event>>,
-    /// The numbers of sessions.
+    /// The numbers of the first sessions seen.
     met: BTreeSet<u32>,
     met_more: bool,
     /// The side, once its session is chosen.
     side: Option<Side>,
-    /// The time of the first datagram.
+    /// Time of the first datagram.
     began: Option<Time>,
     orders: [Order<Vital>; 2],
-    /// The last control message of each direction, which may be sent again.
+    /// The last control message of each direction, to recognize its retransmissions.
     last_control: [Option<Entry>; 2],
-    /// The recording is of a run of teetap.
+    /// True if the recording is of a run of teetap.
     is_of_run: bool,
-    /// Nothing more is taken.
+    /// True if further items are ignored.
     is_done: bool,
 }
 
-/// A vital message in its turn: what is kept of it.
+/// The kept part of a vital message, until it is in order.
 enum Vital {
     Message(Entry),
-    /// A message that comes all the time, or is not compared.
+    /// A message that is only counted or not compared.
     Counted,
 }
 
@@ -129,7 +129,7 @@ impl Collector {
     #[must_use]
     pub fn new(options: Options, registry: &'static Registry) -> Self {
         let mut decoder = Decoder::new(registry);
-        // Repeats are known by the numbers of all messages.
+        // Repeats are recognized by the sequence numbers of all messages.
         decoder.decode_everything();
         if let Some(filter) = &options.filter {
             decoder.show_only(filter.clone());
@@ -152,16 +152,16 @@ impl Collector {
         }
     }
 
-    /// Returns true once nothing more of the recording counts.
+    /// Returns true if the rest of the recording does not matter.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// Takes the next item of the recording.
+    /// Records the next item of the recording.
     pub fn item(&mut self, item: Item) {
         match item {
-            // Another run has sessions of its own.
+            // Another run has other sessions.
             Item::Start { .. } if self.side.is_some() => self.is_done = true,
             Item::Start { run, .. } => {
                 self.is_of_run |= run.is_some();
@@ -200,7 +200,7 @@ impl Collector {
         if is_online || is_wanted || waiting.len() > WAITING {
             self.choose(id);
         } else if self.candidates.len() > CANDIDATES {
-            // Those with the fewest events say the least.
+            // Evicts the session with the fewest events, as the least informative.
             let least = self.candidates.iter().min_by_key(|(_, events)| events.len());
             if let Some(least) = least.map(|(id, _)| *id) {
                 self.candidates.remove(&least);
@@ -208,7 +208,7 @@ impl Collector {
         }
     }
 
-    /// Remembers the number of a session.
+    /// Records the number of a session.
     fn meet(&mut self, id: u32) {
         if self.met.len() < NAMED {
             self.met.insert(id);
@@ -217,7 +217,7 @@ impl Collector {
         }
     }
 
-    /// Takes what was seen of a session, and the rest of it from now on.
+    /// Selects a session: replays its buffered events, then follows it.
     fn choose(&mut self, id: u32) {
         let events = self.candidates.remove(&id).unwrap_or_default();
         self.candidates.clear();
@@ -227,13 +227,13 @@ impl Collector {
         }
     }
 
-    /// Returns the side at the end of the recording.
+    /// Returns the collected side at the end of the recording.
     ///
     /// # Errors
-    /// The recording does not have it.
+    /// Fails if the recording has no such session or leg.
     pub fn finish(mut self) -> Result<Side, NoSide> {
         if self.side.is_none() {
-            // None came online: the one with most events says most.
+            // No session came online, so the one with the most events is chosen as the most informative.
             let most = self.candidates.iter().max_by_key(|(_, events)| events.len());
             if let Some(most) = most.map(|(id, _)| *id) {
                 self.choose(most);
@@ -258,7 +258,7 @@ impl Collector {
         Ok(side)
     }
 
-    /// Takes an event of the chosen session.
+    /// Records an event of the chosen session.
     fn take(&mut self, event: Event) {
         if self.is_done {
             return;
@@ -321,9 +321,9 @@ impl Collector {
     fn message(&mut self, at: Time, datagram: &Datagram, reading: &Reading, message: &Message) {
         let dir = datagram.dir;
         match message.name.filter(|_| message.layer == Layer::Control) {
-            // Numbers begin again.
+            // Sequence numbers restart.
             Some("connect") if dir == Dir::C2s => self.flush(Order::restart),
-            // What waits is not sent again.
+            // Queued messages will not be retransmitted.
             Some("close") => self.flush(Order::flush),
             _ => {}
         }
@@ -343,7 +343,7 @@ impl Collector {
         self.keep(dir, out);
     }
 
-    /// Takes the vital messages that wait for one before them.
+    /// Releases the vital messages that wait for an earlier one.
     fn flush(&mut self, flush: fn(&mut Order<Vital>, &mut Vec<Vital>)) {
         for dir in [Dir::C2s, Dir::S2c] {
             let mut out = Vec::new();
@@ -352,7 +352,7 @@ impl Collector {
         }
     }
 
-    /// Keeps a control message, unless it is the last one once more.
+    /// Keeps a control message unless it repeats the previous one.
     fn control(&mut self, dir: Dir, entry: Option<Entry>) {
         let Some(entry) = entry else { return };
         let [c2s, s2c] = &mut self.last_control;
@@ -366,7 +366,7 @@ impl Collector {
         }
     }
 
-    /// Returns what is kept of a message; `None` if it is only counted, or not compared.
+    /// Returns the entry to keep for a message; `None` if the message is only counted or not compared.
     fn entry(
         &mut self,
         at: Time,

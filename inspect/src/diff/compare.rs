@@ -16,7 +16,7 @@ use super::{
 };
 use crate::Layer;
 
-/// Differences that are kept one by one; more are counted.
+/// Maximum number of differences listed; further ones are only counted.
 const DIFFERENCES: usize = 100_000;
 
 /// The result of a comparison.
@@ -24,50 +24,51 @@ const DIFFERENCES: usize = 100_000;
 pub struct Comparison {
     /// The messages of both directions, in the order of the first side.
     pub messages: Vec<Found>,
-    /// Messages that come all the time, in their directions.
+    /// Messages that are sent all the time, by direction.
     pub noise: Vec<Found>,
-    /// Inputs and snapshots by their ticks.
+    /// Inputs and snapshots, by tick.
     pub ticks: Vec<Found>,
-    /// True if both sides saw the same game, so that ticks are compared; `None` without snapshots and inputs.
+    /// True if both sides saw the same game, so that ticks are compared; `None` if a side has neither snapshots nor
+    /// inputs.
     pub same_game: Option<bool>,
-    /// The numbers.
+    /// The counts of the comparison.
     pub totals: Totals,
 }
 
-/// A part of a comparison.
+/// A part of the result.
 #[derive(Clone, Debug)]
 pub enum Found {
-    /// Messages that are alike.
+    /// A run of equal messages.
     Alike(Run),
     /// A difference.
     Different(Difference),
 }
 
-/// Messages in a row that are alike.
+/// Consecutive messages that are equal on both sides.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The direction.
     pub dir: Dir,
-    /// The names, each as often as it comes.
+    /// The names in order, with repetitions.
     pub names: Vec<Box<str>>,
 }
 
-/// The numbers of a comparison.
+/// The counts of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Messages that are alike.
+    /// Number of equal messages.
     pub alike: u64,
-    /// Inputs and snapshots that are alike.
+    /// Number of equal inputs and snapshots.
     pub ticks_alike: u64,
-    /// Differences in fields.
+    /// Number of differences in fields.
     pub changed: u64,
-    /// Things that only the first side has.
+    /// Number of messages, inputs and objects that only the first side has.
     pub only_a: u64,
-    /// Things that only the second side has.
+    /// Number of messages, inputs and objects that only the second side has.
     pub only_b: u64,
-    /// Messages in another order.
+    /// Number of messages in a different order.
     pub moved: u64,
-    /// Differences that are only counted.
+    /// Number of differences that are counted but not listed.
     pub unlisted: u64,
 }
 
@@ -86,7 +87,7 @@ impl Comparison {
         self.totals.differences() == 0
     }
 
-    /// Returns all differences in their order.
+    /// Returns all listed differences in order.
     pub fn differences(&self) -> impl Iterator<Item = &Difference> {
         let all = self.messages.iter().chain(&self.noise).chain(&self.ticks);
         all.filter_map(|found| match found {
@@ -95,7 +96,7 @@ impl Comparison {
         })
     }
 
-    /// Adds a difference to a list.
+    /// Counts a difference. Returns true if there is room to list it.
     fn count(&mut self, difference: &Difference) -> bool {
         let totals = &mut self.totals;
         let listed = totals.differences() - totals.unlisted;
@@ -135,7 +136,7 @@ pub fn compare(a: &Side, b: &Side, manner: &Manner) -> Comparison {
     result
 }
 
-/// Compares the messages of a direction.
+/// Compares the messages of one direction.
 fn messages(result: &mut Comparison, dir: Dir, [a, b]: [&[Entry]; 2]) {
     let (mut names, mut wholes) = (Numbers::default(), Numbers::default());
     let mut keys = |side| keys(side, &mut names, &mut wholes);
@@ -168,7 +169,7 @@ fn end_run(result: &mut Comparison, dir: Dir, names: &mut Vec<Box<str>>) {
     }
 }
 
-/// Numbers for values: the same one for equal values.
+/// Assigns numbers to values; equal values have the same number.
 struct Numbers<T>(HashMap<T, u32>);
 
 impl<T> Default for Numbers<T> {
@@ -179,7 +180,7 @@ impl<T> Default for Numbers<T> {
 
 impl<T: Eq + Hash> Numbers<T> {
     fn of(&mut self, value: T) -> u32 {
-        // A side has not that many messages.
+        // A side has fewer messages than that.
         let next = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
         *self.0.entry(value).or_insert(next)
     }
@@ -243,7 +244,8 @@ fn vitality(a: bool, b: bool) -> FieldDifference {
     }
 }
 
-/// Compares messages that come all the time: those that only one side has, and those that are vital on one side.
+/// Compares messages that are sent all the time: whether only one side has them, and whether they are vital on only one
+/// side.
 fn noise(result: &mut Comparison, dir: Dir, [a, b]: [&Side; 2]) {
     let (of_a, of_b) = (&a.way(dir).noise, &b.way(dir).noise);
     let names: BTreeSet<&str> = of_a.keys().chain(of_b.keys()).map(|name| &**name).collect();
@@ -251,7 +253,7 @@ fn noise(result: &mut Comparison, dir: Dir, [a, b]: [&Side; 2]) {
         let found = [of_a.get(name).copied(), of_b.get(name).copied()];
         let how = match found {
             [Some(a), Some(b)] if a.vital != b.vital => How::Changed,
-            // They say that nothing else was sent for a second.
+            // A keepalive only shows that nothing else was sent for a second.
             _ if name == "keepalive" => continue,
             [Some(_), None] => How::OnlyA,
             [None, Some(_)] => How::OnlyB,

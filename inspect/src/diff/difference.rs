@@ -11,13 +11,13 @@ use crate::Layer;
 /// The kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum How {
-    /// Both sides have it, with different fields.
+    /// Both sides have the message, input or object, with different fields.
     Changed,
     /// Only the first side has it.
     OnlyA,
     /// Only the second side has it.
     OnlyB,
-    /// Both sides have it, in another order.
+    /// Both sides have the message, in a different order.
     Moved,
 }
 
@@ -32,41 +32,41 @@ pub struct Difference {
     pub layer: Option<Layer>,
     /// The name of the message or object.
     pub name: Box<str>,
-    /// The time on each side, since the start of its session.
+    /// The time on each side, since the first datagram of its session.
     pub at: [Option<Time>; 2],
-    /// The number of the datagram in each recording.
+    /// Number of the datagram in each recording.
     pub frame: [Option<u64>; 2],
-    /// The tick of the first input or snapshot.
+    /// Tick of the first input or snapshot that differs; `None` for other messages.
     pub tick: Option<i64>,
-    /// The id of the first object.
+    /// Id of the first object that differs; `None` unless objects differ.
     pub id: Option<u16>,
-    /// The number of messages, inputs, or objects in snapshots.
+    /// Number of messages, inputs, or objects with this difference.
     pub count: u64,
-    /// The fields that differ. Of a message that only one side has, all.
+    /// The fields that differ; all fields of a message that only one side has.
     pub fields: Vec<FieldDifference>,
 }
 
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldDifference {
-    /// The path: `clients[2].name`.
+    /// The path, such as `clients[2].name`.
     pub path: Box<str>,
-    /// The value on each side; `None` where it is missing.
+    /// The value on each side; `None` if the side lacks the field.
     pub values: [Option<Box<str>>; 2],
 }
 
-/// The manner of a comparison.
+/// Options of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Manner {
     /// Messages, objects and fields that are not compared.
     pub ignore: Ignore,
-    /// Secrets are shown or hidden.
+    /// Whether secrets are shown or hidden.
     pub secrets: Secrets,
-    /// Differences of inputs and snapshots stand one by one, not joined by message or type of object.
+    /// True to list each difference of inputs and snapshots, instead of joining them by message or type of object.
     pub each: bool,
 }
 
-/// Returns the fields that differ, in the order of the first side, then those that only the second has.
+/// Returns the fields that differ in the order of the first side, followed by fields that only the second side has.
 pub(super) fn differing(a: &[Field], b: &[Field]) -> Vec<FieldDifference> {
     let of_b: HashMap<&str, &Field> = b.iter().map(|field| (&*field.path, field)).collect();
     let of_a: BTreeSet<&str> = a.iter().map(|field| &*field.path).collect();

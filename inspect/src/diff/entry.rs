@@ -1,7 +1,7 @@
-//! A message that is kept for the comparison.
+//! A message kept for the comparison.
 //!
-//! Law: without what differs between any two runs: ticks, times and tokens. Values are compared as they were on the wire,
-//! whatever of them is shown.
+//! Law: an entry excludes values that differ between any two runs: ticks, times and tokens. Values are compared as they
+//! were on the wire, whether or not they are shown.
 
 use std::hash::{Hash, Hasher};
 
@@ -14,7 +14,7 @@ use teetap_wire::{
 use super::ignore::Ignore;
 use crate::{Layer, Message, Reading, row::hex};
 
-/// Fields that differ between any two runs, besides ticks.
+/// Fields other than ticks that differ between any two runs.
 const FLEETING: &[&str] = &[
     "token",
     "response_token",
@@ -26,18 +26,18 @@ const FLEETING: &[&str] = &[
     "ping_correction",
 ];
 
-/// The name of bytes after the last known field.
+/// Path of the bytes after the last known field.
 const REST: &str = "(more)";
 
-/// The bytes of one field that are shown where they have no type.
+/// Maximum number of bytes shown for a field without a type.
 const SHOWN: usize = 32;
 
 /// A message.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// Time since the start of the session.
+    /// Time since the first datagram of the session.
     pub(super) at: Time,
-    /// The number of its datagram in the recording.
+    /// Number of the datagram in the recording.
     pub(super) frame: Option<u64>,
     pub(super) layer: Layer,
     pub(super) name: Box<str>,
@@ -48,15 +48,15 @@ pub(super) struct Entry {
 /// A field with its value.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
-    /// The names from the outermost group on, with the places in lists: `clients[2].name`.
+    /// Names from the outermost group on, with the indices in lists: `clients[2].name`.
     pub(super) path: Box<str>,
-    /// As on the wire.
+    /// The value on the wire.
     pub(super) exact: Exact,
-    /// As shown.
+    /// The value as shown.
     pub(super) text: Box<str>,
 }
 
-/// A value as it was on the wire.
+/// A value on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Exact {
     Int(i64),
@@ -80,7 +80,7 @@ impl Hash for Field {
 }
 
 impl Entry {
-    /// Returns the number of bytes of memory that it holds.
+    /// Returns the memory held by the entry, in bytes.
     pub(super) fn held(&self) -> usize {
         let fields = self.fields.iter().map(|field| {
             let exact = match &field.exact {
@@ -93,7 +93,7 @@ impl Entry {
     }
 }
 
-/// Returns the fields of a message that are compared.
+/// Returns the fields of a message to be compared.
 pub(super) fn fields(
     reading: &Reading,
     message: &Message,
@@ -129,7 +129,7 @@ pub(super) fn fields(
     fields.into()
 }
 
-/// Returns decoded fields without those that differ between any two runs.
+/// Returns the decoded fields except those that differ between any two runs.
 fn decoded(def: &Def, records: Records<'_>, source: Source<'_>, secrets: Secrets) -> Vec<Field> {
     let mut all = values(def, records, source, secrets);
     all.retain(|(_, is_fleeting)| !is_fleeting);
@@ -142,7 +142,7 @@ pub(super) fn object(def: &Def, records: Records<'_>, ints: &[i32], secrets: Sec
     all.into_iter().map(|(field, _)| field).collect()
 }
 
-/// Returns all values; true for those that differ between any two runs.
+/// Returns all fields with their values; true marks those that differ between any two runs.
 fn values(def: &Def, records: Records<'_>, source: Source<'_>, secrets: Secrets) -> Vec<(Field, bool)> {
     let mut found = Vec::new();
     // The names of the groups and lists around the next record.
@@ -153,7 +153,7 @@ fn values(def: &Def, records: Records<'_>, source: Source<'_>, secrets: Secrets)
         };
         around.truncate(usize::from(record.depth));
         let own = match (record.index, around.last()) {
-            // An element stands in its list, which has the name.
+            // An element has no name of its own; it is named after its list.
             (Some(index), Some(list)) => format!("{list}[{index}]"),
             (_, Some(group)) => format!("{group}.{}", field.name),
             (_, None) => field.name.to_string(),
@@ -178,7 +178,7 @@ fn values(def: &Def, records: Records<'_>, source: Source<'_>, secrets: Secrets)
     found
 }
 
-/// Returns bytes in hex, shortened if they are many.
+/// Formats bytes in hex, shortened if there are more than [`SHOWN`].
 fn shortened(bytes: &[u8]) -> String {
     match bytes.get(..SHOWN) {
         Some(start) if bytes.len() > SHOWN => format!("{}... ({} bytes)", hex(start), bytes.len()),

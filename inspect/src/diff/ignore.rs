@@ -6,12 +6,12 @@ use teetap_wire::def::{Dialect, Registry, suggest};
 #[derive(Clone, Debug, Default)]
 pub struct Ignore(Vec<Rule>);
 
-/// The things that one word names.
+/// What one word of the user ignores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Rule {
     /// A message or an object.
     Message(Box<str>),
-    /// A field, of one message or of all. The path has no places in lists.
+    /// A field of one message, or of all messages if `message` is `None`. The path has no list indices.
     Field {
         message: Option<Box<str>>,
         path: Box<str>,
@@ -22,9 +22,9 @@ enum Rule {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no message, object or field is called '{name}'{}", hint(.meant.as_deref()))]
 pub struct UnknownName {
-    /// The name as it was written.
+    /// The name as the user wrote it.
     pub name: String,
-    /// The most similar name.
+    /// The most similar name, if there is one.
     pub meant: Option<String>,
 }
 
@@ -32,15 +32,15 @@ fn hint(meant: Option<&str>) -> String {
     meant.map_or(String::new(), |meant| format!("; did you mean '{meant}'?"))
 }
 
-/// The first names of messages without a definition: `sys.57`, `game.40`.
+/// Prefixes of messages without a definition: `sys.57`, `game.40`.
 const CLASSES: [&str; 4] = ["control", "sys", "game", "connless"];
 
 impl Ignore {
-    /// Adds what a word names: a message (`sv_chat`), an object (`character`), a field of it (`cl_start_info.name`,
-    /// `snap.character.health`), or a field of all messages (`name`).
+    /// Ignores what a word names: a message (`sv_chat`), an object (`character`), a field of one of them
+    /// (`cl_start_info.name`, `snap.character.health`), or a field of all messages (`name`).
     ///
     /// # Errors
-    /// Nothing has this name.
+    /// Fails if nothing has this name.
     pub fn add(&mut self, text: &str, registry: &Registry) -> Result<(), UnknownName> {
         let word = text.strip_prefix("snap.").unwrap_or(text);
         let word = without_places(word);
@@ -88,13 +88,13 @@ impl Ignore {
     }
 }
 
-/// Returns true if a path is the ignored one or a part of it. The names of groups around the ignored one may be missing.
+/// Returns true if a path is the ignored path or lies within it. The ignored path may omit the names of outer groups.
 fn is_within(path: &str, ignored: &str) -> bool {
     let (path, ignored): (Vec<&str>, Vec<&str>) = (path.split('.').collect(), ignored.split('.').collect());
     path.windows(ignored.len()).any(|part| part == ignored)
 }
 
-/// Returns a path without places in lists: `clients.name` for `clients[2].name`.
+/// Removes list indices from a path: `clients.name` for `clients[2].name`.
 fn without_places(path: &str) -> String {
     let mut kept = String::with_capacity(path.len());
     let mut is_place = false;
@@ -117,7 +117,7 @@ fn is_message(word: &str, registry: &Registry) -> bool {
     defs.any(|def| *def.name == *word) || word.split_once('.').is_some_and(is_number)
 }
 
-/// Returns the message or object and the path, if the word is a field of one.
+/// Splits a word into a message or object and the path of one of its fields; `None` if there is no such field.
 fn field_of<'w>(word: &'w str, registry: &Registry) -> Option<(&'w str, &'w str)> {
     let (message, path) = word.split_once('.')?;
     let mut defs = Dialect::ALL
@@ -127,7 +127,7 @@ fn field_of<'w>(word: &'w str, registry: &Registry) -> Option<(&'w str, &'w str)
         .then_some((message, path))
 }
 
-/// Returns true if any message or object has fields of these names, one in the other.
+/// Returns true if each name in the path is a field of some message or object.
 fn is_field(word: &str, registry: &Registry) -> bool {
     word.split('.').all(|name| {
         let mut defs = Dialect::ALL

@@ -1,4 +1,4 @@
-//! Two sessions compared by message and field.
+//! Compares two sessions by message and field.
 //!
 //! ```text
 //! events ── collect ──> side ─┐
@@ -6,11 +6,11 @@
 //! events ── collect ──> side ─┘
 //! ```
 //!
-//! [`Collector`] keeps of one session what can be compared: messages in the order in which their receiver takes them, each
-//! once, without numbers, acks, tokens, times and ticks; inputs and snapshots by their ticks. [`compare()`] aligns two of them.
+//! [`Collector`] keeps the comparable part of one session: messages once each in the order of their receiver, without
+//! sequence numbers, acks, tokens, times and ticks; inputs and snapshots by tick. [`compare()`] aligns two sides.
 //!
-//! Law: bounded. A side keeps so many messages, inputs and snapshots, in so many bytes; more are counted. The same two sides
-//! give the same result, whatever the clock.
+//! Law: bounded. A side keeps a maximum number of messages, inputs and snapshots, with a maximum of memory; more are
+//! only counted. The result depends only on the two sides, not on the clock.
 
 mod align;
 mod collect;

@@ -1,24 +1,24 @@
-//! Vital messages in the order of their numbers, each once.
+//! Orders vital messages by sequence number, and drops repeats.
 //!
-//! Law: the same messages come out whatever is lost and sent again on the way, and in whatever order. A message that never came
-//! holds up a bounded number of later ones.
+//! Law: the output is the same whatever is lost, retransmitted or reordered on the way. A message that was never sent
+//! delays only a bounded number of later ones.
 
 use std::collections::VecDeque;
 
 use teetap_wire::Seq;
 
-/// Messages that wait for one before them.
+/// Maximum number of messages that wait for a missing one.
 const WAITING: usize = 64;
 
-/// A direction whose first message has at most this number begins with number 1.
+/// A direction whose first message has at most this number is assumed to start with number 1.
 const EARLY: u16 = 8;
 
 /// The vital messages of a direction.
 #[derive(Debug)]
 pub(super) struct Order<T> {
-    /// The last number that came out; `None` before the first one.
+    /// The last released number; `None` before the first message.
     last: Option<Seq>,
-    /// Later ones, in the order of their numbers.
+    /// Messages ahead of a missing one, in order of their numbers.
     waiting: VecDeque<(Seq, T)>,
 }
 
@@ -32,10 +32,10 @@ impl<T> Default for Order<T> {
 }
 
 impl<T> Order<T> {
-    /// Takes a message; `out` gets those whose turn it is.
+    /// Adds a message, and appends to `out` the messages that are in order now.
     pub(super) fn take(&mut self, seq: Seq, message: T, out: &mut Vec<T>) {
         let last = *self.last.get_or_insert_with(|| match seq.get() {
-            // Those before it are lost, and come again.
+            // The messages before it were lost, and will be retransmitted.
             1..=EARLY => Seq::ZERO,
             _ => seq.prev(),
         });
@@ -54,7 +54,7 @@ impl<T> Order<T> {
         self.release(out);
     }
 
-    /// Takes it that what is missing never comes.
+    /// Releases all waiting messages, because missing ones will not be sent.
     pub(super) fn flush(&mut self, out: &mut Vec<T>) {
         while !self.waiting.is_empty() {
             self.jump();
@@ -62,13 +62,13 @@ impl<T> Order<T> {
         }
     }
 
-    /// Begins again: a new connection. What waits comes out.
+    /// Starts over for a new connection, after releasing all waiting messages.
     pub(super) fn restart(&mut self, out: &mut Vec<T>) {
         self.flush(out);
         self.last = None;
     }
 
-    /// Continues with the first one that waits.
+    /// Skips the missing messages before the first waiting one.
     fn jump(&mut self) {
         if let Some((seq, _)) = self.waiting.front() {
             self.last = Some(seq.prev());
@@ -106,7 +106,7 @@ mod tests {
     fn what_is_sent_again_comes_once_and_in_its_place() {
         assert_eq!(ordered(&[1, 2, 4, 5, 3, 4, 5, 6]), [1, 2, 3, 4, 5, 6]);
         assert_eq!(ordered(&[2, 1, 2, 3]), [1, 2, 3]);
-        // A recording that begins later, and numbers that wrap.
+        // A recording that starts within a session, and sequence numbers that wrap.
         assert_eq!(ordered(&[700, 701, 701]), [700, 701]);
         assert_eq!(ordered(&[1022, 0, 1023, 0, 1]), [1022, 1023, 0, 1]);
     }

@@ -7,63 +7,63 @@ use teetap_wire::{Dir, Proto, snap::Retained};
 
 use super::entry::{Entry, Field};
 
-/// Messages of a direction that are kept.
+/// Maximum number of messages kept per direction.
 const MESSAGES: usize = 20_000;
 
-/// Inputs that are kept.
+/// Maximum number of inputs kept.
 const INPUTS: usize = 50_000;
 
-/// Snapshots that are kept.
+/// Maximum number of snapshots kept.
 const SNAPSHOTS: usize = 50_000;
 
-/// Bytes that each of the three may hold.
+/// Maximum memory for each of these lists, in bytes.
 const BYTES: usize = 64 << 20;
 
-/// A session as it is compared.
+/// One side of a comparison: a session with the parts that are compared.
 #[derive(Debug)]
 pub struct Side {
     /// The session.
     pub session: SessionId,
-    /// The protocol; `None` before the first datagram.
+    /// The protocol; `None` if the session has no datagram.
     pub proto: Option<Proto>,
-    /// The client.
+    /// Address of the client.
     pub client: Option<SocketAddr>,
-    /// The name of the player, if it is known.
+    /// Name of the player, if known.
     pub player: Option<String>,
-    /// The time of its last datagram, since its first one.
+    /// Time of the last datagram, since the first one.
     pub lasted: Time,
-    /// Events that the recording lacks.
+    /// Number of events missing from the recording.
     pub lost: u64,
-    /// A message matched the expression that ends the comparison; `None` if there is no such expression.
+    /// True if a message matched the expression that ends the comparison; `None` if there is no such expression.
     pub reached: Option<bool>,
-    /// The numbers of what is not compared because there is too much.
+    /// Counts of what is not compared for lack of room.
     pub left: Left,
     pub(super) ways: [Way; 2],
     pub(super) inputs: Kept<Input>,
     pub(super) snapshots: Kept<Shot>,
 }
 
-/// Numbers of what is not compared because a side has too much.
+/// Counts of what is not compared because a side has too much of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Messages, of both directions.
+    /// Number of messages in both directions.
     pub messages: u64,
-    /// Inputs.
+    /// Number of inputs.
     pub inputs: u64,
-    /// Snapshots.
+    /// Number of snapshots.
     pub snapshots: u64,
 }
 
-/// A direction.
+/// One direction of a session.
 #[derive(Debug, Default)]
 pub(super) struct Way {
     pub(super) messages: Vec<Entry>,
-    /// Messages that come all the time, by their names.
+    /// Messages that are sent all the time, by name.
     pub(super) noise: BTreeMap<Box<str>, Noise>,
     bytes: usize,
 }
 
-/// Messages that come all the time.
+/// Summary of one kind of message that is sent all the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Noise {
     pub(super) count: u64,
@@ -72,7 +72,7 @@ pub(super) struct Noise {
     pub(super) frame: Option<u64>,
 }
 
-/// Things of ticks, in the order of their ticks, as many as are kept.
+/// A bounded list of inputs or snapshots.
 #[derive(Debug)]
 pub(super) struct Kept<T> {
     pub(super) list: Vec<T>,
@@ -82,7 +82,7 @@ pub(super) struct Kept<T> {
 /// An input.
 #[derive(Debug)]
 pub(super) struct Input {
-    /// The tick that it is for.
+    /// The tick for which the input is intended.
     pub(super) tick: i64,
     pub(super) at: Time,
     pub(super) frame: Option<u64>,
@@ -107,7 +107,7 @@ impl<T> Default for Kept<T> {
 }
 
 impl<T> Kept<T> {
-    /// Adds one that holds so many bytes; false when there is no room for it.
+    /// Adds an element of `bytes` bytes. Returns false if there are already `most` elements, or not enough memory.
     fn push(&mut self, one: T, bytes: usize, most: usize) -> bool {
         let has_room = self.list.len() < most && self.bytes + bytes <= BYTES;
         if has_room {
@@ -163,7 +163,7 @@ impl Side {
         }
     }
 
-    /// Counts a message that comes all the time.
+    /// Counts a message that is sent all the time.
     pub(super) fn count(&mut self, dir: Dir, name: &str, vital: bool, (at, frame): (Time, Option<u64>)) {
         let noise = &mut self.way_mut(dir).noise;
         if let Some(known) = noise.get_mut(name) {

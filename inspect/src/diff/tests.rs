@@ -1,4 +1,4 @@
-//! Tests of comparisons of recorded sessions, and of copies of them with one thing changed.
+//! Tests of comparisons between recorded sessions and copies of them with one change.
 
 use std::{fs::File, io::BufReader};
 
@@ -30,7 +30,7 @@ fn items(name: &str) -> Vec<Item> {
     let path = format!("{}/../tests/captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"));
     let mut playback = Playback::pcap(BufReader::new(File::open(path).unwrap())).unwrap();
     let items = std::iter::from_fn(|| playback.read().unwrap());
-    // The tests are a crate of their own, with an item of its own.
+    // For the capture crate, this test crate is a different crate with its own `Item` type.
     items
         .filter_map(|item| match item {
             Captured::Start { wall, .. } => Some(Item::Start { wall, run: None }),
@@ -57,10 +57,10 @@ fn compared(a: &Side, b: &Side) -> Comparison {
     compare(a, b, &Manner::default())
 }
 
-/// A chunk: its number, if it is vital, and its data.
+/// A chunk: its sequence number if it is vital, and its data.
 type Chunk = (Option<Seq>, Vec<u8>);
 
-/// Changes the chunks of datagrams in one direction; stops when `change` returns true.
+/// Applies `change` to the chunks of datagrams in one direction, until it returns true.
 fn changed(items: &mut [Item], dir: Dir, mut change: impl FnMut(&mut Vec<Chunk>) -> bool) {
     for item in items {
         let Item::Event(Event {
@@ -116,13 +116,13 @@ fn rewritten(datagram: &Datagram, parsed: &Packet<'_>, chunks: &[Chunk]) -> Data
     new
 }
 
-/// Returns true for a message of this name.
+/// Returns true if the message has this name.
 fn is(data: &[u8], dir: Dir, name: &str) -> bool {
     let found = Registry::builtin().known_message(Proto::V7, dir, data);
     found.is_some_and(|found| *found.def.name == *name)
 }
 
-/// Returns a session of 0.7 whose player has another name, by its first letter.
+/// Returns a 0.7 session in which the first letter of the player's name is changed.
 fn renamed() -> Vec<Item> {
     let mut items = items("tw07-session");
     changed(&mut items, Dir::C2s, |chunks| {
@@ -165,7 +165,7 @@ fn a_session_is_like_itself() {
 #[test]
 fn nothing_that_is_sent_again_comes_twice() {
     let (mut twice, mut resent) = (items("tw07-session"), 0);
-    // Every vital message of the server once more, in a datagram of its own after the first one.
+    // Repeats every vital message of the server in a datagram of its own after the first copy.
     let mut at = 0;
     while at < twice.len() {
         let copy = match &twice[at] {
@@ -260,7 +260,7 @@ fn a_message_that_is_not_vital_is_a_difference() {
 fn a_message_more_or_less_is_a_difference_and_no_others_shift() {
     let whole = side(items("rich-tw07"));
     let mut shorter = items("rich-tw07");
-    // A message of its number still comes, which is another one.
+    // A different message still has its number.
     changed(&mut shorter, Dir::S2c, |chunks| {
         let chunk = chunks.iter_mut().find(|(_, data)| is(data, Dir::S2c, "sv_chat"));
         chunk.is_some_and(|(_, data)| {
@@ -316,7 +316,7 @@ fn the_end_is_a_message_that_matches_and_a_filter_leaves_others_out() {
     };
     let expected = ["connect", "info", "ready", "cl_start_info", "enter_game"];
     assert_eq!(names(&seven), expected);
-    // The same client, so that the client's part of the join is the same.
+    // Both sides have the same client, so that its part of the join is the same.
     let comparison = compared(&seven, &sixup);
     let of_client = comparison
         .differences()

@@ -1,7 +1,7 @@
-//! Inputs and snapshots, compared by their ticks.
+//! Compares inputs and snapshots by tick.
 //!
-//! Ticks mean something only where both sides saw the same game: two legs of a run, a recording and its edited copy. Two runs
-//! have ticks of their own, and then there is nothing to compare by them.
+//! Ticks are comparable only if both sides saw the same game, for example two legs of a run, or a recording and its
+//! edited copy. Two runs have unrelated ticks, so there is nothing to compare by tick.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,10 +20,10 @@ use super::{
 };
 use crate::Layer;
 
-/// Snapshots that show if both sides saw the same game.
+/// Maximum number of snapshots examined to find out whether both sides saw the same game.
 const SAMPLE: usize = 500;
 
-/// Fields of a difference that are kept: of objects that are joined, those that differ in any of them.
+/// Maximum number of fields listed in a difference that joins several objects.
 const FIELDS: usize = 64;
 
 /// The result of the comparison by ticks.
@@ -61,7 +61,7 @@ fn by_tick<T>(list: &[T], tick: impl Fn(&T) -> i64) -> Ticks<'_, T> {
     list.iter().map(|one| (tick(one), one)).collect()
 }
 
-/// Returns what both sides have at each tick, in the order of the ticks.
+/// Returns the elements of both sides for each tick, in order of the ticks.
 fn pairs<'s, T>([a, b]: &[Ticks<'s, T>; 2]) -> Vec<(i64, [Option<&'s T>; 2])> {
     let mut all: BTreeMap<i64, [Option<&'s T>; 2]> = BTreeMap::new();
     for (tick, one) in a {
@@ -74,8 +74,8 @@ fn pairs<'s, T>([a, b]: &[Ticks<'s, T>; 2]) -> Vec<(i64, [Option<&'s T>; 2])> {
     all.into_iter().collect()
 }
 
-/// Returns true if the snapshots of most ticks are on both sides, and most of what changes in them changes alike. `None` if a
-/// side has none.
+/// Returns true if both sides have snapshots for most ticks, and most changes within them are equal. `None` if a side
+/// has no snapshots.
 fn same_game([a, b]: &[Ticks<'_, Shot>; 2]) -> Option<bool> {
     let least = a.len().min(b.len());
     if least == 0 {
@@ -85,7 +85,7 @@ fn same_game([a, b]: &[Ticks<'_, Shot>; 2]) -> Option<bool> {
     if common().count() * 2 < least {
         return Some(false);
     }
-    // Ints that change from one snapshot to the next, those of them that are alike, and snapshots that are.
+    // Counts ints that change between snapshots, equal ones among them, equal whole snapshots, and all snapshots.
     let (mut changed, mut alike, mut whole, mut seen) = (0u64, 0u64, 0u64, 0u64);
     let mut before: Option<&Shot> = None;
     for (shot, other) in common().take(SAMPLE) {
@@ -114,7 +114,7 @@ fn same_game([a, b]: &[Ticks<'_, Shot>; 2]) -> Option<bool> {
     })
 }
 
-/// Returns true if most inputs are for the same ticks, and alike. `None` if a side has none.
+/// Returns true if most inputs are for the same ticks and equal. `None` if a side has no inputs.
 fn same_inputs([a, b]: &[Ticks<'_, Input>; 2]) -> Option<bool> {
     let least = a.len().min(b.len());
     let is_alike = |entry: &(&i64, &&Input)| {
@@ -125,17 +125,17 @@ fn same_inputs([a, b]: &[Ticks<'_, Input>; 2]) -> Option<bool> {
     (least > 0).then_some(alike * 2 >= least)
 }
 
-/// Differences that are joined: those of one field of all objects of a type are one.
+/// Collects differences, joining those of the same kind and type of object unless each is to be listed.
 struct Joined<'m> {
     manner: &'m Manner,
     alike: u64,
     list: Vec<Difference>,
-    /// The places in the list.
+    /// Index of each joined difference in `list`.
     known: HashMap<(How, Box<str>), usize>,
     buffer: Decoded,
 }
 
-/// The place of something: its tick, and the two sides that have it or not.
+/// Where a difference is: its tick, and time and frame on each side that has the element.
 #[derive(Clone, Copy)]
 struct Place {
     dir: Dir,
@@ -154,7 +154,7 @@ impl<'m> Joined<'m> {
         }
     }
 
-    /// Compares the inputs for a tick.
+    /// Compares the inputs for one tick.
     fn input(&mut self, tick: i64, pair: [Option<&Input>; 2]) {
         let place = Place {
             dir: Dir::C2s,
@@ -165,7 +165,7 @@ impl<'m> Joined<'m> {
         self.compare((Some(Layer::System), "input", None), place, fields, true);
     }
 
-    /// Compares the snapshots of a tick.
+    /// Compares the snapshots of one tick.
     fn snapshot(&mut self, tick: i64, pair: [Option<&Shot>; 2]) {
         let place = Place {
             dir: Dir::S2c,
@@ -193,7 +193,7 @@ impl<'m> Joined<'m> {
         self.alike += u64::from(!is_different);
     }
 
-    /// Compares an object; true if it differs.
+    /// Compares an object. Returns true if it differs.
     fn item(&mut self, place: Place, pair: [Option<&Item<'_>>; 2]) -> bool {
         let [a, b] = pair;
         let Some(item) = a.or(b) else { return false };
@@ -222,7 +222,8 @@ impl<'m> Joined<'m> {
         fields
     }
 
-    /// Compares two things; true if they differ. Those that are alike count if they are whole inputs or snapshots.
+    /// Compares two elements. Returns true if they differ. Equal elements are counted if `is_whole`, for inputs and
+    /// snapshots.
     fn compare(
         &mut self,
         (layer, name, id): (Option<Layer>, &str, Option<u16>),
@@ -266,7 +267,7 @@ impl<'m> Joined<'m> {
     }
 }
 
-/// Adds fields that are not there yet.
+/// Adds the fields that are not listed yet.
 fn join(known: &mut Vec<FieldDifference>, fields: Vec<FieldDifference>) {
     for field in fields {
         if known.len() < FIELDS && known.iter().all(|known| known.path != field.path) {
@@ -284,7 +285,7 @@ fn items<'s>(completed: &Completed<'s>) -> BTreeMap<Key, Item<'s>> {
         .collect()
 }
 
-/// Returns the ints of an object without a definition.
+/// Returns the ints of an object without a definition, named by index.
 fn unnamed(ints: &[i32]) -> Vec<Field> {
     let fields = ints.iter().enumerate().map(|(at, int)| Field {
         path: at.to_string().into(),

@@ -1,20 +1,20 @@
-//! The leg on which a session is looked at.
+//! The leg on which a session is compared.
 
 use teetap_proxy::session::{Datagram, Ends, Origin};
 use teetap_wire::{Severity, Side};
 
-/// The datagrams of a recording that count.
+/// Selects datagrams of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// The datagrams that the peers sent, as they sent them.
+    /// The datagrams of the peers, as they sent them.
     #[default]
     Peers,
-    /// The datagrams on the leg of a side: from it as it sent them, to it as the proxy sent them.
+    /// The datagrams on the leg of a side: from that side as it sent them, and to it as the proxy sent them.
     Leg(Side),
 }
 
 impl View {
-    /// Returns the datagrams of an event that this view shows, in their order.
+    /// Returns the selected datagrams of an event, in order.
     pub(super) fn shown(self, datagram: &Datagram) -> Vec<Datagram> {
         let side = match self {
             Self::Peers if is_of_peer(datagram) => return vec![datagram.clone()],
@@ -42,7 +42,7 @@ impl View {
     }
 }
 
-/// Returns true for a datagram that a peer sent and its receiver would take.
+/// Returns true if a peer sent the datagram and its receiver would accept it.
 fn is_of_peer(datagram: &Datagram) -> bool {
     let is_refused = datagram.leg.is_some()
         && datagram.sent().next().is_none()
@@ -53,7 +53,7 @@ fn is_of_peer(datagram: &Datagram) -> bool {
     datagram.origin == Origin::Peer && datagram.received().is_some() && !is_refused
 }
 
-/// Returns a datagram of these bytes, as if nothing were known of the other leg.
+/// Returns a datagram with these bytes, without any trace of the other leg.
 fn alone(datagram: &Datagram, bytes: &[u8]) -> Datagram {
     let mut alone = Datagram::passed(datagram.dir, datagram.proto, bytes, None);
     alone.leg = datagram.leg;

@@ -1,34 +1,36 @@
-//! Lines that cannot be read.
+//! Counts the lines that cannot be read.
 //!
-//! Each line stands for itself, so the others are of use: what was passed over is a gap, and reported once more at the end.
+//! The lines are independent of each other, so the remaining ones are still useful. Skipped lines become a gap, and are
+//! reported once more at the end.
 
 use crate::recording::ReadError;
 
-/// The lines that were passed over.
+/// The skipped lines.
 #[derive(Debug, Default)]
 pub(super) struct Damage {
-    /// The place where the first line begins, and the error in it.
+    /// Offset of the first skipped line, and the error in it.
     first: Option<(u64, String)>,
     lines: u64,
-    /// Lines since something could be read.
+    /// Number of skipped lines since the last readable one.
     unreported: u64,
 }
 
 impl Damage {
-    /// Adds the line at byte `offset`.
+    /// Records the skipped line at byte `offset`.
     pub(super) fn add(&mut self, offset: u64, text: String) {
         self.first.get_or_insert((offset, text));
         self.lines += 1;
         self.unreported += 1;
     }
 
-    /// Returns how many lines are missing before what comes now; once.
+    /// Returns the number of skipped lines that were not returned before; `None` if there are none.
     pub(super) fn unreported(&mut self) -> Option<u64> {
         let unreported = std::mem::take(&mut self.unreported);
         (unreported > 0).then_some(unreported)
     }
 
-    /// Returns the report for the end, where the reading ends with `last`; once.
+    /// Returns the report for the end of the file, combined with the error `last` that ended it. Later calls return
+    /// only `last`.
     pub(super) fn report(&mut self, last: Option<ReadError>) -> Option<ReadError> {
         let Some((offset, mut text)) = self.first.take() else {
             return last;

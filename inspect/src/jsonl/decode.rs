@@ -1,6 +1,6 @@
-//! One line, read: what happened.
+//! Parses one JSON line into an item of a recording.
 //!
-//! Law: what a later version added is passed over. An error never shows the text of the line, which may be a secret.
+//! Law: additions of later versions are skipped. An error never shows the text of the line, which may contain secrets.
 
 use teetap_proxy::{
     session::{Connless, Ends, Event, SessionId, What},
@@ -14,17 +14,17 @@ use super::{
 };
 use crate::recording::{Item, Run};
 
-/// The datagram of a message.
+/// Identifies the datagram of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parent {
     session: Option<u32>,
     dir: Dir,
-    /// 0 when no peer sent it.
+    /// Ordinal in the session and direction; 0 if no peer sent it.
     ordinal: u64,
 }
 
 impl Parent {
-    /// Returns the datagram of an event that is one.
+    /// Returns the identity of a datagram event; `None` for other items.
     pub(super) fn of(item: &Item) -> Option<Self> {
         match item {
             Item::Event(Event {
@@ -50,15 +50,15 @@ impl Parent {
     }
 }
 
-/// The reason why a line gives nothing.
+/// The reason why a line yields no item.
 pub(super) enum Wrong {
-    /// A line about bytes that it does not hold; the line of this datagram does, where it names one.
+    /// The line is about bytes that it does not have. The line of this datagram has them, if it is known.
     NoBytes(Option<Parent>),
-    /// A line that cannot be read, and why.
+    /// The line cannot be parsed, for this reason.
     Damaged(String),
 }
 
-/// Reads a line. `None` if other lines have the same, or it is of a later version.
+/// Parses a line. Returns `None` if other lines have its contents, or it is of a later version.
 ///
 /// # Errors
 /// See [`Wrong`].
@@ -82,7 +82,7 @@ pub(super) fn read(line: &[u8]) -> Result<Option<Item>, Wrong> {
     match Body::read(&head.event, line) {
         Ok(Some(body)) => Ok(item(&head, body)),
         Ok(None) => Ok(None),
-        // A name of a later version.
+        // The line has a word of a later version.
         Err(error) if error.to_string().starts_with(UNKNOWN) => Ok(None),
         Err(error) => Err(damaged(&error)),
     }
@@ -128,7 +128,7 @@ fn item(head: &Head<'_>, body: Body<'_>) -> Option<Item> {
 
 fn started(start: StartBody<'_>) -> Item {
     let wall = parse_rfc3339(&start.wall_clock).unwrap_or_default();
-    // Of recordings of other programs only the time is known.
+    // For recordings of other programs only the time is known.
     let known = (start.seed, start.target, start.server, start.listen);
     let run = match known {
         (Some(seed), Some(target), Some(server), Some(listen)) => Some(Run {

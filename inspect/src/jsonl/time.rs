@@ -5,19 +5,19 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use teetap_proxy::session::Time;
 
-/// Returns the time in UTC with microseconds; one out of the range of years as 1970.
+/// Formats a time in UTC with microseconds. A time out of range becomes the start of 1970.
 pub fn rfc3339(time: SystemTime) -> String {
     let time = Timestamp::try_from(time).unwrap_or_default();
     format!("{time:.6}")
 }
 
-/// Returns nanoseconds since 1970; `None` where the text is not such a time, or is before 1970.
+/// Parses nanoseconds since 1970; `None` if the text is not a time in RFC 3339, or is before 1970.
 pub(super) fn parse_rfc3339(text: &str) -> Option<u64> {
     let time: Timestamp = text.parse().ok()?;
     u64::try_from(time.as_nanosecond()).ok()
 }
 
-/// Microseconds as seconds: the division rounds once, so that the shortest decimal has at most six places.
+/// Converts microseconds to seconds. The division rounds once, so that the shortest decimal has at most six places.
 pub(super) fn seconds(at: Time) -> f64 {
     #[expect(
         clippy::cast_precision_loss,
@@ -27,13 +27,13 @@ pub(super) fn seconds(at: Time) -> f64 {
     micros / 1e6
 }
 
-/// A duration in milliseconds, with at most three places.
+/// Converts a duration to milliseconds with at most three decimal places.
 pub(super) fn milliseconds(time: Duration) -> f64 {
     let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     seconds(Time(micros.saturating_mul(1000)))
 }
 
-/// Returns the microseconds that were written as seconds; 0 for a negative or impossible time.
+/// Converts seconds to microseconds; 0 for a negative or impossible time.
 pub(super) fn micros(seconds: f64) -> Time {
     #[expect(
         clippy::cast_possible_truncation,
