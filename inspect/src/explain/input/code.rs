@@ -1,12 +1,12 @@
-//! Bytes as they stand in code: strings with `\x` escapes, and numbers in braces or brackets.
+//! Parses bytes written in code: strings with `\x` escapes, and numbers in braces or brackets.
 //!
-//! Law: only forms are read that every language reads the same way; numbers need `0x`, but for those of one digit.
+//! Law: only forms that every language reads the same way are accepted. Numbers need `0x` unless they have one digit.
 
 use std::{iter::Peekable, vec};
 
 use super::{InputError, MAX_FRAME, Place, Shown};
 
-/// Characters with their places.
+/// Characters with their positions.
 type Chars = Peekable<vec::IntoIter<(Place, char)>>;
 
 /// Returns the bytes of a string or a list; `None` if the text is neither.
@@ -33,7 +33,7 @@ fn chars(text: &str) -> Vec<(Place, char)> {
         .collect()
 }
 
-/// Reads escapes without quotes.
+/// Parses escapes without quotes.
 fn bare(text: &str) -> Result<Vec<u8>, InputError> {
     let mut chars = chars(text).into_iter().peekable();
     let mut bytes = Vec::new();
@@ -47,7 +47,7 @@ fn bare(text: &str) -> Result<Vec<u8>, InputError> {
     Ok(bytes)
 }
 
-/// Reads strings in quotes, one after the other.
+/// Parses consecutive strings in quotes.
 fn strings(text: &str, comments: &mut Vec<String>) -> Result<Vec<u8>, InputError> {
     let (before, _) = text.split_once(['"', '\'']).unwrap_or((text, ""));
     if !before.trim().trim_end_matches(['b', 'B']).is_empty() {
@@ -79,7 +79,7 @@ fn strings(text: &str, comments: &mut Vec<String>) -> Result<Vec<u8>, InputError
     Ok(bytes)
 }
 
-/// Reads one string, whose first quote was read.
+/// Parses one string after its opening quote.
 fn string(open: Place, quote: char, chars: &mut Chars, bytes: &mut Vec<u8>) -> Result<(), InputError> {
     loop {
         match chars.next() {
@@ -96,7 +96,7 @@ fn ascii(place: Place, c: char) -> Result<u8, InputError> {
     byte.ok_or(InputError::Escape(place))
 }
 
-/// Returns the byte of a backslash at `place`.
+/// Parses the escape after a backslash at `place`.
 fn escape(place: Place, chars: &mut Chars) -> Result<u8, InputError> {
     let fail = InputError::Escape(place);
     match chars.next().map(|(_, c)| c) {
@@ -109,7 +109,7 @@ fn escape(place: Place, chars: &mut Chars) -> Result<u8, InputError> {
             }
             Ok(byte)
         }
-        // Octal in some languages.
+        // In some languages this is an octal escape.
         Some('0') if chars.peek().is_some_and(|(_, c)| c.is_ascii_digit()) => Err(fail),
         Some('0') => Ok(0),
         Some('n') => Ok(b'\n'),
@@ -120,7 +120,7 @@ fn escape(place: Place, chars: &mut Chars) -> Result<u8, InputError> {
     }
 }
 
-/// Reads numbers in braces or brackets.
+/// Parses numbers in braces or brackets.
 fn list(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec<u8>>, InputError> {
     let text = chars(text);
     let find = |wanted: char, from: usize| {
@@ -133,7 +133,7 @@ fn list(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec<u8>>, Input
             Some((open, find(close, open)?))
         })
     };
-    // The type of a variable may have brackets of its own.
+    // The type of the variable may have brackets, too.
     let Some((open, close)) = find('=', 0).and_then(ends).or_else(|| ends(0)) else {
         return Ok(None);
     };
@@ -145,7 +145,7 @@ fn list(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec<u8>>, Input
     numbers(text.get(open + 1..close).unwrap_or_default()).map(Some)
 }
 
-/// Reads numbers with commas or space between them.
+/// Parses numbers separated by commas or space.
 fn numbers(text: &[(Place, char)]) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
     let is_between = |(_, c): &(Place, char)| c.is_whitespace() || *c == ',';

@@ -1,7 +1,7 @@
-//! Dumps of programs: an offset, hex, and perhaps the same bytes as text.
+//! Parses dumps of programs: an offset, hex, and perhaps the same bytes as text.
 //!
-//! Law: a line belongs to a dump when its offset follows the line before, or the text is refused. The text beside the bytes is
-//! not read, only compared: words that a program turned round show there.
+//! Law: a line belongs to a dump only if its offset continues the previous line; otherwise the text is refused. The
+//! text beside the bytes is only compared with them, which reveals words printed in swapped byte order.
 
 use super::{InputError, MAX_FRAME, digits};
 
@@ -14,14 +14,14 @@ enum Program {
     Tshark,
 }
 
-/// A line, taken apart.
+/// The parts of a line.
 struct Cut<'a> {
     offset: &'a str,
-    /// Byte column of the hex.
+    /// Index of the byte at which the hex starts.
     start: usize,
-    /// Empty in a line that only gives the end.
+    /// Hex digits; empty for a line that only has the final offset.
     hex: &'a str,
-    /// The text beside it.
+    /// The text beside the hex.
     text: &'a str,
 }
 
@@ -48,13 +48,13 @@ pub(super) fn bytes(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec
         begun = true;
         let before = line.get(..cut.start).unwrap_or_default().chars().count();
         let bytes = digits(cut.hex, number, before)?;
-        // `xxd -e` writes a short word to the right.
+        // `xxd -e` aligns a short word to the right.
         if program == Program::Xxd && cut.hex.starts_with("  ") {
             return Err(InputError::Words(number));
         }
         compare(number, &bytes, &cut)?;
         let offset = usize::from_str_radix(cut.offset, 16).unwrap_or(usize::MAX);
-        // `*` stands for lines like the one before.
+        // `*` repeats the previous line.
         while repeat && out.len() < offset && !last.is_empty() && out.len() <= MAX_FRAME {
             out.extend_from_slice(&last);
         }
@@ -88,7 +88,7 @@ impl Program {
         }
     }
 
-    /// Returns the program of a line that is the first of a dump.
+    /// Returns the program whose dump starts with this line.
     fn of(line: &str) -> Option<Self> {
         let is_first = |program: &Self| {
             let cut = program.cut(line.trim_end());
@@ -99,7 +99,7 @@ impl Program {
             .find(is_first)
     }
 
-    /// Takes a line of the dump apart.
+    /// Splits a line of the dump into its parts.
     fn cut(self, line: &str) -> Option<Cut<'_>> {
         let trimmed = line.trim_start();
         let rest = match self {
@@ -133,7 +133,8 @@ impl Program {
     }
 }
 
-/// Returns where pairs of digits end: at a bar, or at more than a space. Two spaces may be in the middle of 16 pairs.
+/// Returns the length of the digit pairs, which end at a bar or at more than one space. Two spaces may separate the
+/// halves of 16 pairs.
 fn pairs_len(rest: &str) -> usize {
     let mut end = rest.len() - rest.trim_start().len();
     for count in 1.. {
@@ -156,7 +157,7 @@ fn pairs_len(rest: &str) -> usize {
     end
 }
 
-/// Refuses bytes that differ from the text beside them, and words that may have been turned round (`xxd -e`).
+/// Refuses bytes that differ from the text beside them, and words that may be in swapped byte order (`xxd -e`).
 fn compare(line: usize, bytes: &[u8], cut: &Cut<'_>) -> Result<(), InputError> {
     if !agree(bytes, cut.text) {
         return Err(InputError::Beside(line));
@@ -166,21 +167,21 @@ fn compare(line: usize, bytes: &[u8], cut: &Cut<'_>) -> Result<(), InputError> {
         .chunks(word.unwrap_or_default().max(1))
         .flat_map(|word| word.iter().rev().copied())
         .collect();
-    // Words of 4 and 8 bytes are the default there; xxd itself has words of 2.
+    // Swapped words have 4 or 8 bytes by default; xxd without `-e` has words of 2 bytes.
     if matches!(word, Some(4 | 8)) && turned != bytes && agree(&turned, cut.text) {
         return Err(InputError::Words(line));
     }
     Ok(())
 }
 
-/// Returns true if `text` may be shown beside `bytes`: themselves where they are printable, dots for others.
+/// Returns true if `text` may be shown beside `bytes`: printable bytes as they are, others as dots.
 fn agree(bytes: &[u8], text: &str) -> bool {
     let text = text.trim_matches(' ');
     let text = text
         .strip_prefix('|')
         .and_then(|text| text.strip_suffix('|'))
         .unwrap_or(text);
-    // Bytes outside ASCII are shown in many ways.
+    // Programs show bytes outside ASCII in many ways.
     if text.is_empty() || !text.is_ascii() {
         return true;
     }
@@ -194,7 +195,7 @@ fn agree(bytes: &[u8], text: &str) -> bool {
                 }
             })
     };
-    // Spaces at the ends look like those around the text.
+    // Leading and trailing spaces look like the space around the text.
     let is_space = |byte: &u8| *byte == b' ';
     let start = bytes.iter().take_while(|byte| is_space(byte)).count();
     let end = bytes.iter().rev().take_while(|byte| is_space(byte)).count();
@@ -202,8 +203,8 @@ fn agree(bytes: &[u8], text: &str) -> bool {
     alike(bytes, text) || alike(inner, text.trim_matches(' '))
 }
 
-/// Returns the first line of what hexdump and od make of words: offsets of 6 to 8 digits that grow, at last one alone; or one
-/// of 7 digits, which is not hex.
+/// Returns the first line of a dump of words by hexdump or od: increasing offsets of 6 to 8 digits, ending with an
+/// offset alone; or offsets of 7 digits, which cannot be bytes in hex.
 fn words(text: &str) -> Option<usize> {
     let mut lines = text.lines().enumerate().map(|(at, line)| {
         let line = line.trim();

@@ -1,8 +1,9 @@
-//! The datagram in pasted text: plain hex, the dumps of programs, strings and lists of code, or the bytes themselves.
+//! Extracts the datagram from pasted text: plain hex, the dump of a program, a string or list in code, or the raw
+//! bytes.
 //!
-//! Law: no digit is guessed. A character that is not hex is an error with its place; text that may stand for several
-//! datagrams is an error that names a form to use; parts that are left out (offsets, text beside the bytes, headers of the
-//! network) are reported.
+//! Law: no digit is guessed. A character that is not hex is an error with its position; text that may contain several
+//! datagrams is an error that names a form to use; omitted parts (offsets, text beside the bytes, network headers) are
+//! reported.
 //!
 //! | module | part |
 //! |---|---|
@@ -16,62 +17,62 @@ mod network;
 
 use std::fmt;
 
-/// The most bytes of text: four times what the largest datagram takes in any of the forms.
+/// Maximum size of the text in bytes: four times what the largest datagram takes in any form.
 pub const MAX_INPUT: usize = 1 << 20;
-/// The most bytes of a UDP datagram.
+/// Maximum size of a UDP datagram, in bytes.
 const MAX_DATAGRAM: usize = 65_507;
-/// Network headers may come on top.
+/// Maximum size of a datagram with network headers, in bytes.
 const MAX_FRAME: usize = MAX_DATAGRAM + 128;
 
-/// A datagram, and how it was found.
+/// A datagram, with comments on its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The datagram.
     pub datagram: Vec<u8>,
-    /// Comments on the form of the input, and on parts that were left out.
+    /// Comments on the form of the input and on omitted parts.
     pub comments: Vec<String>,
 }
 
-/// The reason why there is no datagram. Lines and columns count from 1, columns in characters.
+/// Why the text has no datagram. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
-    /// Nothing but space.
+    /// The text is empty or only space.
     #[error("no bytes")]
     Empty,
-    /// Neither hex nor a separator.
+    /// A character that is neither a hex digit nor a separator.
     #[error("{place}: {found} is not a hex digit; use xxd, hexdump -C or plain hex")]
     NoHex {
-        /// The place of the character.
+        /// Position of the character.
         place: Place,
         /// The character.
         found: Shown,
     },
-    /// Half a byte.
+    /// A byte with only one digit.
     #[error("{0}: a byte has two digits, this one has one; use xxd, hexdump -C or plain hex")]
     Odd(Place),
-    /// A line of a dump that does not follow the one before.
+    /// A line of a dump whose offset does not continue the previous line.
     #[error("line {line}: its offset is {found:#x}, but {have:#x} bytes came before it")]
     Gap {
-        /// The number of the line.
+        /// Line number.
         line: usize,
-        /// The offset at the start of the line.
+        /// Offset at the start of the line.
         found: usize,
-        /// The bytes before it.
+        /// Number of bytes before the line.
         have: usize,
     },
-    /// Words whose bytes may be in another order.
+    /// Words whose bytes may be in a different order.
     #[error("line {0}: words whose bytes may be in another order; use xxd, hexdump -C or plain hex")]
     Words(usize),
-    /// A dump whose text shows other bytes.
+    /// A dump whose text beside the bytes shows different bytes.
     #[error("line {0}: the text beside the bytes shows other bytes; use xxd, hexdump -C or plain hex")]
     Beside(usize),
-    /// A number of a list without 0x.
+    /// A number in a list without `0x`.
     #[error("{0}: this number may be decimal; write 0x10, or use xxd, hexdump -C or plain hex")]
     Base(Place),
-    /// A number of a list that is too large.
+    /// A number in a list that exceeds a byte.
     #[error("{0}: more than a byte")]
     Wide(Place),
-    /// Another character between `\x10`.
+    /// Another character beside escapes like `\x10`.
     #[error("{0}: {1} beside bytes like \\x10; put all of it in quotes, with a b before them")]
     Outside(Place, Shown),
     /// An escape that languages read differently, or a character that is not a byte.
@@ -79,26 +80,26 @@ pub enum InputError {
         "{0}: in a string explain reads ASCII, \\x00 and \\0 (no digit after it), \\n, \\r, \\t, \\\\, \\\" and \\'"
     )]
     Escape(Place),
-    /// A string without an end.
+    /// A string without a closing quote.
     #[error("{0}: this string does not end in its line")]
     Unclosed(Place),
-    /// More than a datagram can be.
+    /// More bytes than a datagram can have.
     #[error("more than {MAX_DATAGRAM} bytes, the most of a UDP datagram")]
     TooLong,
-    /// A buffer that Node.js printed in part.
+    /// A buffer that Node.js printed only in part.
     #[error("Node.js left out the end of this buffer; print it with buffer.toString('hex')")]
     CutBuffer,
-    /// A file of many packets.
+    /// A file with many packets.
     #[error("this is a capture file; explain takes one packet, as hex or as its bytes")]
     Capture,
 }
 
-/// A place in text.
+/// A position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// Column in characters, from 1.
     pub column: usize,
 }
 
@@ -122,7 +123,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Returns the datagram in the contents of a file or a pipe: text in one of the forms, else the bytes themselves.
+/// Returns the datagram in the contents of a file or pipe: text in one of the forms, or else the raw bytes.
 ///
 /// # Errors
 /// [`InputError`].
@@ -161,14 +162,14 @@ pub fn from_text(text: &str) -> Result<Found, InputError> {
     finish(bytes, comments)
 }
 
-/// Returns the digits of a buffer as Node.js prints it, `<Buffer 10 00>`; any other text as it is.
+/// Returns the digits of a buffer printed by Node.js, `<Buffer 10 00>`, or any other text unchanged.
 fn without_buffer(text: &str) -> Result<&str, InputError> {
     let inner = text
         .trim()
         .strip_prefix("<Buffer")
         .and_then(|rest| rest.strip_suffix('>'));
     match inner {
-        // Of more than 50 bytes it prints "... 13 more bytes".
+        // Buffers of more than 50 bytes are printed with "... 13 more bytes".
         Some(inner) if inner.contains("...") => Err(InputError::CutBuffer),
         Some(inner) => Ok(inner),
         None => Ok(text),
@@ -192,7 +193,7 @@ fn finish(bytes: Vec<u8>, mut comments: Vec<String>) -> Result<Found, InputError
     Ok(Found { datagram, comments })
 }
 
-/// Reads hex digits with any usual separators.
+/// Parses hex digits with any usual separators.
 fn plain(text: &str) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -204,13 +205,13 @@ fn plain(text: &str) -> Result<Vec<u8>, InputError> {
     Ok(bytes)
 }
 
-/// Returns the bytes of one line; its first character is in column `before + 1`. A byte has two digits, or one after
+/// Parses the bytes of one line, whose first character is in column `before + 1`. A byte has two digits, or one after
 /// `0x`.
 fn digits(line: &str, number: usize, before: usize) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
-    // A first digit, and true if `0x` is right before it.
+    // The first digit of a byte, and true if it directly follows `0x`.
     let mut half: Option<(u8, Place, bool)> = None;
-    // `0x` without digits so far.
+    // Position of a `0x` without digits so far.
     let mut prefix: Option<Place> = None;
     let mut chars = line.chars().enumerate().peekable();
     while let Some((at, c)) = chars.next() {

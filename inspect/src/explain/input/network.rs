@@ -1,7 +1,7 @@
-//! Headers of the network before a datagram.
+//! Recognizes network headers before a datagram.
 //!
-//! Law: only what cannot be a game packet by chance is taken for a header: an IP header with UDP in it, whose lengths agree
-//! and whose checksum is right or not yet computed.
+//! Law: only bytes that cannot be a game packet by chance count as a header: an IP header followed by UDP, with
+//! consistent lengths and a checksum that is right or not yet computed.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use crate::frame::{self, Ip, Link};
 const UDP_HEADER: usize = 8;
 const IPV6_HEADER: usize = 40;
 
-/// The place of the datagram.
+/// Where the datagram is.
 pub(super) struct Inside {
     pub(super) range: Range<usize>,
     pub(super) comment: String,
 }
 
-/// Returns the datagram after the headers, if there are any.
+/// Returns the datagram after the headers; `None` if there are no headers.
 pub(super) fn datagram(bytes: &[u8]) -> Option<Inside> {
     [
         Link::Raw,
@@ -44,7 +44,7 @@ fn after(link: Link, bytes: &[u8]) -> Option<Inside> {
     let (total, version) = match &found.ip {
         Ip::V4(header) => {
             let right = header.to_header().calc_header_checksum();
-            // Network cards compute it after the capture.
+            // Network cards may compute the checksum after the capture.
             if ![right, 0].contains(&header.header_checksum()) {
                 return None;
             }

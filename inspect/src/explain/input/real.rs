@@ -1,8 +1,8 @@
-//! Tests of dumps written by the programs themselves, all of the same bytes. No text in them was changed by hand.
+//! Tests with dumps that the programs themselves wrote, all of the same bytes. Their text is unedited.
 
 use super::*;
 
-/// The 71 bytes that were dumped.
+/// Returns the 71 bytes that were dumped.
 fn dumped() -> Vec<u8> {
     let start = b"\x10\x00\x00\x01TKEN\xff\xff\xff\xff  AB0x1:";
     [&start[..], &[0; 48], b"abc"].concat()

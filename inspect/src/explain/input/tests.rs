@@ -65,7 +65,7 @@ fn dumps_of_xxd_hexdump_and_tcpdump() {
     );
 }
 
-/// IPv4 and UDP of the 20 bytes, from port 1000 to 8303, the checksum right.
+/// Returns the 20 bytes after an IPv4 and a UDP header, from port 1000 to 8303, with the right checksum.
 fn ip4() -> Vec<u8> {
     let mut packet = vec![
         0x45, 0, 0, 48, 0, 1, 0, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1,
@@ -128,7 +128,7 @@ fn headers_of_the_network_are_skipped_and_reported() {
         found.comments,
         ["48 bytes of headers skipped (IPv6, UDP): [::1]:1000 to [::1]:8303"]
     );
-    // Something is wrong with each of these, so they are what they are.
+    // Each of these headers is wrong somewhere, so all bytes are the datagram.
     for (at, byte) in [(9, 6), (3, 47), (10, 0x55), (25, 27), (6, 0x20)] {
         let mut other = ip.clone();
         other[at] = byte;
@@ -198,7 +198,7 @@ fn dumps_with_other_widths_are_read() {
     assert_eq!(bytes(middle), BYTES);
     let narrow = "  0000  10 00 00 01 54 4b 45 4e  ....TKEN\n  0008  ff ff ff ff 20 20 41 42  ....  AB";
     assert_eq!(bytes(narrow), BYTES[..16]);
-    // Without two spaces it is plain hex.
+    // Without two spaces the text is plain hex.
     assert_eq!(bytes("0000 10 00"), [0, 0, 0x10, 0]);
     assert_eq!(bytes("000000 67ec52a9"), [0, 0, 0, 0x67, 0xec, 0x52, 0xa9]);
 }
@@ -207,7 +207,7 @@ fn dumps_with_other_widths_are_read() {
 fn a_text_beside_that_shows_other_bytes_is_refused() {
     let edited = from_text("00000000: 1000 0001 554b 454e  ....TKEN\n");
     assert_eq!(edited, Err(InputError::Beside(1)));
-    // Spaces at the ends, which some programs show as dots, and what is not ASCII prove nothing.
+    // Spaces at the ends, which some programs show as dots, and text outside ASCII prove nothing.
     for text in [
         "00000000: 2020 4142 2020    AB  ",
         "00000000: 2020 4142 2020    AB",
@@ -217,7 +217,7 @@ fn a_text_beside_that_shows_other_bytes_is_refused() {
     ] {
         assert_eq!(from_text(text).unwrap().comments, ["the text of xxd"], "{text}");
     }
-    // `xxd -g 4` and `xxd -e` look the same where the text is the same.
+    // `xxd -g 4` and `xxd -e` look alike if the text beside the bytes is the same for both byte orders.
     let dots = from_text("00000000: 10000001 04000000  ........");
     assert_eq!(dots, Err(InputError::Words(1)));
     let same = from_text("00000000: 10000001 41424344  ....ABCD").unwrap();
