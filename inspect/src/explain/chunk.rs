@@ -1,4 +1,4 @@
-//! Chunks: headers down to bits, and bytes that receivers ignore.
+//! Explains chunks: headers down to bits, and bytes that receivers ignore.
 
 use teetap_wire::{ChunkHeader, Chunks, Code, Note, Proto};
 
@@ -12,9 +12,9 @@ const RESEND: u8 = 0x80;
 const VITAL: u8 = 0x40;
 const SIZE_HIGH: u8 = 0x3f;
 
-/// A chunk, or the part of it that is there.
+/// A chunk, or as much of it as the payload contains.
 struct Piece<'a> {
-    /// The bytes, with the header.
+    /// The bytes, including the header.
     bytes: &'a [u8],
     space: Space,
     at: usize,
@@ -57,7 +57,7 @@ impl Walk {
                 .bytes(0, Span::new(space, at, rest.len()), "after the last chunk", text);
         }
         for note in chunks.notes().iter() {
-            // The note belongs to the header, which has the announced number.
+            // This note belongs to the packet header, which announces the number of chunks.
             if note.code == Code::ChunkCountTooHigh {
                 self.tree.attach(0, Space::Datagram, note);
             } else if let Some(at) = base.checked_add(note.at) {
@@ -72,7 +72,7 @@ impl Walk {
         });
     }
 
-    /// Adds the rows of a chunk; returns the name of its message.
+    /// Adds the rows of a chunk. Returns the name of its message.
     fn chunk(&mut self, piece: &Piece<'_>) -> String {
         let &Piece { bytes, space, at, .. } = piece;
         let label = format!("chunk {} of {}", piece.number, piece.of);
@@ -106,7 +106,7 @@ impl Walk {
         name
     }
 
-    /// Adds the rows of the first `len` bytes of a header.
+    /// Adds the rows for the first `len` bytes of a chunk header.
     fn chunk_header(&mut self, piece: &Piece<'_>, header: Option<ChunkHeader>, len: usize) {
         let split = self.proto.layout().chunk_split;
         let low_mask = (1u8 << split) - 1;

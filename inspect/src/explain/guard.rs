@@ -1,21 +1,21 @@
-//! Secrets in explanations that read them as something else.
+//! Hides secrets in explanations that read their bytes as something else.
 //!
-//! Law: bytes that are secret in the best explanation, or in one nearly as good, are hidden in all others, and so are the
-//! compressed bytes that they came from.
+//! Law: bytes that are secret in the best explanation, or in one that is nearly as good, are hidden in all others,
+//! along with the compressed bytes that contain them.
 
 use super::{Explanation, Kind, Row, Space, Span, tree::HIDDEN};
 
-/// The text shown instead of a value.
+/// The text shown in place of a value.
 const VALUE: &str = "•••";
 
-/// Returns the places of an explanation's secrets in the datagram.
+/// Returns the ranges of the datagram that contain secrets in this explanation.
 pub(super) fn places(best: &Explanation) -> Vec<Span> {
     let inside = best.secrets.iter().any(|span| span.space == Space::Clear);
     let plain = best.secrets.iter().filter(|span| span.space == Space::Datagram);
     plain.copied().chain(best.packed.filter(|_| inside)).collect()
 }
 
-/// Hides `secrets`, places of the datagram, in an explanation. `known`: they are its own.
+/// Hides the ranges `secrets` of the datagram in an explanation. `known` is true if it already hides them as its own.
 pub(super) fn guard(reading: &mut Explanation, secrets: &[Span], known: bool) {
     let packed = reading.packed.is_some_and(|span| overlaps(span, secrets)) && !known;
     for row in &mut reading.rows {
@@ -45,7 +45,7 @@ fn hide_row(row: &mut Row, secrets: &[Span]) {
     };
 }
 
-/// Returns the hex of bytes from `at` on, with those of secrets hidden.
+/// Returns hex of bytes at `at` with the secret ones hidden.
 fn hide(hex: &str, at: usize, secrets: &[Span]) -> String {
     let secret = |at: usize| secrets.iter().any(|span| (span.at..span.end()).contains(&at));
     let shown = pairs(hex).enumerate().map(|(place, pair)| {
@@ -64,7 +64,7 @@ fn overlaps(span: Span, secrets: &[Span]) -> bool {
         .any(|secret| span.at < secret.end() && secret.at < span.end())
 }
 
-/// Returns the digits of each byte.
+/// Splits hex into the two digits of each byte.
 pub(super) fn pairs(hex: &str) -> impl Iterator<Item = String> {
     let mut digits = hex.chars();
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! Messages through the definitions: control, chunk, connless.
+//! Explains messages by their definitions: in control packets, chunks, and outside a connection.
 
 use teetap_wire::{
     Code, Control, Note, Proto, connless,
@@ -14,7 +14,7 @@ use super::{
     verdict::Doubt,
 };
 
-/// The container of a message.
+/// The container of a message, which decides how it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Of {
     /// A chunk.
@@ -24,12 +24,12 @@ pub(super) enum Of {
     },
     /// A control packet.
     Control,
-    /// A datagram outside a connection, read with the definitions of this variant.
+    /// A datagram outside a connection, parsed with the definitions of this variant.
     Connless(Proto),
 }
 
 impl Walk {
-    /// Adds the rows of the clear payload of a control packet.
+    /// Adds the rows of a control packet's payload.
     pub(super) fn control(&mut self, payload: &Payload<'_>) {
         let span = Span::new(payload.space, payload.base, payload.bytes.len());
         let group = self.tree.group(0, span, "control message", "empty");
@@ -67,7 +67,7 @@ impl Walk {
         }
     }
 
-    /// Adds the rows of a message, `data` at `span`; returns its name.
+    /// Adds the rows of the message `data` at `span`. Returns its name.
     pub(super) fn message(&mut self, depth: u8, span: Span, data: &[u8], of: Of) -> String {
         let first = self.tree.rows.len();
         let mut decoded = std::mem::take(&mut self.decoded);
@@ -146,13 +146,13 @@ impl Walk {
         }
     }
 
-    /// Returns the bytes of the id, a UUID included.
+    /// Returns the length of the id, including a UUID.
     fn body_len(&self, data: &[u8]) -> usize {
         identify(data).map_or(0, |(_, len)| len)
     }
 
     fn id_bits(&mut self, depth: u8, span: Span, system: bool) {
-        // The parts of longer ids span several bytes.
+        // A longer id spans several bytes, which have no common bits.
         if span.len == 1 {
             let class = if system { "system" } else { "game" };
             self.tree.bits(depth + 1, span, 0xfe, "id, as an int", "");
@@ -226,7 +226,7 @@ fn label(def: &Def, record: &Record) -> String {
     }
 }
 
-/// Returns the text shown instead of the name of an unknown message.
+/// Returns the text shown in place of a name for an unknown message.
 fn unnamed(data: &[u8], of: Of) -> String {
     match of {
         Of::Chunk { .. } => identify(data).map_or("no id".to_owned(), |(id, _)| id.to_string()),

@@ -1,19 +1,19 @@
-//! One datagram, explained: every byte named, down to bits, for every variant of the protocol that it may belong to.
+//! Explains one datagram: names every byte, down to bits, for every protocol variant to which it may belong.
 //!
-//! Law: a pure function of bytes. It never fails: where something cannot be read, it shows the bytes and the reason. Every
-//! byte of the datagram is in a row. Texts and hex hold no control characters and, unless requested, no secrets.
-//! [`Verdict`] defines how a datagram fits a variant.
+//! Law: a pure function of bytes that never fails: for unreadable parts it shows the bytes and the reason. Every byte
+//! of the datagram is in a row. Texts and hex contain no control characters and, unless requested, no secrets.
+//! [`Verdict`] defines how well a datagram fits a variant.
 //!
 //! | module | part |
 //! |---|---|
-//! | `tree` | the rows, with the places of notes and secrets |
+//! | `tree` | the rows, with the positions of notes and secrets |
 //! | `packet`, `chunk`, `connless`, `message` | the meaning of the bytes |
-//! | `verdict` | the fit of a variant |
-//! | `guard` | secrets in the other explanations |
-//! | [`text`] | the rows as text |
-//! | [`input`] | the datagram, from pasted text |
+//! | `verdict` | how well a variant fits |
+//! | `guard` | hides secrets in the other explanations |
+//! | [`text`] | renders the rows as text |
+//! | [`input`] | extracts the datagram from pasted text |
 //!
-//! It knows no session, so it cannot check tokens, acks or sequence numbers, and it cannot read snapshots.
+//! There is no session, so that tokens, acks and sequence numbers cannot be checked, and snapshots cannot be decoded.
 
 mod chunk;
 mod connless;
@@ -42,15 +42,15 @@ pub use verdict::Verdict;
 pub struct Options {
     /// The definitions of messages.
     pub registry: &'static Registry,
-    /// Shows or hides secrets.
+    /// Whether secrets are shown or hidden.
     pub secrets: Secrets,
-    /// The only variant to try.
+    /// The only variant to try; `None` for all.
     pub proto: Option<Proto>,
-    /// The only direction to try.
+    /// The only direction to try; `None` for both.
     pub dir: Option<Dir>,
 }
 
-/// The bytes in which a range counts.
+/// The bytes to which a range refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
     /// The datagram.
@@ -62,11 +62,11 @@ pub enum Space {
 /// A range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The bytes in which it counts.
+    /// The bytes to which the range refers.
     pub space: Space,
-    /// First byte.
+    /// Offset of the first byte.
     pub at: usize,
-    /// Bytes; 0 where something is missing.
+    /// Number of bytes; 0 if something is missing.
     pub len: usize,
 }
 
@@ -75,9 +75,9 @@ pub struct Span {
 pub enum Kind {
     /// A heading for the rows below it.
     Group,
-    /// Bytes.
+    /// A row of bytes.
     Bytes,
-    /// These bits of the byte in the row above it.
+    /// Some bits of the byte in the row above, given as a mask.
     Bits(u8),
 }
 
@@ -94,42 +94,42 @@ pub struct Row {
     pub label: String,
     /// The value as text.
     pub value: String,
-    /// The bytes, two digits each without spaces, `••` for each byte of a secret. Empty for groups, the
+    /// The bytes in hex, two digits each without spaces, and `••` for each byte of a secret. Empty for a group; the
     /// whole byte for bits.
     pub hex: String,
-    /// The notes. Ranges count as those of the row.
+    /// The notes of the row. Their ranges refer to the same bytes as the row.
     pub notes: Vec<Note>,
 }
 
-/// The datagram read as one variant.
+/// A datagram read as one variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// The variant.
     pub proto: Proto,
-    /// The direction it was read for.
+    /// The direction for which it was read.
     pub dir: Dir,
-    /// The other direction reads the same.
+    /// True if the other direction yields the same rows.
     pub either: bool,
-    /// The fit.
+    /// How well the datagram fits.
     pub verdict: Verdict,
-    /// The doubts about it, or, without any, what was found.
+    /// The doubts; if there are none, what was recognized.
     pub reasons: Vec<String>,
-    /// The bytes, in order; those of the inflated payload last.
+    /// The rows in order, those of the inflated payload last.
     pub rows: Vec<Row>,
-    /// The inflated payload in hex as in [`Row::hex`], if there is one.
+    /// The inflated payload in hex as in [`Row::hex`]; `None` if nothing was inflated.
     pub clear: Option<String>,
     /// The datagram in hex as in [`Row::hex`].
     pub datagram: String,
-    /// An earlier variant in the list with the same rows.
+    /// A better variant with the same rows, if there is one.
     pub same_as: Option<Proto>,
     weight: u32,
-    /// The places of its secrets.
+    /// The positions of secrets.
     secrets: Vec<Span>,
-    /// The compressed payload.
+    /// The compressed payload, if there is one.
     packed: Option<Span>,
 }
 
-/// Explains `datagram` as every variant, the best first. There is always at least one explanation.
+/// Explains `datagram` as every variant, best fit first. There is always at least one explanation.
 #[must_use]
 pub fn explain(datagram: &[u8], options: Options) -> Vec<Explanation> {
     let mut readings = tried(datagram, options);
@@ -148,7 +148,7 @@ pub fn explain(datagram: &[u8], options: Options) -> Vec<Explanation> {
         };
         let all = tried(datagram, all);
         let best = all.first().map_or(0, |best| best.weight);
-        // A broken datagram may belong to another variant than the best one.
+        // A broken datagram may belong to a variant other than the best one.
         for rival in all.iter().take_while(|rival| rival.weight <= best * 2) {
             let secrets = guard::places(rival);
             for reading in &mut readings {
@@ -160,8 +160,8 @@ pub fn explain(datagram: &[u8], options: Options) -> Vec<Explanation> {
     readings
 }
 
-/// Returns the mistake that `datagram` shows if it is meant as the first one of a client; `None` if it shows none. Other readings of
-/// a first datagram depend on the session, which is not known here.
+/// Returns the mistake in `datagram` as the first datagram of a client; `None` if it shows no mistake. Whether other
+/// first datagrams are wrong depends on the session, which is unknown here.
 #[must_use]
 pub fn first(datagram: &[u8], options: Options) -> Option<Stranger> {
     let seen = datagram.get(..MAX_DATAGRAM).unwrap_or(datagram);
@@ -169,7 +169,7 @@ pub fn first(datagram: &[u8], options: Options) -> Option<Stranger> {
     (options.dir != Some(Dir::S2c) && what.is_malformed()).then_some(what)
 }
 
-/// Returns every requested explanation, the best first.
+/// Returns every requested explanation, best fit first.
 fn tried(datagram: &[u8], options: Options) -> Vec<Explanation> {
     let protos = Proto::ALL.into_iter();
     let wanted = protos.filter(|proto| options.proto.is_none_or(|only| only == *proto));
@@ -178,7 +178,7 @@ fn tried(datagram: &[u8], options: Options) -> Vec<Explanation> {
     readings
 }
 
-/// Returns those of `readings`, the best first, that are shown in full: all that fit, else the best one.
+/// Returns the readings to show in full: all that fit, or else only the best one. `readings` has the best fit first.
 pub fn shown(readings: &[Explanation]) -> impl Iterator<Item = &Explanation> {
     readings.iter().enumerate().filter_map(|(at, reading)| {
         let shown = at == 0 || reading.verdict == Verdict::Fits && reading.same_as.is_none();
@@ -186,7 +186,7 @@ pub fn shown(readings: &[Explanation]) -> impl Iterator<Item = &Explanation> {
     })
 }
 
-/// Explains it in the direction with fewer doubts.
+/// Explains the datagram in the direction with fewer doubts.
 fn towards(datagram: &[u8], proto: Proto, options: Options) -> Explanation {
     let read = |dir| packet::read(datagram, proto, dir, options);
     if let Some(dir) = options.dir {

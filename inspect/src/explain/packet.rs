@@ -1,4 +1,4 @@
-//! The datagram of a connection: header, token, compression.
+//! Explains a packet of a connection: header, token, compression.
 
 use teetap_wire::{
     Code, Control, Dir, Flags, HeaderBits, HeaderField, HeaderView, Layout, MAX_DATAGRAM, Note, Packet,
@@ -13,7 +13,7 @@ use super::{
     verdict::{self, Doubt},
 };
 
-/// One datagram while it is read as one variant.
+/// The state while one datagram is read as one variant.
 pub(super) struct Walk {
     pub(super) proto: Proto,
     pub(super) dir: Dir,
@@ -21,19 +21,19 @@ pub(super) struct Walk {
     pub(super) secrets: Secrets,
     pub(super) tree: Tree,
     pub(super) decoded: Decoded,
-    /// Findings, the reasons of a fit.
+    /// Recognized parts, which are the reasons for a fit.
     pub(super) facts: Vec<String>,
     pub(super) doubts: Vec<Doubt>,
     packed: Option<Span>,
 }
 
-/// The payload of a packet, without header token.
+/// The payload of a packet, without the token of its header.
 pub(super) struct Payload<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) space: Space,
-    /// First byte in that space.
+    /// Offset of the first byte in that space.
     pub(super) base: usize,
-    /// True if its end is missing, and with it a token at the end.
+    /// True if the end of the payload is missing, including a token at the end.
     pub(super) cut: bool,
 }
 
@@ -201,7 +201,7 @@ impl Walk {
         }
     }
 
-    /// Inflates as much as can be inflated; returns true if that is not all.
+    /// Inflates as much of the payload as possible. Returns true if some of it could not be inflated.
     fn inflate(&mut self, layout: &Layout, rest: &[u8], base: usize, clear: &mut Vec<u8>) -> bool {
         clear.resize(layout.max_inflated, 0);
         let stream = huffman::prefix(rest, clear);
@@ -239,7 +239,7 @@ impl Walk {
         cut
     }
 
-    /// Adds a row for bytes that no receiver reads.
+    /// Adds a row for bytes beyond the maximum that receivers read.
     pub(super) fn oversized(&mut self, datagram: &[u8]) {
         let len = datagram.len().saturating_sub(MAX_DATAGRAM);
         if len > 0 {
@@ -274,7 +274,7 @@ impl Walk {
     }
 }
 
-/// Returns true for notes that this module adds itself.
+/// Returns true for notes that this module adds.
 const fn is_own(code: Code) -> bool {
     matches!(code, Code::Oversized)
 }
@@ -299,7 +299,7 @@ pub(super) fn token_text(token: Token) -> String {
     }
 }
 
-/// Returns a number of bytes as text.
+/// Formats a number of bytes.
 pub(super) fn count(bytes: usize) -> String {
     let s = if bytes == 1 { "" } else { "s" };
     format!("{bytes} byte{s}")

@@ -1,4 +1,5 @@
-//! Explanations of real datagrams, word for word: one of each variant and kind out of `tests/captures`, and broken ones.
+//! Explanations of real datagrams as text snapshots: one for each variant and kind from `tests/captures`, and broken
+//! ones.
 
 use teetap_wire::def::{Registry, Secrets};
 
@@ -6,7 +7,7 @@ use super::{Options, explain, first, input, text};
 
 macro_rules! samples {
     ($($name:literal)*) => {
-        /// Name, then hex in the first line and, after an empty one, its explanation.
+        /// Name of a sample, and its file: hex in the first line, an empty line, the explanation.
         const SAMPLES: &[(&str, &str)] = &[$(($name, include_str!(concat!("snapshots/", $name, ".txt"))),)*];
     };
 }
@@ -45,7 +46,7 @@ samples! {
     "broken-07-unknown-message"
 }
 
-/// Returns names and datagrams.
+/// Returns the names and datagrams of the samples.
 pub(super) fn samples() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
     SAMPLES.iter().map(|(name, sample)| {
         let hex = sample.lines().next().unwrap();

@@ -1,4 +1,4 @@
-//! Tests of explanations: every byte is shown, no secret is, and broken datagrams are explained too.
+//! Tests of explanations: every byte is shown, no secret is shown, and broken datagrams are explained, too.
 
 use proptest::prelude::*;
 use teetap_wire::{Code, Severity};
@@ -32,7 +32,7 @@ fn row<'r>(reading: &'r Explanation, label: &str) -> &'r Row {
     reading.rows.iter().find(|row| row.label == label).unwrap()
 }
 
-/// Checks that every byte is in a row, ranges are within their space, and texts hold no control characters.
+/// Checks that every byte is in a row, that ranges are within their space, and that texts have no control characters.
 fn check(datagram: &[u8], readings: &[Explanation]) {
     for reading in readings {
         let clear = reading
@@ -81,7 +81,7 @@ fn check(datagram: &[u8], readings: &[Explanation]) {
     }
 }
 
-/// 0.7's info with a password.
+/// Returns a packet with the 0.7 `info` message and a password.
 fn secret_packet() -> Vec<u8> {
     let info = b"\x030.7\0hunter2\0";
     let mut datagram = b"\x00\x00\x01\x67\xec\x52\xa9\x40".to_vec();
@@ -91,7 +91,7 @@ fn secret_packet() -> Vec<u8> {
     datagram
 }
 
-/// The same, compressed.
+/// Returns the packet with a compressed payload.
 fn compressed(datagram: &[u8]) -> Vec<u8> {
     let mut out = datagram[..7].to_vec();
     out[0] |= 0x10;
@@ -112,9 +112,9 @@ fn a_first_datagram_shows_its_mistake() {
     request.resize(520, 0);
     assert_eq!(first(&request, None), Some(Stranger::FlagOfSix));
     assert_eq!(first(&request, Some(Dir::C2s)), Some(Stranger::FlagOfSix));
-    // Servers send none.
+    // Servers never send such a datagram.
     assert_eq!(first(&request, Some(Dir::S2c)), None);
-    // More bytes than a receiver reads change nothing.
+    // Bytes beyond the maximum that receivers read change nothing.
     request.resize(1500, 1);
     assert_eq!(first(&request, None), Some(Stranger::FlagOfSix));
     let text = text::text(
@@ -126,7 +126,7 @@ fn a_first_datagram_shows_its_mistake() {
     assert!(text.starts_with(start), "{text}");
 }
 
-/// None of the datagrams that real peers sent shows a mistake.
+/// No datagram sent by a real peer shows a mistake.
 #[test]
 fn real_datagrams_show_no_mistake() {
     for (name, datagram) in super::snapshots::samples().filter(|(name, _)| !name.starts_with("broken")) {
@@ -175,7 +175,7 @@ fn no_explanation_shows_a_secret_unless_asked_to() {
         assert_eq!(row(&shown[0], "password").value, "\"hunter2\"");
         assert_eq!(row(&shown[0], "password").hex, "68756e7465723200");
     }
-    // Bytes that could be inflated again are hidden too.
+    // Bytes that a reader could inflate are hidden, too.
     let datagram = compressed(&plain);
     let hidden = explain(&datagram, options(Secrets::Hide));
     let tail = "••".repeat(datagram.len() - 7);
@@ -211,7 +211,7 @@ fn a_cut_stream_shows_its_bytes_up_to_the_cut() {
     check(cut, &[reading]);
 }
 
-/// Cut and odd datagrams in hex, the protocol, and a note, a row and its value that the explanation has.
+/// Cut and odd datagrams: hex, protocol, and a note, a row and its value in the explanation.
 const CUT: &str = r#"
 04000067ec | 0.7 | too-short | token | 2 of 4 bytes
 10 | 0.6 | too-short | packet header | 1 of 3 bytes

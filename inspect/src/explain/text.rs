@@ -1,6 +1,6 @@
-//! Explanations as text, in lines of a given width.
+//! Renders explanations as text, in lines of a given width.
 //!
-//! Law: nothing here depends on a terminal: the same explanations at the same width are the same text.
+//! Law: independent of the terminal: the same explanations at the same width yield the same text.
 
 use std::fmt::Write as _;
 
@@ -8,23 +8,23 @@ use teetap_wire::{Dir, Note, Stranger};
 
 use super::{Explanation, Kind, Row, Space, guard::pairs, shown};
 
-/// Columns of a line where the width is not known.
+/// Width of a line in columns if the width of the output is unknown.
 pub const WIDTH: usize = 100;
-/// Fewest columns of a line.
+/// Minimum width of a line, in columns.
 pub const MIN_WIDTH: usize = 60;
-/// Lines with fewer columns hold less.
+/// Width below which a line shows fewer bytes, in columns.
 const WIDE: usize = 80;
-/// Columns left for label and value of a row at any depth.
+/// Minimum width for the label and value of a row at any depth, in columns.
 const ROOM: usize = 24;
 
-/// The columns of a line.
+/// The layout of a page.
 #[derive(Clone, Copy)]
 struct Page {
-    /// Columns.
+    /// Width of a line, in columns.
     width: usize,
-    /// Bytes in the hex of a row.
+    /// Number of bytes in the hex of a row.
     row: usize,
-    /// Bytes in a line of a dump.
+    /// Number of bytes in a line of a dump.
     dump: usize,
 }
 
@@ -35,14 +35,14 @@ impl Page {
         Self { width, row, dump }
     }
 
-    /// Returns the columns before label and value of a row: range, and hex or bits.
+    /// Returns the width before the label of a row, in columns: range, and hex or bits.
     const fn left(self) -> usize {
         2 + 9 + 2 + 3 * self.row + 2
     }
 }
 
-/// Returns the mistake of a first datagram, if it shows one, the variants tried, then the rows of those that fit, or of the best
-/// one, in lines of at most `width` columns, or [`MIN_WIDTH`].
+/// Renders the mistake of a first datagram, if there is one, the variants tried, and the rows of the variants that fit,
+/// or of the best one. Lines have at most `width` columns, but at least [`MIN_WIDTH`] are used.
 #[must_use]
 pub fn text(first: Option<Stranger>, readings: &[Explanation], width: usize) -> String {
     let page = Page::new(width);
@@ -146,7 +146,7 @@ fn note_text(note: &Note) -> String {
     format!("{} ({place}): {}", note.code.name(), note.code.text())
 }
 
-/// Returns the bits of the mask, and dots for the others.
+/// Formats the bits selected by the mask, with dots for the others.
 fn pattern(mask: u8, hex: &str) -> String {
     let byte = u8::from_str_radix(hex, 16).ok();
     let bit = |bit: u8| match byte {
@@ -158,7 +158,7 @@ fn pattern(mask: u8, hex: &str) -> String {
     (0..8).rev().map(bit).collect()
 }
 
-/// Returns the first bytes of a row.
+/// Formats the first bytes of a row, which has `hex`.
 fn short_hex(page: Page, hex: &str) -> String {
     let bytes: Vec<String> = pairs(hex).collect();
     let mut text = bytes.iter().take(page.row).cloned().collect::<Vec<_>>().join(" ");
@@ -168,7 +168,7 @@ fn short_hex(page: Page, hex: &str) -> String {
     text
 }
 
-/// Appends lines of bytes; repeated lines are one `*`.
+/// Appends a hex dump; repeated lines are replaced by one `*`.
 fn dump(page: Page, hex: &str, out: &mut String) {
     let bytes: Vec<String> = pairs(hex).collect();
     let mut before: Option<&[String]> = None;
@@ -203,12 +203,12 @@ fn ascii(pair: &str) -> char {
     }
 }
 
-/// Appends `head` and `text`; later lines start below `text`.
+/// Appends `head` and `text`; continuation lines are aligned with `text`.
 fn wrap(page: Page, head: &str, text: &str, out: &mut String) {
     wrap_at(page, head, text, head.chars().count(), out);
 }
 
-/// Appends `head` and `text`; later lines start at column `indent`.
+/// Appends `head` and `text`; continuation lines start at column `indent`.
 fn wrap_at(page: Page, head: &str, text: &str, indent: usize, out: &mut String) {
     let width = page.width;
     let indent = indent.min(width - ROOM);
@@ -228,7 +228,7 @@ fn wrap_at(page: Page, head: &str, text: &str, indent: usize, out: &mut String) 
             line.push(' ');
             used += 1;
         }
-        // A word longer than a line is cut into pieces.
+        // A word longer than a line is split.
         while used + len > width {
             let room = width.saturating_sub(used).max(1);
             let cut = word.char_indices().nth(room).map_or(word.len(), |(at, _)| at);

@@ -1,4 +1,4 @@
-//! The rows of an explanation while they are made.
+//! Builds the rows of an explanation.
 
 use std::{fmt::Write as _, ops::Range};
 
@@ -6,10 +6,10 @@ use teetap_wire::{Note, def::Secrets};
 
 use super::{Kind, Row, Space, Span};
 
-/// The text shown instead of a byte of a secret.
+/// The text shown in place of a secret byte.
 pub(super) const HIDDEN: &str = "••";
 
-/// Rows, and the secrets among their bytes.
+/// The rows, and the ranges of secret bytes.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     pub(super) rows: Vec<Row>,
@@ -31,7 +31,7 @@ impl Span {
 }
 
 impl Tree {
-    /// Adds a row; returns its index.
+    /// Adds a row. Returns its index.
     fn push(
         &mut self,
         depth: u8,
@@ -72,7 +72,7 @@ impl Tree {
         self.push(depth, span, Kind::Bytes, label, value)
     }
 
-    /// Adds a row for bits of the one byte of `span`.
+    /// Adds a row for some bits of the single byte in `span`.
     pub(super) fn bits(
         &mut self,
         depth: u8,
@@ -97,7 +97,8 @@ impl Tree {
         }
     }
 
-    /// Adds a note to the smallest row from `first` on that holds its bytes; its range counts in `space`.
+    /// Adds a note to the smallest row, from index `first` on, that contains its bytes. The range of the note refers to
+    /// `space`.
     pub(super) fn attach(&mut self, first: usize, space: Space, note: Note) {
         let (at, end) = (note.at, note.at + note.len);
         let bytes = |row: &Row| row.kind == Kind::Bytes && holds(row.span, space, at, end);
@@ -118,7 +119,7 @@ impl Tree {
         self.secrets.push(span);
     }
 
-    /// Returns bytes in hex, with secrets hidden.
+    /// Formats bytes in hex, with secrets hidden.
     pub(super) fn hex(&self, span: Span, source: &[u8], secrets: Secrets) -> String {
         let bytes = source.get(span.range()).unwrap_or_default();
         let secret = |at: usize| {
@@ -139,7 +140,7 @@ impl Tree {
         text
     }
 
-    /// Fills in the hex of all rows but groups.
+    /// Sets the hex of all rows except groups.
     pub(super) fn fill(&mut self, datagram: &[u8], clear: &[u8], secrets: Secrets) {
         let mut rows = std::mem::take(&mut self.rows);
         for row in rows.iter_mut().filter(|row| row.kind != Kind::Group) {
@@ -153,13 +154,13 @@ impl Tree {
     }
 }
 
-/// Returns true if `span` holds all of the bytes; an empty range is at its start or in it.
+/// Returns true if `span` contains all bytes from `at` to `end`. An empty range has to be at its start or inside.
 fn holds(span: Span, space: Space, at: usize, end: usize) -> bool {
     let starts = at >= span.at && (at < span.end() || span.len == 0 && at == span.at);
     span.space == space && starts && end <= span.end()
 }
 
-/// Returns true if `span` holds all of the bytes; an empty range may also be at its end.
+/// Returns true if `span` contains all bytes from `at` to `end`. An empty range may also be at its end.
 fn holds_whole(span: Span, space: Space, at: usize, end: usize) -> bool {
     span.space == space && at >= span.at && end <= span.end()
 }

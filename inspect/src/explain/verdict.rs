@@ -1,4 +1,4 @@
-//! The fit of a datagram to a variant.
+//! How well a datagram fits a variant.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use teetap_wire::{Code, Severity};
 
 use super::Row;
 
-/// The fit of a datagram to a variant.
+/// How well a datagram fits a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Peers of the variant send such datagrams.
     Fits,
-    /// A receiver of the variant reads it, but there are doubts.
+    /// A receiver of the variant reads the datagram, but something in it is unusual.
     Doubtful,
-    /// A receiver of the variant drops it or a part of it.
+    /// A receiver of the variant drops the datagram or a part of it.
     No,
 }
 
 impl Verdict {
-    /// Returns its name in the output.
+    /// Returns the name shown in the output.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ pub(super) struct Doubt {
 const INFO: u32 = 1;
 const WARNING: u32 = 10;
 const ERROR: u32 = 100;
-/// A variant that cannot read past the header loses against one that can.
+/// Weight of a variant that cannot be read past the header, so that it ranks below all others.
 const HOPELESS: u32 = 1000;
 
 impl Doubt {
@@ -57,13 +57,13 @@ impl Doubt {
     }
 }
 
-/// Returns weight, verdict and reasons.
+/// Returns the weight, the verdict and the reasons.
 pub(super) fn weigh(rows: &[Row], doubts: Vec<Doubt>, facts: Vec<String>) -> (u32, Verdict, Vec<String>) {
     let doubtful = !doubts.is_empty();
     let mut against = doubts;
     let notes = rows.iter().flat_map(|row| &row.notes);
     let has = |code| notes.clone().any(|note| note.code == code);
-    // Notes about the end of a cut payload follow from the cut.
+    // Notes on the end of a cut payload are consequences of the cut.
     let (stream, chunk) = (has(Code::BadHuffman), has(Code::ChunkTruncated));
     let notes = notes.filter(|note| {
         let follows = stream && note.code == Code::ChunkTruncated || (stream || chunk) && is_end(note.code);
@@ -73,7 +73,7 @@ pub(super) fn weigh(rows: &[Row], doubts: Vec<Doubt>, facts: Vec<String>) -> (u3
         let text = note.code.text();
         let weight = weight(note.code);
         match against.iter_mut().find(|doubt| doubt.text == text) {
-            // A repeated note counts, but is listed once.
+            // A repeated note adds weight, but is listed once.
             Some(doubt) => doubt.weight = doubt.weight.saturating_add(weight),
             None => against.push(Doubt {
                 weight,
@@ -99,7 +99,7 @@ pub(super) fn weigh(rows: &[Row], doubts: Vec<Doubt>, facts: Vec<String>) -> (u3
 fn weight(code: Code) -> u32 {
     match (code, code.severity()) {
         (Code::TooShort | Code::NotConnected, _) => HOPELESS,
-        // Unknown ids are common after lost bytes, where any number may be read as one.
+        // Unknown ids are common if bytes are missing, because any number may be read as an id.
         (Code::UnknownMessage, _) => 3 * WARNING,
         (_, Severity::Error) => ERROR,
         (_, Severity::Warning) => WARNING,
@@ -107,7 +107,7 @@ fn weight(code: Code) -> u32 {
     }
 }
 
-/// Returns true for notes that follow from a cut.
+/// Returns true for notes that a cut causes.
 const fn is_end(code: Code) -> bool {
     matches!(
         code,
