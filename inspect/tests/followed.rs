@@ -1,4 +1,4 @@
-//! A filter lets the same messages through whether its watcher follows everything or only what the filter needs.
+//! A filter passes the same messages whether its watcher follows everything or only what the filter needs.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -32,14 +32,14 @@ const FILTERS: [&str; 16] = [
     "compressed and pkt.ack > 5 and sv_chat",
 ];
 
-/// All events of the recordings of the tests, and of the same with bytes changed.
+/// Returns all events of the recordings in the tests, and of copies with changed bytes.
 fn recordings() -> Vec<Vec<Event>> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/captures");
     let mut recordings = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let mut bytes = fs::read(entry.unwrap().path()).unwrap();
         recordings.push(events(&bytes));
-        // Mostly in payloads: a damaged header of the file would end it.
+        // Change payloads mostly, because a damaged header would end the file.
         let mut at = 24;
         while let Some(len) = bytes.get(at + 8..at + 12) {
             let len = u32::from_le_bytes(len.try_into().unwrap()) as usize;
@@ -82,7 +82,7 @@ fn nothing_is_missed_by_following_less() {
     let (mut shown, mut hidden) = (0, 0);
     for filter in FILTERS {
         for events in &recordings {
-            // A watcher that waits for items follows snapshots.
+            // A watcher that waits for items has to follow snapshots.
             let mut slow = decoder(filter);
             slow.wait_for(parse("snap.tick > 0"));
             let mut fast = decoder(filter);
@@ -115,7 +115,7 @@ fn nothing_is_missed_by_following_less() {
     assert!(shown > 10_000 && hidden > 10_000, "{shown} {hidden}");
 }
 
-/// Returns everything shown of a reading.
+/// Describes everything that is shown of a reading.
 fn described(reading: Option<&Reading>) -> Option<String> {
     let reading = reading?;
     let Reading {
@@ -145,7 +145,7 @@ fn of_message(reading: &Reading, message: &Message) -> String {
         notes,
         ..
     } = message;
-    // What an ack says about snapshots is known only where those are followed.
+    // Notes on acks of snapshots are known only if snapshots are followed.
     let notes: Vec<_> = notes
         .iter()
         .filter(|note| note.code != Code::SnapEmptyUnacked)
@@ -160,7 +160,7 @@ fn of_message(reading: &Reading, message: &Message) -> String {
     )
 }
 
-/// The same datagram, without its inflated payload, and with a copy of what was sent.
+/// Returns the datagram with a copy of the bytes sent, and without its inflated payload.
 fn again(datagram: &Datagram) -> Datagram {
     let received = datagram.received().unwrap_or_default();
     let mut again = Datagram::new(

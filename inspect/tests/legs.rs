@@ -1,5 +1,5 @@
-//! Each leg is judged by what its peer could see: a run with rules and link lines, its recording, and a capture of the client's leg alone
-//! have the same findings about the client.
+//! Each leg is judged by what its peer could see: a run with rules and link lines, its recording, and a capture of the
+//! client leg alone yield the same findings about the client.
 
 use std::{error::Error, io::Cursor, sync::Arc};
 
@@ -21,14 +21,14 @@ use teetap_wire::{
     def::{Registry, Secrets},
 };
 
-/// The packings of a server.
+/// How a server compresses its datagrams.
 const IF_SHORTER: Packing = Packing::IfShorter(Ending::Padded);
 const ALWAYS: Packing = Packing::Always(Ending::Padded);
 
-/// The end of the values of a client that has acked messages of other datagrams.
+/// End of the values for a client that has acked uncompressed messages.
 const BEFORE: &str = "messages acked before were not";
 
-/// The findings about the client in the three views.
+/// The findings about the client in three views of the same session.
 struct Views {
     live: Vec<Finding>,
     recording: Vec<Finding>,
@@ -45,7 +45,7 @@ impl Views {
         })
     }
 
-    /// Returns the codes of the errors and warnings about the client, with their values, in each view.
+    /// Returns the codes of errors and warnings about the client with their values, for each view.
     fn codes(&self) -> [Vec<(String, Option<String>)>; 3] {
         [&self.live, &self.recording, &self.leg].map(|list| {
             let wrong = list.iter().filter(|one| {
@@ -113,7 +113,7 @@ fn setting(variant: Variant, flaw: Option<Flaw>) -> Setting {
     }
 }
 
-/// A rule loses messages of the server, and a client acks the highest number that it saw.
+/// A rule loses messages of the server, and a client acks the highest number it saw.
 #[test]
 fn an_ack_of_a_message_that_was_lost_on_its_leg_is_a_gap() {
     for (variant, rules) in [
@@ -133,7 +133,7 @@ fn an_ack_of_a_message_that_was_lost_on_its_leg_is_a_gap() {
     }
 }
 
-/// The link loses messages of a client that sends none again.
+/// The link loses messages of a client that never retransmits.
 #[test]
 fn a_client_that_sends_nothing_again_is_named() {
     for variant in Variant::ALL {
@@ -153,7 +153,7 @@ fn a_client_that_sends_nothing_again_is_named() {
     }
 }
 
-/// A client that sends all again for ever, although its server and the proxy ack it.
+/// A client that keeps retransmitting everything, although its server and the proxy ack it.
 #[test]
 fn a_client_that_ignores_acks_is_named() {
     for variant in Variant::ALL {
@@ -168,7 +168,7 @@ fn a_client_that_ignores_acks_is_named() {
     }
 }
 
-/// A client drops compressed datagrams, so its acks stand still at the first one, and it requests that again.
+/// A client drops compressed datagrams, so its acks are stuck before the first one, which it requests again.
 #[test]
 fn a_client_that_does_not_inflate_is_named() {
     for variant in Variant::ALL {
@@ -181,7 +181,7 @@ fn a_client_that_does_not_inflate_is_named() {
                 "not-inflated",
                 BEFORE,
             ),
-            // It never acks anything: another one that acks nothing does the same.
+            // This client never acks anything, so it could also be a client that acks nothing.
             (
                 ALWAYS,
                 "link both delay 30ms",
@@ -190,7 +190,7 @@ fn a_client_that_does_not_inflate_is_named() {
             ),
         ] {
             if packing == ALWAYS && variant == Variant::Ddnet {
-                // The proxy compresses what has a token at its end only if that is shorter.
+                // The proxy compresses a datagram with a token at its end only if that makes it shorter.
                 continue;
             }
             let setting = Setting {
@@ -233,7 +233,7 @@ fn a_client_that_inflates_is_not_accused() {
     }
 }
 
-/// A client without a fault is not accused, whatever rules and link lines do.
+/// A faultless client is not accused, whatever rules and link lines do.
 #[test]
 fn a_client_without_a_fault_is_not_accused_of_losses_and_delays() {
     for variant in Variant::ALL {
@@ -257,7 +257,7 @@ fn a_client_without_a_fault_is_not_accused_of_losses_and_delays() {
     }
 }
 
-/// A client hangs: the clock shows it, and then the server gives up.
+/// A client hangs: the clock shows it, and later the server gives up.
 #[test]
 fn a_client_that_falls_silent_is_named_before_its_server_gives_up() {
     for variant in Variant::ALL {
@@ -281,7 +281,7 @@ fn a_client_that_falls_silent_is_named_before_its_server_gives_up() {
             );
             let text = "nothing came from the client for 3.5 s, although datagrams were sent to it; sent and not acked: ";
             assert!(silent.2.starts_with(text), "{silent:?}");
-            // DDNet waits for 100 s, and says nothing then.
+            // DDNet waits for 100 s, so it does not give up within this session.
             let ends = sentences.get(1).map(|(code, by, _)| (&**code, *by));
             let is_ddnet = matches!(variant, Variant::Ddnet | Variant::D7);
             assert_eq!(
@@ -296,7 +296,7 @@ fn a_client_that_falls_silent_is_named_before_its_server_gives_up() {
     }
 }
 
-/// A datagram that a link line loses is not the error of a peer.
+/// A datagram lost by a link line is not the fault of a peer.
 #[test]
 fn a_join_over_a_bad_link_accuses_nobody() {
     for variant in Variant::ALL {
@@ -319,7 +319,7 @@ fn a_join_over_a_bad_link_accuses_nobody() {
     }
 }
 
-/// A rule that keeps a message of the join back is named, and no peer.
+/// A rule that keeps a message of the join back is named, and no peer is accused.
 #[test]
 fn a_join_that_a_rule_stops_is_of_the_proxy() {
     for (rules, text) in [
@@ -353,7 +353,7 @@ fn a_join_that_a_rule_stops_is_of_the_proxy() {
     }
 }
 
-/// The proxy repeats the handshake of a peer on the other leg: an oddity in it is not its own fault.
+/// The proxy repeats the handshake of a peer on the other leg. An oddity in it is not a fault of the proxy.
 #[test]
 fn the_proxy_is_not_accused_of_the_faults_of_a_client() {
     for fault in FAULTS {

@@ -1,4 +1,4 @@
-//! The players of recorded sessions: after each snapshot, exactly those in it are known.
+//! The players of recorded sessions: after each snapshot, exactly the players in it are known.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -17,7 +17,7 @@ use teetap_wire::{
     snap::{Fate, Snapshot},
 };
 
-/// The events of a recording.
+/// Returns the events of a recording.
 fn events(file: &str) -> Vec<Event> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../tests/captures/{file}.pcap"));
     let mut playback = Playback::pcap(BufReader::new(File::open(path).unwrap())).unwrap();
@@ -30,7 +30,7 @@ fn events(file: &str) -> Vec<Event> {
     events
 }
 
-/// The names that a snapshot has.
+/// Returns the player names in a snapshot, by client id.
 fn named(snapshot: &Snapshot, proto: Proto) -> BTreeMap<i64, Vec<u8>> {
     let registry = Registry::builtin();
     let info = registry.named(proto, None, "client_info").next();
@@ -44,7 +44,7 @@ fn named(snapshot: &Snapshot, proto: Proto) -> BTreeMap<i64, Vec<u8>> {
     items.collect()
 }
 
-/// A session: its snapshots, its own ids, and all names.
+/// What was seen of a session: number of snapshots, own ids, and all names.
 #[derive(Default)]
 struct Seen {
     snapshots: usize,
@@ -80,7 +80,7 @@ impl Seen {
     }
 }
 
-/// Follows the sessions of a recording.
+/// Plays the sessions of a recording.
 fn follow(file: &str) -> Vec<(usize, Vec<Option<i64>>, Vec<String>)> {
     let registry = Registry::builtin();
     let (mut contexts, mut scratch) = (Contexts::new(registry), Scratch::new());
@@ -157,7 +157,7 @@ fn snapshots_of_recorded_sessions_name_the_players() {
                 (40, &[Some(2)], &["alice", "bobby", "[D] bobby"]),
             ],
         ),
-        // DDNet sends to a client with few ids a player without a name, who stands for all others.
+        // To a client with few ids, DDNet sends a player without a name, which represents all others.
         (
             "tw06c-to-dd20-antispoof",
             &[(79, &[None, Some(0)], &["rig06", " "])],

@@ -1,8 +1,10 @@
-//! The tracker of numbers against real receivers: a datagram is dropped, and a vital message is taken, a copy or ahead of a missing one, in
-//! the notes if and only if its receiver treats it so. No warning and no error is about such a peer.
+//! Compares the tracker of sequence numbers with real receivers: its notes call a datagram dropped, and a vital message
+//! accepted, a copy or ahead of a missing one, exactly if the receiver treats it that way. No warning or error accuses
+//! such a peer.
 //!
-//! The receivers are the scripted peers, which have the checks of the games. Each session runs over a network that loses, doubles and
-//! keeps back datagrams, and is recorded at both ends: there the datagrams of the other end are those that the receiver got, in its order.
+//! The receivers are the scripted peers, which have the checks of the games. Each session runs over a network that
+//! loses, duplicates and delays datagrams, and is recorded at both ends. In a recording, the datagrams of the other end
+//! are those that the receiver got, in that order.
 
 use std::{
     error::Error,
@@ -28,19 +30,19 @@ const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8303
 const C2S: (SocketAddr, SocketAddr) = (CLIENT, SERVER);
 const S2C: (SocketAddr, SocketAddr) = (SERVER, CLIENT);
 
-/// Sessions of each variant.
+/// Number of sessions per variant.
 const SESSIONS: u64 = 16;
 
-/// The length of a session.
+/// Duration of a session.
 const LENGTH: u64 = 10 * SECOND;
 
-/// Control messages outside of the numbering.
+/// Control messages without sequence numbers.
 const HANDSHAKE: [&str; 4] = ["connect", "connect_accept", "accept", "token"];
 
-/// The time between two looks at the clock.
+/// Time step of the simulation.
 const STEP: u64 = 5 * MS;
 
-/// The treatment of a datagram by its receiver.
+/// What a receiver does with a datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Treatment {
     is_dropped: bool,
@@ -49,7 +51,8 @@ struct Treatment {
 }
 
 impl Treatment {
-    /// Returns the treatment of the datagram between two counts of a connection; `None` if no connection had it.
+    /// Returns the treatment of a datagram from the counters of a connection before and after it; `None` if the
+    /// connection did not count it.
     fn between(before: Counters, after: Counters) -> Option<Self> {
         let count = after.received + after.dropped - before.received - before.dropped;
         (count == 1).then(|| Self {
@@ -59,7 +62,7 @@ impl Treatment {
         })
     }
 
-    /// Returns the treatment that notes claim.
+    /// Returns the treatment that the notes claim.
     fn noted(reading: &Reading) -> Self {
         let drops = [Code::AckAhead, Code::AckBehind, Code::Overtaken];
         let has = |codes: &[Code]| {
@@ -75,7 +78,7 @@ impl Treatment {
     }
 }
 
-/// A recording at one end, with the treatment of each datagram of the other end.
+/// A recording at one end, with the treatment of each datagram from the other end.
 #[derive(Default)]
 struct End {
     packets: Vec<Packet>,
@@ -100,14 +103,14 @@ impl End {
         self.treatments.push(how);
     }
 
-    /// Returns a line for each datagram whose notes claim another treatment.
+    /// Returns a line for each datagram whose notes claim a different treatment.
     fn differences(&self) -> Result<Vec<String>, Box<dyn Error>> {
         let mut differences = Vec::new();
         self.read(0, |frame, reading| {
             let Some(how) = self.treatments.get(frame - 1).copied().flatten() else {
                 return;
             };
-            // The notes of a handshake are about its tokens.
+            // The notes on a handshake are about its tokens.
             let is_handshake = |message: &Message| message.name.is_some_and(|name| HANDSHAKE.contains(&name));
             let noted = Treatment::noted(reading);
             if how != noted && !reading.messages.iter().any(is_handshake) {
@@ -117,7 +120,7 @@ impl End {
         Ok(differences)
     }
 
-    /// Returns a line for each warning and error in the recording from a packet on.
+    /// Returns a line for each warning and error in the recording, beginning at packet `start`.
     fn accusations(&self, start: usize) -> Result<Vec<String>, Box<dyn Error>> {
         let mut accusations = Vec::new();
         self.read(start, |frame, reading| {
@@ -134,7 +137,7 @@ impl End {
         Ok(accusations)
     }
 
-    /// Reads the recording from a packet on.
+    /// Decodes the recording, beginning at packet `start`.
     fn read(&self, start: usize, mut each: impl FnMut(usize, &Reading)) -> Result<(), Box<dyn Error>> {
         let packets = self.packets.get(start..).unwrap_or_default();
         let mut playback = Playback::pcap(Cursor::new(pcap(packets)))?;
@@ -181,7 +184,7 @@ impl Session {
         }
     }
 
-    /// Plays a session in which both sides talk. Returns the recordings of the client and of the server.
+    /// Plays a session in which both sides send messages. Returns the recordings of the client and the server.
     fn play(mut self, seed: u64) -> [End; 2] {
         let mut random = Random::new(seed);
         while self.time < LENGTH {
@@ -209,7 +212,7 @@ impl Session {
     fn send(&mut self) {
         while let Some(bytes) = self.client.poll_transmit() {
             self.at_client.add(self.time, C2S, &bytes, None);
-            // A server of DDNet begins anew with a copy of ACCEPT, which the scripted one does not.
+            // A DDNet server restarts on a copy of ACCEPT, but the scripted one does not.
             if bytes.starts_with(&[0x10, 0, 0, 3]) {
                 self.to_server.send_once(bytes, self.time);
             } else {
@@ -244,7 +247,7 @@ impl Session {
     }
 }
 
-/// The networks of the sessions.
+/// The networks over which sessions are played.
 const NETWORKS: [Conditions; 4] = [
     network(0, 0.15, 0.0),
     network(30, 0.03, 0.1),
@@ -261,7 +264,7 @@ const fn network(jitter: u64, loss: f64, duplicate: f64) -> Conditions {
     }
 }
 
-/// Plays sessions of each variant, and returns the lines about them that `of` returns.
+/// Plays sessions of each variant. Returns the lines that `of` returns for their ends.
 fn over_all(of: impl Fn(&End) -> Vec<String>) -> Vec<String> {
     let mut lines = Vec::new();
     for variant in Variant::ALL {
@@ -296,7 +299,7 @@ fn the_tracker_agrees_with_each_receiver() {
     );
 }
 
-/// What a recording that begins in the middle of the session lacks is nobody's mistake, either.
+/// Datagrams missing from a recording that starts within a session are no fault of the peers, either.
 #[test]
 fn no_peer_is_accused_wherever_a_recording_begins() {
     let accusations = over_all(|end| {

@@ -1,5 +1,5 @@
-//! Many sessions at once, and watchers that stall: each snapshot is decoded once, and one that comes after a gap is as right
-//! as any other.
+//! Many sessions at once, with watchers that stall: each snapshot is decoded once, and snapshots after a gap are as
+//! correct as any other.
 
 #![expect(
     clippy::unwrap_used,
@@ -26,9 +26,9 @@ use teetap_wire::{
 };
 
 const SESSIONS: u32 = 64;
-/// The time between two snapshots, as a server of 50 ticks sends them to most clients.
+/// Interval between snapshots, as a server with 50 ticks per second sends them to most clients.
 const STEP: Duration = Duration::from_millis(40);
-/// Snapshots until an ack has come back.
+/// Number of snapshots sent before an ack for the first one is received.
 const TRIP: usize = 3;
 
 /// A server and its client.
@@ -39,7 +39,7 @@ struct Game {
     sizes: Sizes,
     tick: i32,
     world: Snapshot,
-    /// Snapshots that the client may have acknowledged.
+    /// The snapshots that the client may have acked.
     sent: BTreeMap<i32, Snapshot>,
     acked: Option<i32>,
     dice: Random,
@@ -83,7 +83,7 @@ impl Game {
         self.event(What::Session(change))
     }
 
-    /// Returns the events of a step: a snapshot, as a delta to one that the client is known to have, and an ack.
+    /// Returns the events of one step: a snapshot, as a delta to one that the client is known to have, and an ack.
     fn step(&mut self) -> [Event; 2] {
         self.tick += 2;
         let keys: Vec<Key> = self.world.items().map(|(key, _)| key).collect();
@@ -151,12 +151,12 @@ impl Game {
     }
 }
 
-/// All games, and the way to the watchers.
+/// All games, and the pipeline to the watchers.
 struct Stage {
     games: Vec<Game>,
     publisher: Publisher,
     worker: Worker<Decoder>,
-    /// Sums of all snapshots by session and tick.
+    /// Checksums of all snapshots by session and tick.
     sums: BTreeMap<(u32, i32), i32>,
 }
 
@@ -172,7 +172,7 @@ impl Stage {
     }
 }
 
-/// A watcher, with the number of snapshots and missed events it has seen.
+/// A watcher, with the numbers of snapshots and missed events it has seen.
 struct Viewer {
     watcher: Watcher<DecodedEvent>,
     snapshots: usize,
@@ -188,7 +188,7 @@ impl Viewer {
         }
     }
 
-    /// Every snapshot that it sees is right.
+    /// Checks that every snapshot seen is correct.
     fn look(&mut self, sums: &BTreeMap<(u32, i32), i32>) {
         while let Some(seen) = self.watcher.poll() {
             let decoded = match seen {
@@ -243,7 +243,7 @@ fn after_a_stall_snapshots_are_right_at_once() {
     }
     let mut steps = 0;
     for stall in [1, 10, 30] {
-        // Sessions times steps, two datagrams each: from 7 s on more than is kept.
+        // Sessions times steps with two datagrams each: from 7 s on, this exceeds the buffer.
         for _ in 0..(Duration::from_secs(stall).as_millis() / STEP.as_millis()) {
             stage.step();
             steps += 1;
@@ -255,7 +255,7 @@ fn after_a_stall_snapshots_are_right_at_once() {
     }
     let all = steps * SESSIONS as usize;
     assert_eq!((quick.snapshots, quick.missed), (all, 0));
-    // Half of what it missed in two stalls are snapshots.
+    // Half of the events missed in two stalls are snapshots.
     let missed = usize::try_from(slow.missed / 2).unwrap();
     assert!((all - missed).abs_diff(slow.snapshots) <= 2, "{missed} of {all}");
     assert!(slow.snapshots > 0);
