@@ -1,7 +1,7 @@
-//! The commands for a run.
+//! The commands that control a run.
 //!
-//! Each is declared once. serde gives its JSON object on the control socket, clap its arguments of `teetap ctl`, and the
-//! screen sends it as it is. The first lines of the docs here are the help of `teetap ctl`.
+//! Each command is declared once: serde derives its JSON object for the control socket, clap its arguments for
+//! `teetap ctl`, and the terminal UI sends it directly. The first lines of the docs here are the help of `teetap ctl`.
 
 use clap::{ArgAction, Args, Subcommand};
 use serde::{Deserialize, Serialize};
@@ -171,7 +171,7 @@ pub struct Inject {
 }
 
 impl Inject {
-    /// Returns a message written as `s2c sv_chat{message: "text"}`.
+    /// Returns an injection of a message written as `s2c sv_chat{message: "text"}`.
     #[must_use]
     pub fn text(session: Option<SessionId>, text: &str) -> Self {
         Self {
@@ -181,7 +181,7 @@ impl Inject {
         }
     }
 
-    /// Returns a message of these bytes.
+    /// Returns an injection of a message given by its bytes.
     #[must_use]
     pub fn bytes(session: SessionId, made: &Made) -> Self {
         Self {

@@ -1,7 +1,7 @@
-//! Commands as lines of the control socket.
+//! Parses and writes commands as lines of the control socket.
 //!
-//! Law: every line gets an answer with its number, if that can be read, and the cause if it is refused. An unknown
-//! command or field is an error, so that a mistyped one has no other effect.
+//! Law: every line is answered, with its number if that can be read, and with the cause if the line is refused. An
+//! unknown command or field is an error, so that a mistyped one has no other effect.
 
 use serde::{de::DeserializeOwned, ser};
 use serde_json::{Map, Value};
@@ -10,16 +10,16 @@ use teetap_wire::def::suggest;
 
 use super::command::{Command, RuleCommand};
 
-/// The beginning of the name of a [`RuleCommand`].
+/// Prefix of the name of a [`RuleCommand`].
 const RULE: &str = "rule_";
 
-/// The reason why a line is refused, and its number if that could be read.
+/// The reason why a line is refused, preceded by its number if that could be read.
 pub type Refusal = (Option<u64>, String);
 
-/// Reads a line: the number of the command, and the command.
+/// Parses a line into the number of the command and the command.
 ///
 /// # Errors
-/// The reason why the line is refused.
+/// Returns the reason why the line is refused.
 pub fn parse(line: &[u8]) -> Result<(u64, Command), Refusal> {
     let text = std::str::from_utf8(line)
         .map_err(|error| (None, format!("not UTF-8 at byte {}", error.valid_up_to())))?;
@@ -37,10 +37,10 @@ pub fn parse(line: &[u8]) -> Result<(u64, Command), Refusal> {
         .map_err(|why| (Some(id), why))
 }
 
-/// Returns the object of a command with this number, for a line.
+/// Returns the JSON object of a command with this number, to be sent as a line.
 ///
 /// # Errors
-/// The error of serde. No command causes one.
+/// Returns the error of serde. No command causes one.
 pub fn request(id: u64, command: &Command) -> serde_json::Result<Map<String, Value>> {
     let (prefix, value) = match command {
         Command::Rules {
@@ -85,7 +85,7 @@ fn command(mut object: Map<String, Value>) -> Result<Command, String> {
     Err(format!("unknown command {}; {meant}", Value::String(name)))
 }
 
-/// Reads the fields of a command, which is a variant of `T`.
+/// Parses the fields of a command, which is a variant of `T`.
 fn fields<T: DeserializeOwned>(name: &str, variant: &str, fields: Map<String, Value>) -> Result<T, String> {
     let tagged = Map::from_iter([(variant.to_owned(), Value::Object(fields))]);
     serde_json::from_value(Value::Object(tagged)).map_err(|error| format!("invalid {name}: {error}"))

@@ -1,10 +1,10 @@
-//! Commands for a run: from scripts through the control socket, from `teetap ctl`, and from a person at the screen.
+//! Commands that control a run, from scripts (control socket), from `teetap ctl`, and from the terminal UI.
 //!
 //! | module | part |
 //! |---|---|
-//! | `command` | the commands, which JSON lines, the command line and the screen share |
+//! | `command` | the commands, shared by JSON lines, the command line and the terminal UI |
 //! | `place` | the arguments that name a held message or a leg |
-//! | `line` | from a JSON line to a command, and back |
+//! | `line` | conversion between JSON lines and commands |
 
 mod command;
 mod line;

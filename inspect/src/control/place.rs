@@ -1,4 +1,4 @@
-//! The arguments that name a held message or a leg.
+//! Arguments that name a held message or a leg.
 
 use std::str::FromStr;
 
@@ -8,26 +8,26 @@ use serde_json::{Map, Value};
 use teetap_proxy::session::{HeldId, SessionId, Waiting};
 use teetap_wire::{Dir, Side};
 
-/// The argument that names a held message.
+/// Name of the argument that identifies a held message.
 const ID: &str = "id";
 
-/// The argument of the new contents of a held message.
+/// Name of the argument with the new contents of a held message.
 const MESSAGE: &str = "message";
 
-/// A held message. Session and direction are needed only if several messages have the number.
+/// Identifies a held message. Session and direction are needed only if several held messages have the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeldPlace {
-    /// The number in its session and direction.
+    /// Number of the held message in its session and direction.
     pub held: HeldId,
-    /// `None` for any.
+    /// The session; `None` for any.
     pub session: Option<SessionId>,
-    /// `None` for both.
+    /// The direction; `None` for any.
     pub dir: Option<Dir>,
 }
 
 impl HeldPlace {
-    /// Returns the place of a held message.
+    /// Returns the identity of a held message.
     #[must_use]
     pub const fn of(waiting: &Waiting) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl HeldPlace {
         }
     }
 
-    /// Returns true if the message has this number, and is in the session and direction that are named.
+    /// Returns true if the message has this number, and the session and direction if they are given.
     #[must_use]
     pub fn is_of(&self, waiting: &Waiting) -> bool {
         waiting.held == self.held
@@ -49,7 +49,7 @@ impl HeldPlace {
 impl FromStr for HeldPlace {
     type Err = &'static str;
 
-    /// Reads `3` or `1/c2s/3`.
+    /// Parses `3` or `1/c2s/3`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parts: Vec<&str> = text.split('/').collect();
         let dir = |dir| match dir {
@@ -74,7 +74,7 @@ impl FromStr for HeldPlace {
     }
 }
 
-/// New contents of a held message, in one of three forms: a text, fields, or bytes.
+/// New contents for a held message, in one of three forms: text, fields, or bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Edit {
@@ -84,16 +84,16 @@ pub struct Edit {
     pub session: Option<SessionId>,
     /// See [`HeldPlace`].
     pub dir: Option<Dir>,
-    /// `cl_say{message: "text"}`; other fields stay as they are.
+    /// Changes as text, `cl_say{message: "text"}`; other fields keep their values.
     pub message: Option<String>,
-    /// The changed fields by name; other fields stay as they are.
+    /// The changed fields by name; other fields keep their values.
     pub fields: Option<Map<String, Value>>,
-    /// Id and fields in hex.
+    /// The id and fields in hex.
     pub hex: Option<String>,
 }
 
 impl Edit {
-    /// Returns a change of the fields of a held message, written as `cl_say{message: "text"}`.
+    /// Returns a change of fields written as `cl_say{message: "text"}`.
     #[must_use]
     pub fn text(HeldPlace { held, session, dir }: HeldPlace, text: &str) -> Self {
         Self {
@@ -106,7 +106,7 @@ impl Edit {
         }
     }
 
-    /// Returns the held message.
+    /// Returns the identity of the held message.
     #[must_use]
     pub const fn place(&self) -> HeldPlace {
         let Self {
@@ -141,7 +141,7 @@ impl Sides {
     }
 }
 
-// By hand, because one argument, such as 1/c2s/3, sets several fields.
+// Implemented by hand, because one argument, such as `1/c2s/3`, sets several fields.
 
 impl FromArgMatches for HeldPlace {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {

@@ -28,8 +28,8 @@ pub struct Comparison {
     pub noise: Vec<Found>,
     /// Inputs and snapshots, by tick.
     pub ticks: Vec<Found>,
-    /// True if both sides saw the same game, so that ticks are compared; `None` if a side has neither snapshots nor
-    /// inputs.
+    /// True if both sides saw the same game, so that ticks are compared; `None` if neither snapshots nor inputs are on
+    /// both sides.
     pub same_game: Option<bool>,
     /// The counts of the comparison.
     pub totals: Totals,
