@@ -1,4 +1,4 @@
-//! A message as it left, where a rule or a person changed it.
+//! A message as it was sent, if a rule or a person changed it.
 
 use teetap_proxy::session::{Datagram, What};
 use teetap_wire::{
@@ -8,18 +8,19 @@ use teetap_wire::{
 
 use crate::{DecodedEvent, Message, gist};
 
-/// A message as it left.
+/// A message as it was sent.
 #[derive(Debug)]
 pub struct After {
-    /// The id and the fields.
+    /// The id and the fields, in bytes.
     pub data: Vec<u8>,
-    /// The definition; `None` if it is not known.
+    /// The definition; `None` if unknown.
     pub def: Option<&'static Def>,
     decoded: Decoded,
 }
 
 impl After {
-    /// Returns the message of this number as it left. `None` if it left as it came, or did not leave with this event.
+    /// Returns the message at this index as it was sent; `None` if it was sent unchanged, or was not sent with this
+    /// event.
     #[must_use]
     pub fn of(decoded: &DecodedEvent, index: usize, registry: &'static Registry) -> Option<Self> {
         let What::Datagram(datagram) = &decoded.event.what else {
@@ -41,7 +42,7 @@ impl After {
         })
     }
 
-    /// Returns it in one line; empty if its id is not known. Names of players are those of the message as it came.
+    /// Returns a one-line summary; empty if the id is unknown. Player names are those of the received message.
     #[must_use]
     pub fn gist(&self, before: &Message, secrets: Secrets) -> String {
         let source = Source::Bytes(&self.data);
@@ -50,14 +51,14 @@ impl After {
         })
     }
 
-    /// Returns the fields.
+    /// Returns the decoded fields.
     #[must_use]
     pub fn records(&self) -> Records<'_> {
         self.decoded.view()
     }
 }
 
-/// Returns the bytes of a message in the datagram that left.
+/// Returns the bytes of a message in the datagram that was sent.
 fn data(datagram: &Datagram, index: usize) -> Option<Vec<u8>> {
     let place = datagram.placed.get(index)?.sent?;
     let sent = datagram.sent().nth(place.datagram.into())?;

@@ -1,6 +1,6 @@
-//! A datagram on both legs, as it was received on one and sent on the other.
+//! A datagram on both legs: as received on one, and as sent on the other.
 //!
-//! Law: what the headers say, without decoding messages. Made on demand, for rows that are shown.
+//! Law: only headers are read, no messages are decoded. Created on demand, for rows that are shown.
 
 use std::fmt;
 
@@ -14,15 +14,15 @@ use crate::{DecodedEvent, transit::Transits};
 pub struct Crossing {
     /// The direction.
     pub dir: Dir,
-    /// The part on the client's leg; `None` if it was not there.
+    /// The datagram on the client leg; `None` if it was not there.
     pub client: Option<Passage>,
-    /// The part on the server's leg; `None` if it was not there.
+    /// The datagram on the server leg; `None` if it was not there.
     pub server: Option<Passage>,
-    /// True if it went no further than the proxy, although it belongs to both legs.
+    /// True if the proxy did not forward it, although it belongs to both legs.
     pub is_stopped: bool,
-    /// Link lines lost it, and all duplicates of it.
+    /// True if link lines lost it and all its duplicates.
     pub is_lost: bool,
-    /// The effects of link lines, in words; empty if there are none.
+    /// The effects of link lines in words; empty if there are none.
     pub link: String,
 }
 
@@ -33,13 +33,13 @@ pub struct Passage {
     pub token: Option<Token>,
     /// The ack.
     pub ack: Option<Seq>,
-    /// The numbers of its first and last vital message.
+    /// Sequence numbers of its first and last vital message.
     pub seqs: Option<(Seq, Seq)>,
     /// The flags of the header.
     pub flags: Flags,
-    /// Bytes.
+    /// Size in bytes.
     pub len: usize,
-    /// Datagrams, where one became several.
+    /// Number of datagrams, if one was split into several.
     pub datagrams: usize,
 }
 
@@ -69,7 +69,7 @@ impl Crossing {
         let is_stopped = datagram.leg.is_none() && came.is_some() && left.is_none();
         let link = Transits::of(datagram);
         let (from, to) = (datagram.dir.sender(), datagram.dir.receiver());
-        // Between the proxy and one peer there is no other leg.
+        // A datagram between the proxy and one peer is on one leg only.
         let came = came.filter(|_| datagram.leg.is_none_or(|leg| leg == from));
         let left = left.filter(|_| datagram.leg.is_none_or(|leg| leg == to));
         let (client, server) = match datagram.dir {
@@ -86,7 +86,7 @@ impl Crossing {
         })
     }
 
-    /// Returns the part on the leg to a side.
+    /// Returns the datagram on the leg of a side.
     #[must_use]
     pub const fn leg(&self, side: Side) -> Option<&Passage> {
         match side {
@@ -95,7 +95,7 @@ impl Crossing {
         }
     }
 
-    /// Returns the changes that the proxy made to the numbers.
+    /// Returns how the proxy shifted the sequence number and the ack.
     #[must_use]
     pub fn shift(&self) -> Shift {
         let (came, left) = (self.leg(self.dir.sender()), self.leg(self.dir.receiver()));
@@ -114,7 +114,7 @@ impl Crossing {
     }
 }
 
-/// Returns the first datagram that left.
+/// Returns the first datagram that was sent.
 fn left(datagram: &Datagram, scratch: &mut Scratch) -> Option<Passage> {
     let mut sent = datagram.sent();
     let first = sent.next()?;
@@ -129,13 +129,13 @@ fn left(datagram: &Datagram, scratch: &mut Scratch) -> Option<Passage> {
 }
 
 impl Passage {
-    /// Returns the numbers of its vital messages: `217`, `217-219`, or nothing.
+    /// Returns the sequence numbers of the vital messages: `217`, `217-219`, or an empty text.
     #[must_use]
     pub fn numbers(&self) -> String {
         Self::numbers_of(self.seqs)
     }
 
-    /// Returns the numbers of a first and a last message in the same form.
+    /// Formats the sequence numbers of a first and last message in the same way.
     #[must_use]
     pub fn numbers_of(seqs: Option<(Seq, Seq)>) -> String {
         match seqs {
@@ -145,7 +145,7 @@ impl Passage {
         }
     }
 
-    /// Reads the header of a datagram; its token may be at the end of what its payload inflates to.
+    /// Parses the header of a datagram. Its token may be at the end of the inflated payload.
     fn read(proto: Proto, bytes: &[u8], packet: Option<Result<Packet<'_>, PacketError>>) -> Self {
         let header = HeaderView::new(proto, bytes);
         let tail = packet.and_then(Result::ok).and_then(|packet| packet.header.token);
@@ -160,23 +160,23 @@ impl Passage {
     }
 }
 
-/// Returns the steps from one number to another, from -511 to 512.
+/// Returns the steps from one sequence number to another, from -511 to 512.
 fn steps(from: Seq, to: Seq) -> i32 {
     let ahead = i32::from(from.distance_to(to));
     if ahead > 512 { ahead - 1024 } else { ahead }
 }
 
-/// The difference of numbers between the legs.
+/// How the numbers differ between the legs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shift {
-    /// Steps from the number as it came to the number as it left.
+    /// Steps from the received to the forwarded sequence number.
     pub seq: i32,
-    /// The same for the ack.
+    /// Steps from the received to the forwarded ack.
     pub ack: i32,
 }
 
 impl Shift {
-    /// Returns true if all numbers are the same on both legs.
+    /// Returns true if the numbers are the same on both legs.
     #[must_use]
     pub const fn is_none(self) -> bool {
         self.seq == 0 && self.ack == 0
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use crate::{Decoder, testing};
 
-    /// 0.7's ready.
+    /// The 0.7 `ready` message.
     const READY: &[u8] = b"\x25";
 
     fn crossing(datagram: Datagram) -> Crossing {

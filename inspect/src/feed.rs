@@ -1,7 +1,8 @@
 //! Events decoded once for all watchers.
 //!
-//! Law: one inflation and at most one decode per message, however many watch. Everything that takes all events of a session
-//! (contexts, snapshots, the memory of filters) is here, so a watcher that falls behind loses only the events that it missed.
+//! Law: each datagram is inflated once and each message decoded at most once, however many watchers there are. All
+//! state that needs every event of a session (contexts, snapshots, the memory of filters) is in the decoder, so that a
+//! watcher that falls behind loses only the events it missed.
 
 use std::{fmt, sync::Arc};
 
@@ -13,21 +14,21 @@ use crate::{Ending, Reading, course::Join, subscribers::Selected};
 pub struct DecodedEvent {
     /// The event.
     pub event: Event,
-    /// The decoded datagram; `None` if there is none, or no watcher shows any of it.
+    /// The decoded datagram; `None` if the event has no datagram, or no watcher shows part of it.
     pub reading: Option<Reading>,
-    /// The time at which its session began, from which filters count `t`; `None` outside of sessions.
+    /// Start of the session, from which filters count `t`; `None` outside of sessions.
     pub since: Option<Time>,
-    /// The name of the session's own player, if the state of the session changes and the name is known.
+    /// Name of the session's own player, for a state change of a session whose player is known.
     pub player: Option<String>,
-    /// True if a message of the event, or its datagram, passes the filter, or there is no filter.
+    /// True if a message of the event or its datagram passes the filter, or if there is no filter.
     pub selected: bool,
-    /// The subscriptions that the event is for.
+    /// The subscriptions that want the event.
     pub subscribers: Selected,
-    /// The number of messages of the event that pass the filter; a datagram without one counts as one.
+    /// Number of messages in the event that pass the filter; a datagram without messages counts as one.
     pub matches: u64,
-    /// The cause of the end of the run, here or before.
+    /// The cause of the end of the run, from this or an earlier event.
     pub ending: Option<Arc<Ending>>,
-    /// The join that the event has ended.
+    /// The join that ended with this event.
     pub joined: Option<Arc<Join>>,
 }
 

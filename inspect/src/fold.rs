@@ -1,11 +1,12 @@
-//! Runs of snapshots, inputs and their timing, printed as one line each.
+//! Folds runs of snapshots, inputs and their timing into one line each.
 //!
 //! ```text
 //!   2.417 #1  s→c -      snap_single ×38, snap_empty ×3, ticks 102066…102146
 //! ```
 //!
-//! Law: a fold ends before another line of its session is printed, so that the lines of a session keep their order. A message with
-//! a note, and one that a rule, a link line or a person changed, is a line of its own. A live run folds for [`PATIENCE`] at most.
+//! Law: a fold ends before another line of its session is printed, so that the lines of a session keep their order. A
+//! message with a note, or one that a rule, a link line or a person changed, has a line of its own. A live run folds
+//! for at most [`PATIENCE`].
 
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
@@ -18,10 +19,10 @@ use crate::{
     row::{self, Start},
 };
 
-/// The longest time for which a live run prints nothing about messages that are folded.
+/// Maximum time for which a live run prints nothing about folded messages.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The messages that are folded, with the field of their tick.
+/// The messages that are folded, each with the field that has its tick.
 const FOLDED: [(&str, Option<&str>); 6] = [
     ("input", Some("intended_tick")),
     ("input_timing", None),
@@ -34,9 +35,9 @@ const FOLDED: [(&str, Option<&str>); 6] = [
 /// The time of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// Since the start of the run.
+    /// Time since the start of the run.
     pub at: Time,
-    /// The start of its session; `None` outside of sessions.
+    /// Start of the session; `None` outside of sessions.
     pub since: Option<Time>,
 }
 
@@ -50,38 +51,38 @@ impl Moment {
         }
     }
 
-    /// Returns the time in the session; outside of sessions that in the run.
+    /// Returns the time since the start of the session, or of the run outside of sessions.
     #[must_use]
     pub fn in_session(self) -> Time {
         Time(self.at.0.saturating_sub(self.since.unwrap_or(Time::ZERO).0))
     }
 }
 
-/// The folds of all sessions.
+/// The open folds of all sessions.
 #[derive(Debug)]
 pub struct Folds {
-    /// The folds of a session: one for each direction on both legs, or on one of them.
+    /// The folds of each session: one per direction and leg.
     open: BTreeMap<u32, Vec<Fold>>,
-    /// The time after which a fold ends, for output that is watched while it is printed.
+    /// Maximum duration of a fold, for output that is watched live; `None` if unlimited.
     patience: Option<Duration>,
 }
 
-/// Messages of one session and direction.
+/// Folded messages of one session and direction.
 #[derive(Debug)]
 struct Fold {
     way: (Dir, Option<Side>),
-    /// The only message, as long as there is one.
+    /// The row of the first message, shown if it remains the only one.
     row: Row,
-    /// The names in the order of their first messages, with their numbers.
+    /// Names in order of their first message, with the number of messages.
     names: Vec<(&'static str, u64)>,
-    /// The first tick and the last one.
+    /// The lowest and the highest tick.
     ticks: Option<(i64, i64)>,
     began: Time,
     last: Moment,
 }
 
 impl Folds {
-    /// Creates folds, which end after `patience` if it is set.
+    /// Creates folds that end after `patience`, if it is set.
     #[must_use]
     pub const fn new(patience: Option<Duration>) -> Self {
         Self {
@@ -90,7 +91,7 @@ impl Folds {
         }
     }
 
-    /// Adds a line of an event to a fold. Returns false for a line that is not folded.
+    /// Adds a line of an event to a fold. Returns false if the line is not foldable.
     pub fn take(&mut self, lines: &EventLines<'_>, line: &Line, moment: Moment, style: Style) -> bool {
         let (Some(session), What::Datagram(datagram)) = (lines.event.session, &lines.event.what) else {
             return false;
@@ -130,13 +131,13 @@ impl Folds {
         true
     }
 
-    /// Ends the folds of a session. Returns their rows, in the order of their last messages.
+    /// Ends the folds of a session. Returns their rows in order of their last messages.
     pub fn end(&mut self, session: Option<SessionId>) -> Vec<(Row, Moment)> {
         let folds = session.and_then(|SessionId(id)| Some((id, self.open.remove(&id)?)));
         folds.map_or_else(Vec::new, |(id, folds)| rows(vec![(id, folds)]))
     }
 
-    /// Ends the folds that began too long before this time.
+    /// Ends the folds of sessions with a fold older than the maximum duration.
     pub fn end_old(&mut self, now: Time) -> Vec<(Row, Moment)> {
         let Some(patience) = self.patience else {
             return Vec::new();
@@ -152,7 +153,7 @@ impl Folds {
     }
 }
 
-/// Returns the message of a line, if nothing about it stands out.
+/// Returns the message of a line if nothing about it is unusual.
 fn plain<'e>(
     lines: &'e EventLines<'_>,
     line: &Line,
@@ -167,7 +168,7 @@ fn plain<'e>(
     let is_kept = message
         .snapshot()
         .is_none_or(|snapshot| snapshot.fate == Fate::Kept);
-    // Delays alone do not stand out.
+    // A delay alone is not unusual.
     let is_linked = datagram.link.iter().any(|transit| {
         transit.lost.is_some() || transit.duplicate || transit.reordered || !transit.corrupted.is_empty()
     });
@@ -181,14 +182,14 @@ fn plain<'e>(
     Some(message).filter(|_| is_plain)
 }
 
-/// Returns the name and the tick of a message that is folded.
+/// Returns the name and tick of a foldable message.
 fn folded(reading: &Reading, message: &Message) -> Option<(&'static str, Option<i64>)> {
     let name = message.name?;
     let (_, field) = FOLDED.iter().find(|(folded, _)| *folded == name)?;
     Some((name, field.and_then(|field| reading.int(message, field))))
 }
 
-/// Returns the rows of folds that have ended.
+/// Returns the rows of the ended folds.
 fn rows(ended: Vec<(u32, Vec<Fold>)>) -> Vec<(Row, Moment)> {
     let folds = ended
         .into_iter()

@@ -1,19 +1,19 @@
-//! A message in one line.
+//! Formats a message as one line.
 //!
-//! The line is the template of its definition, filled in. Without a template, or where the message is too short for it, the
-//! line lists the fields.
+//! The line is the filled-in template of the message's definition. If there is no template, or the message is too short
+//! for it, the line lists the fields.
 //!
 //! Law: the length of a line is limited, however much a peer sends.
 
 use teetap_rules::context::Players;
 use teetap_wire::def::{Def, Look, Record, Records, Secrets, Source, Value};
 
-/// Most characters of a gist.
+/// Maximum length of a line, in characters.
 pub(crate) const GIST: usize = 160;
-/// Most characters of one value in it.
+/// Maximum length of a value in it, in characters.
 const VALUE: usize = 64;
 
-/// Returns the line of a message; `players` are those of its session.
+/// Returns the line for a message. `players` are the players of its session.
 pub(crate) fn line(
     records: Records<'_>,
     def: &Def,
@@ -31,7 +31,7 @@ pub(crate) fn line(
         .unwrap_or_else(|| fields(records, def, source, secrets))
 }
 
-/// Returns `field=value` for each field with a value of its own, cut to the line; a list shows its length.
+/// Returns `field=value` for each field with a value, limited to the length of a line. A list is shown as its length.
 fn fields(records: Records<'_>, def: &Def, source: Source<'_>, secrets: Secrets) -> String {
     let mut out = String::new();
     let mut left = GIST;
@@ -68,7 +68,7 @@ fn part(
     secrets: Secrets,
 ) -> Option<String> {
     if record.value == Value::Bytes && def.bytes(record, source).iter().all(|byte| *byte == 0) {
-        // Zeros are padding.
+        // Bytes that are all zero are padding.
         return None;
     }
     let name = &def.field(record.field)?.name;

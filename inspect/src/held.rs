@@ -1,4 +1,4 @@
-//! A message that the proxy holds, readable.
+//! A decoded message that the proxy holds.
 
 use teetap_proxy::session::Waiting;
 use teetap_wire::def::{Decoded, Def, Registry, Secrets, Source};
@@ -8,19 +8,19 @@ use crate::gist;
 /// A held message with its fields.
 #[derive(Debug)]
 pub struct HeldMessage {
-    /// The message.
+    /// The held message.
     pub waiting: Waiting,
-    /// The definition; `None` if it is not known.
+    /// The definition; `None` if unknown.
     pub def: Option<&'static Def>,
-    /// The name.
+    /// The name; `unknown` without a definition.
     pub name: String,
-    /// The message in one line.
+    /// The one-line summary; empty without a definition.
     pub gist: String,
     fields: Decoded,
 }
 
 impl HeldMessage {
-    /// Reads a held message.
+    /// Decodes a held message.
     #[must_use]
     pub fn read(waiting: Waiting, registry: &'static Registry, secrets: Secrets) -> Self {
         let found = registry.known_message(waiting.proto, waiting.dir, &waiting.data);
@@ -43,7 +43,7 @@ impl HeldMessage {
         }
     }
 
-    /// Returns the fields.
+    /// Returns the decoded fields.
     #[must_use]
     pub const fn fields(&self) -> &Decoded {
         &self.fields

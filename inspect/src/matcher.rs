@@ -1,6 +1,6 @@
-//! A filter and the messages it remembers.
+//! A filter with the messages it remembers.
 //!
-//! Law: memory is kept per session, from its first message to its end, for a bounded number of sessions.
+//! Law: memory is kept for each session from its first message to its end, and for a bounded number of sessions.
 
 use std::{cell::Cell, collections::BTreeMap};
 
@@ -18,17 +18,17 @@ use teetap_wire::{
 /// A filter with its memory.
 pub(crate) struct Matcher {
     filter: Filter,
-    /// True if it needs messages that cannot match.
+    /// True if the filter has to follow messages that cannot match.
     follows: bool,
     sessions: BTreeMap<u32, Memory>,
-    /// The memory of messages that belong to no session.
+    /// The memory for messages outside of sessions.
     loose: Memory,
-    /// A buffer for snapshot items.
+    /// Reusable buffer for snapshot items.
     item: Cell<Decoded>,
 }
 
 impl Matcher {
-    /// A filter that remembers nothing yet.
+    /// Creates a matcher with empty memory.
     pub(crate) fn new(filter: Filter) -> Self {
         Self {
             loose: filter.memory(),
@@ -39,22 +39,22 @@ impl Matcher {
         }
     }
 
-    /// A session has changed its state.
+    /// Forgets the memory of a session that opens or closes.
     pub(crate) fn on_session(&mut self, session: SessionId, state: State) {
         if matches!(state, State::Opening | State::Closed) {
             self.sessions.remove(&session.0);
         }
     }
 
-    /// Another run begins, with sessions of its own.
+    /// Forgets all memory, because another run begins.
     pub(crate) fn restart(&mut self) {
         self.sessions.clear();
         self.loose = self.filter.memory();
     }
 
-    /// Returns true if items of snapshots, or their oddities, matter to it.
+    /// Returns true if the filter depends on snapshot items or on notes about them.
     pub(crate) fn asks_about(&self, stores: &Stores, registry: &Registry) -> bool {
-        // Clients only send acks.
+        // Clients send only acks of snapshots.
         let is_snapshot = |proto, dir, def: &Def| dir == Dir::S2c && stores.follows(proto, dir, def);
         self.filter.needs_snapshots() || self.filter.may_match(registry, is_snapshot)
     }
@@ -65,30 +65,30 @@ impl Matcher {
         self.filter.may_match(registry, names)
     }
 
-    /// Returns true if the names of players matter to it.
+    /// Returns true if the filter depends on player names.
     pub(crate) fn needs_players(&self) -> bool {
         self.filter.needs_players()
     }
 
-    /// Returns true if notes matter to it.
+    /// Returns true if the filter depends on notes.
     pub(crate) fn reads_notes(&self) -> bool {
         self.filter.needs_notes()
     }
 
-    /// Returns true if nothing of this direction can match, nor change what it remembers.
+    /// Returns true if no message in this direction can match or change the filter's memory.
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
         let reach = self.filter.reach();
-        // Some notes of one direction take the other.
+        // Some notes on one direction depend on the other direction.
         !self.follows && !self.reads_notes() && !reach.dir(proto, dir) && !reach.datagrams(proto, dir)
     }
 
-    /// Returns true if a message cannot match, nor change what it remembers.
+    /// Returns true if a message can neither match nor change the filter's memory.
     pub(crate) fn is_out_of_reach(&self, view: &MessageView<'_>) -> bool {
         let reach = self.filter.reach();
         !self.follows && !reach.message(view.proto, view.dir, &view.subject())
     }
 
-    /// Returns true if a message matches. It was observed in its context just before.
+    /// Returns true if a message matches. The message has just been observed in its context.
     pub(crate) fn matches(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, context: &Context) -> bool {
         if self.is_out_of_reach(view) {
             return false;

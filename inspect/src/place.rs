@@ -1,4 +1,4 @@
-//! Messages before they are decoded, and where they were seen.
+//! Messages that are not decoded yet, and where they were seen.
 
 use teetap_proxy::session::{SessionId, Time};
 use teetap_rules::{
@@ -13,7 +13,7 @@ use teetap_wire::{
 
 use crate::reading::Layer;
 
-/// The place in which a message was seen.
+/// Where a message was seen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     pub(crate) at: Time,
@@ -24,22 +24,22 @@ pub(crate) struct Place<'a> {
     pub(crate) packet: PacketView<'a>,
 }
 
-/// A chunk, not decoded.
+/// A chunk that is not decoded yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk<'a> {
     pub(crate) seq: Option<Seq>,
-    /// Sequence number under which it left.
+    /// Sequence number with which it was forwarded.
     pub(crate) seq_out: Option<Seq>,
     pub(crate) resend: bool,
-    /// The receiver takes it, now or later.
+    /// True if the receiver accepts it, now or later.
     pub(crate) delivered: bool,
-    /// True if it is the first copy that its receiver may take, false for another copy; `None` if that is not known.
+    /// True for the first copy that the receiver may accept, false for another copy; `None` if unknown.
     pub(crate) first: Option<bool>,
     pub(crate) data: &'a [u8],
 }
 
 impl<'a> Place<'a> {
-    /// Returns the view of a datagram without a readable message.
+    /// Returns a view of a datagram without a readable message.
     pub(crate) fn whole(self) -> MessageView<'a> {
         MessageView {
             class: None,
@@ -48,7 +48,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Returns the view of a message that is not a chunk, in this place.
+    /// Returns a view of a message other than a chunk, seen here.
     pub(crate) fn view(self, class: Class, def: Option<&'a Def>, data: &'a [u8]) -> MessageView<'a> {
         MessageView {
             at: self.at.0,

@@ -1,12 +1,12 @@
-//! The newest snapshot of each session, with which the next one is compared.
+//! The newest snapshot of each session, to compare the next one with.
 //!
-//! Law: bounded by sessions. The items are those of the context of the session, so they are not copied.
+//! Law: bounded by the number of sessions. Items are shared with the context of the session, not copied.
 
 use std::collections::BTreeMap;
 
 use teetap_wire::snap::{Fate, Retained};
 
-/// Sessions whose snapshot is kept; the oldest one is forgotten first.
+/// Maximum number of sessions whose snapshot is kept. The oldest session is forgotten first.
 const SESSIONS: usize = 64;
 
 /// The newest snapshot of each session.
@@ -14,8 +14,8 @@ const SESSIONS: usize = 64;
 pub(crate) struct Previous(BTreeMap<u32, Retained<'static>>);
 
 impl Previous {
-    /// Returns a snapshot compared with the one before it in its session. `None` for the first one, and for one that clients do
-    /// not take.
+    /// Compares a snapshot with the previous one of its session. Returns `None` for the first snapshot, one that
+    /// clients do not keep, and one that is not newer.
     pub(crate) fn compare(
         &mut self,
         session: u32,

@@ -1,4 +1,4 @@
-//! The filters: the messages that are shown, those that end the run, those of subscribers, and the knowledge that all need.
+//! The filters of a run (shown messages, messages that end the run, subscribers), and the knowledge they need.
 
 use teetap_proxy::session::{SessionId, State};
 use teetap_rules::{
@@ -10,15 +10,15 @@ use teetap_wire::{Dir, Proto, def::Registry};
 
 use crate::{EndingBy, matcher::Matcher, subscribers::Slot};
 
-/// The filters.
+/// The filters of a run and of its subscribers.
 #[derive(Default)]
 pub(crate) struct Select {
     filter: Option<Matcher>,
     until: Option<Matcher>,
     fail_on: Option<Matcher>,
-    /// The expression that has matched first.
+    /// The filter that first ended the run.
     pub(crate) ended: Option<EndingBy>,
-    /// Messages that passed the filter.
+    /// Number of messages that passed the filter.
     pub(crate) matches: u64,
     subscribers: Vec<Subscriber>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Select {
 /// A watcher with a filter of its own.
 struct Subscriber {
     slot: Slot,
-    /// `None` if it wants all messages.
+    /// The filter; `None` if the subscriber wants all messages.
     wanted: Option<Matcher>,
 }
 
@@ -43,7 +43,7 @@ impl Select {
         self.fail_on = Some(Matcher::new(filter));
     }
 
-    /// Sets the filters of subscribers. Those that were set before keep what they remember.
+    /// Sets the filters of the subscribers. Filters that were set before keep their memory.
     pub(crate) fn subscribe(&mut self, filters: Vec<(Slot, Option<Filter>)>) {
         let mut before = std::mem::take(&mut self.subscribers);
         self.subscribers = filters
@@ -64,13 +64,13 @@ impl Select {
         !self.subscribers.is_empty()
     }
 
-    /// Returns the subscribers that want all messages, a bit for each.
+    /// Returns the bitmask of the subscribers that want all messages.
     pub(crate) fn insatiable(&self) -> u64 {
         let all = self.subscribers.iter().filter(|one| one.wanted.is_none());
         all.fold(0, |slots, one| slots | one.slot.bit())
     }
 
-    /// Returns the subscribers that want a message, a bit for each.
+    /// Returns the bitmask of the subscribers that want this message.
     pub(crate) fn subscribed(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, context: &Context) -> u64 {
         let mut slots = 0;
         for one in &mut self.subscribers {
@@ -87,7 +87,8 @@ impl Select {
         !self.is_choosy() || self.insatiable() != 0
     }
 
-    /// Returns true if everything is read: all is shown, or a filter asks for notes, some of which no datagram shows by itself.
+    /// Returns true if everything has to be read: all messages are shown, or a filter uses notes, some of which depend
+    /// on several datagrams.
     pub(crate) fn reads_all(&self) -> bool {
         self.shows_all() || self.all().any(Matcher::reads_notes)
     }
@@ -97,7 +98,8 @@ impl Select {
         self.filter.is_some()
     }
 
-    /// Returns the knowledge that is needed where gists, with the names of players, are shown, or sessions with their names.
+    /// Returns the knowledge that is needed. `gists`: gists are shown, with player names. `sessions`: sessions are
+    /// shown, with player names.
     pub(crate) fn needs(&self, gists: bool, sessions: bool, stores: &Stores, registry: &Registry) -> Needs {
         let Some(filter) = self.filter.as_ref().filter(|_| !self.shows_all()) else {
             return Needs::ALL;
@@ -115,23 +117,23 @@ impl Select {
         }
     }
 
-    /// A session has changed its state.
+    /// Records a state change of a session.
     pub(crate) fn on_session(&mut self, session: SessionId, state: State) {
         for matcher in self.all_mut() {
             matcher.on_session(session, state);
         }
     }
 
-    /// Another run begins, with sessions of its own.
+    /// Resets the memory of all filters, because another run begins.
     pub(crate) fn restart(&mut self) {
         for matcher in self.all_mut() {
             matcher.restart();
         }
     }
 
-    /// Asks the filters about a message; returns true if it is shown.
+    /// Evaluates the filters on a message. Returns true if it is shown.
     pub(crate) fn decide(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, context: &Context) -> bool {
-        // A message that must not come counts first.
+        // If a message matches both, `--fail-on` takes precedence.
         let enders = [
             (EndingBy::FailOn, &mut self.fail_on),
             (EndingBy::Until, &mut self.until),
@@ -150,7 +152,7 @@ impl Select {
         shown
     }
 
-    /// Returns true if the filter of the run, or that of one of these subscribers, reads notes.
+    /// Returns true if the filter of the run, or of one of these subscribers, uses notes.
     pub(crate) fn reads_notes(&self, slots: u64) -> bool {
         let subscribers = self.subscribers.iter().filter(|one| slots & one.slot.bit() != 0);
         let wanted = subscribers.filter_map(|one| one.wanted.as_ref());
@@ -162,7 +164,7 @@ impl Select {
         !self.shows_all() && self.all().all(|matcher| matcher.is_out_of_reach(view))
     }
 
-    /// Returns true if no message of this direction can be shown or end the run, whatever is in it.
+    /// Returns true if no message in this direction can be shown or end the run, whatever it contains.
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
         !self.shows_all() && self.all().all(|matcher| matcher.is_beyond(proto, dir))
     }

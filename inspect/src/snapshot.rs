@@ -1,6 +1,6 @@
-//! A completed snapshot as JSON or as lines of changed items.
+//! Formats a completed snapshot as JSON or as lines of changed items.
 //!
-//! Law: off the data thread, and only for snapshots that are shown; items are decoded here, on demand.
+//! Law: runs outside the data thread, and only for snapshots that are shown; items are decoded here, on demand.
 
 use std::{borrow::Cow, fmt::Write as _};
 
@@ -10,21 +10,21 @@ use teetap_wire::{
     snap::{Change, Completed, Fate, Item},
 };
 
-/// Most items listed with one snapshot: as many as one can have, and as many deleted ones.
+/// Maximum number of items listed for a snapshot: as many as it can contain, and as many deleted ones.
 const ITEMS: usize = 2048;
 
-/// The items of one type in the difference of a snapshot.
+/// The items of one type in the delta of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemBytes {
     /// The name of the type, or its number as text.
     pub name: Cow<'static, str>,
-    /// New, changed and deleted items.
+    /// Number of new, changed and deleted items.
     pub items: u32,
-    /// Their bytes before compression.
+    /// Their bytes in the delta, before compression.
     pub bytes: u32,
 }
 
-/// Measures the items that a snapshot has in its difference, by their types.
+/// Measures the items in the delta of a snapshot by type.
 pub(crate) fn measure(
     completed: &Completed<'_>,
     registry: &'static Registry,
@@ -54,7 +54,7 @@ pub(crate) fn measure(
     types.into_iter().map(|(_, sum)| sum).collect()
 }
 
-/// Returns the bytes of an item in a difference, before compression.
+/// Returns the bytes of an item in a delta, before compression.
 fn size(item: &Item<'_>) -> u32 {
     let key = || len(item.key.kind.into()) + len(item.key.id.into());
     let has_size = item
@@ -77,7 +77,7 @@ fn size(item: &Item<'_>) -> u32 {
     }
 }
 
-/// Returns the bytes of a packed int: six bits in the first, seven in each further one.
+/// Returns the bytes of a packed int: six bits in the first byte, seven in each further byte.
 fn len(int: i32) -> u32 {
     let value = if int < 0 { !int } else { int };
     let bits = 32 - value.leading_zeros();
@@ -141,7 +141,7 @@ fn item_json(item: &Item<'_>, secrets: Secrets, buffer: &mut Decoded, out: &mut 
         item.key.kind, item.key.id
     );
     match item.name() {
-        // Names of definitions need no escapes.
+        // The names of definitions need no escapes.
         Some(name) => drop(write!(out, "\"{name}\"")),
         None => out.push_str("null"),
     }
@@ -169,13 +169,13 @@ fn item_json(item: &Item<'_>, secrets: Secrets, buffer: &mut Decoded, out: &mut 
     out.push('}');
 }
 
-/// Appends the notes about the values of an item; their ranges count its ints.
+/// Appends the notes on the values of an item. Their ranges count ints of the item.
 fn notes_json(buffer: &Decoded, out: &mut String) {
     for (number, note) in buffer.notes().iter().enumerate() {
         let (code, text) = (note.code.name(), note.code.text());
         let severity = note.code.severity().name();
         let lead = if number > 0 { "," } else { ",\"notes\":[" };
-        // Words of the table of codes need no escapes.
+        // The texts in the table of codes need no escapes.
         let _never_fails = write!(
             out,
             "{lead}{{\"code\":\"{code}\",\"severity\":\"{severity}\",\"at\":{},\"len\":{},\"text\":\"{text}\"}}",
@@ -205,15 +205,15 @@ fn line(item: &Item<'_>, secrets: Secrets, buffer: &mut Decoded) -> String {
 /// An item of a snapshot as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemRow {
-    /// The difference to the base: `+` new, `~` changed, `-` deleted, a space for none.
+    /// The change relative to the base: `+` new, `~` changed, `-` deleted, a space if unchanged.
     pub sign: char,
-    /// The type and the id: `pickup[2]`.
+    /// The type and the id, such as `pickup[2]`.
     pub name: String,
-    /// The values, each after a space; of a changed item those that differ, old and new.
+    /// The values, each preceded by a space. For a changed item, the old and new values that differ.
     pub values: String,
 }
 
-/// Returns some of the items of a snapshot as text, deleted ones included: so many from this place on.
+/// Returns `count` items of a snapshot as text, starting with index `from`. Deleted items are included.
 #[must_use]
 pub fn item_rows(completed: &Completed<'_>, from: usize, count: usize, secrets: Secrets) -> Vec<ItemRow> {
     let mut buffer = Decoded::new();
@@ -282,7 +282,7 @@ fn values(item: &Item<'_>, before: Option<&[i32]>, secrets: Secrets, buffer: &mu
     out
 }
 
-/// Returns the records with a value of their own.
+/// Returns the records that have a value of their own.
 fn leaves(decoded: &Decoded) -> impl Iterator<Item = &Record> {
     let records = decoded.records().iter();
     records.filter(|record| !matches!(record.value, Value::Group | Value::List(_)))

@@ -1,7 +1,8 @@
-//! The newest snapshot of each session, shared by the decoder and a view.
+//! The newest snapshot of each session, shared by the decoder and its views.
 //!
-//! Law: bounded by sessions. Events that wait for a watcher, and those of a history, do not keep the items of snapshots; a
-//! view of the current one finds them here. The items are those of the context of the session, so they are not copied.
+//! Law: bounded by the number of sessions. Queued events and the events of a history do not hold the items of
+//! snapshots; a view finds the items of the current snapshot here. Items are shared with the context of the session,
+//! not copied.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +15,7 @@ use teetap_wire::{
     snap::{Change, Completed, Item, Retained},
 };
 
-/// Sessions whose snapshot is kept; the one without a new snapshot for longest is forgotten first.
+/// Maximum number of sessions whose snapshot is kept. The session whose snapshot is oldest is forgotten first.
 const SESSIONS: usize = 64;
 
 /// The newest snapshot of each session; cheap to clone.
@@ -24,12 +25,12 @@ pub struct Snapshots(Arc<Mutex<Shelf>>);
 #[derive(Debug, Default)]
 struct Shelf {
     turn: u64,
-    /// With the turn of each.
+    /// The newest snapshot of each session, with the turn in which it was stored.
     sessions: BTreeMap<u32, (u64, Retained<'static>)>,
 }
 
 impl Snapshots {
-    /// Returns the newest snapshot of a session. Copies no items.
+    /// Returns the newest snapshot of a session; `None` if there is none. Copies no items.
     #[must_use]
     pub fn get(&self, session: SessionId) -> Option<Retained<'static>> {
         let shelf = self.shelf();
@@ -53,21 +54,21 @@ impl Snapshots {
     }
 
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        // A map of snapshots is whole after each change.
+        // The map is consistent after each change, so a panic leaves it usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A thing of the game at a place.
+/// A visible thing in the game, whose position is given along with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thing {
-    /// A tee with its client id.
+    /// A tee, by its client id.
     Tee(u16),
-    /// The end of the hook of a tee, with the place of the tee.
+    /// The end of a tee's hook, with the position of the tee.
     Hook(i64, i64),
     /// A shot.
     Projectile,
-    /// The beam of a laser, with its other end.
+    /// The beam of a laser, with the position of its other end.
     Laser(i64, i64),
     /// Health, armor or a weapon.
     Pickup,
@@ -75,7 +76,7 @@ pub enum Thing {
     Flag,
 }
 
-/// Returns the things in a snapshot with their places, in units of which a tile has 32.
+/// Returns the visible things in a snapshot with their positions; a tile is 32 units wide.
 #[must_use]
 pub fn places(completed: &Completed<'_>) -> Vec<(Thing, i64, i64)> {
     let mut buffer = Decoded::new();
@@ -90,13 +91,13 @@ fn add(item: &Item<'_>, buffer: &mut Decoded, places: &mut Vec<(Thing, i64, i64)
     let name = item.name()?;
     let def = item.read(buffer)?;
     let int = |field: &str| buffer.find(&def.path(field).ok()?)?.int();
-    // DDNet has another name for the end of a laser, and the places of its projectiles are in hundredths.
+    // DDNet names the end of a laser differently, and gives the positions of its projectiles in hundredths.
     let unit = if name == "ddnet_projectile" { 100 } else { 1 };
     let place = |field: &str| int(field).or_else(|| int(&format!("to_{field}")));
     let (x, y) = (place("x")? / unit, place("y")? / unit);
     let thing = match name {
         "character" => {
-            // Negative states: it flies back, or there is none.
+            // A negative state: the hook flies back, or there is none.
             if int("hook_state")? > 0 {
                 places.push((Thing::Hook(x, y), int("hook_x")?, int("hook_y")?));
             }

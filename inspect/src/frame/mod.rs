@@ -1,15 +1,15 @@
-//! Link, network and transport headers: from a captured frame to a UDP datagram.
+//! Link, network and transport headers: finds the UDP datagram in a captured frame.
 //!
-//! Law: lengths in headers are checked against the frame, never trusted; a datagram whose end was not captured is returned as
-//! far as it goes. Checksums are not checked: network cards fill them in after the capture.
+//! Law: lengths in headers are checked against the frame, never trusted. A datagram whose end was not captured is
+//! returned as far as captured. Checksums are not checked, because network cards fill them in after the capture.
 //!
-//! Sources: the link types of tcpdump.org, IEEE 802.1Q. IP and UDP are read by `etherparse`.
+//! Sources: the link types of tcpdump.org, IEEE 802.1Q. IP and UDP are parsed by `etherparse`.
 
 use std::net::{IpAddr, SocketAddr};
 
 use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice, LaxIpv6Slice, UdpHeaderSlice, ip_number::UDP};
 
-/// The start of each frame of an interface.
+/// The link type of an interface, which decides how its frames start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// DLT_NULL and DLT_LOOP: four bytes of address family, in any byte order.
@@ -43,7 +43,7 @@ pub struct Udp<'a> {
     pub start: usize,
     /// The payload, as far as it was captured.
     pub bytes: &'a [u8],
-    /// Bytes of the payload on the wire.
+    /// Length of the payload on the wire, in bytes.
     pub len: usize,
 }
 
@@ -56,7 +56,7 @@ pub enum Ip<'a> {
     V6(Ipv6HeaderSlice<'a>),
 }
 
-/// A frame without a UDP datagram.
+/// Why a frame has no UDP datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Other {
     /// Another protocol, such as ARP or TCP, or an unknown link type.
@@ -69,20 +69,20 @@ pub enum Other {
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
-/// 802.1Q, 802.1ad, and Cisco's number before them.
+/// 802.1Q, 802.1ad, and the older number of Cisco.
 const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
-/// More tags than any network stacks.
+/// Maximum number of stacked tags, more than any network uses.
 const MAX_TAGS: usize = 8;
 const UDP_HEADER: usize = 8;
 
 impl Link {
-    /// Returns the link type of a number in the header of a capture.
+    /// Returns the link type with this number in the header of a capture.
     #[must_use]
     pub fn of(number: u16) -> Self {
         match number {
             0 | 108 => Self::Loopback,
             1 => Self::Ethernet,
-            // Some systems number raw IP 12 or 14.
+            // Some systems use the numbers 12 or 14 for raw IP.
             12 | 14 | 101 | 228 | 229 => Self::Raw,
             113 => Self::Cooked,
             276 => Self::Cooked2,
@@ -90,7 +90,7 @@ impl Link {
         }
     }
 
-    /// Returns the number in the header of a capture.
+    /// Returns the number for the header of a capture.
     #[must_use]
     pub fn number(self) -> u16 {
         match self {
@@ -103,7 +103,7 @@ impl Link {
         }
     }
 
-    /// Returns the offset of the IP header, after VLAN tags.
+    /// Returns the offset of the IP header, after any VLAN tags.
     fn ip_at(self, frame: &[u8]) -> Result<usize, Other> {
         let (mut ethertype_at, mut at) = match self {
             Self::Raw => return Ok(0),
@@ -125,10 +125,10 @@ impl Link {
     }
 }
 
-/// Returns the UDP datagram of a frame.
+/// Returns the UDP datagram in a frame.
 ///
 /// # Errors
-/// [`Other`].
+/// See [`Other`].
 pub fn datagram(link: Link, frame: &[u8]) -> Result<Udp<'_>, Other> {
     let (before, packet) = frame.split_at_checked(link.ip_at(frame)?).ok_or(Other::Broken)?;
     let (ip, from, to, segment_at, segment) = match packet.first().ok_or(Other::Broken)? >> 4 {
@@ -139,7 +139,7 @@ pub fn datagram(link: Link, frame: &[u8]) -> Result<Udp<'_>, Other> {
     let header = UdpHeaderSlice::from_slice(segment).map_err(|_| Other::Broken)?;
     let payload = segment.get(UDP_HEADER..).unwrap_or_default();
     let len = match usize::from(header.length()) {
-        // A jumbogram, or segmentation offload.
+        // A length of 0 is a jumbogram, or left by segmentation offload.
         0 => payload.len(),
         length => length.checked_sub(UDP_HEADER).ok_or(Other::Broken)?,
     };
@@ -155,7 +155,7 @@ pub fn datagram(link: Link, frame: &[u8]) -> Result<Udp<'_>, Other> {
     })
 }
 
-/// An IP header, the addresses, and the UDP segment with its offset in the packet.
+/// An IP header, its source and destination, the offset of the UDP segment in the packet, and the segment.
 type Segment<'a> = (Ip<'a>, IpAddr, IpAddr, usize, &'a [u8]);
 
 fn ipv4(packet: &[u8]) -> Result<Segment<'_>, Other> {
@@ -168,7 +168,7 @@ fn ipv4(packet: &[u8]) -> Result<Segment<'_>, Other> {
     if header.is_fragmenting_payload() {
         return Err(Other::Fragment);
     }
-    // Segmentation offload leaves 0: the packet fills the frame.
+    // Segmentation offload leaves a length of 0: the packet fills the frame.
     let end = match usize::from(header.total_len()) {
         0 => packet.len(),
         total => total.min(packet.len()),
@@ -179,7 +179,7 @@ fn ipv4(packet: &[u8]) -> Result<Segment<'_>, Other> {
     Ok((Ip::V4(header), from.into(), to.into(), at, segment))
 }
 
-/// Returns what the rest of a header shows that is cut off.
+/// Classifies a packet whose header is cut off by the bytes that are there.
 fn cut_ipv4(packet: &[u8]) -> Other {
     let is_cut = packet.first().is_some_and(|first| first & 0x0f >= 5);
     let fragment = packet

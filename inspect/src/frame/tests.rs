@@ -1,4 +1,4 @@
-//! Frames of every link type, made by hand.
+//! Tests with hand-made frames of every link type.
 
 use std::net::Ipv6Addr;
 
@@ -19,7 +19,7 @@ fn segment(payload: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// With the flags and offset of fragments.
+/// Returns an IPv4 packet with these flags and fragment offset.
 fn v4(fragment: u16, protocol: u8, options: &[u8], inner: &[u8]) -> Vec<u8> {
     let header = 20 + options.len();
     let mut packet = vec![0x40 | u8::try_from(header / 4).unwrap(), 0];
@@ -43,7 +43,7 @@ fn found(link: Link, frame: &[u8]) -> Result<(SocketAddr, SocketAddr, Vec<u8>, u
     datagram(link, frame).map(|udp| (udp.from, udp.to, udp.bytes.to_vec(), udp.len))
 }
 
-/// The datagram in the packets of [`v4`] and [`v6`].
+/// Returns the datagram expected in the packets of [`v4`] and [`v6`].
 fn expected(is_v4: bool) -> Result<(SocketAddr, SocketAddr, Vec<u8>, usize), Other> {
     let ends = if is_v4 {
         ["10.0.0.1:8303", "10.0.0.2:8000"]
@@ -75,7 +75,7 @@ fn all_link_types_in_both_versions() {
                 1,
                 [&macs[..], &[0x88, 0xa8, 0, 5, 0x81, 0, 0, 6], ethertype, &packet].concat(),
             ),
-            // Padded to the least size of a frame.
+            // The frame is padded to its minimum size.
             (1, [&macs[..], ethertype, &packet, &[0; 9]].concat()),
             (
                 113,
@@ -109,11 +109,11 @@ fn headers_with_options_and_extensions() {
     let hop = [&[60, 1][..], &[0; 14]].concat();
     let destination = [&[51, 0][..], &[0; 6]].concat();
     let authentication = [&[44, 1][..], &[0; 10]].concat();
-    // A fragment header of a packet that is whole.
+    // The packet is complete although it has a fragment header.
     let fragment = [17, 0, 0, 0, 1, 2, 3, 4];
     let inner = [&hop[..], &destination, &authentication, &fragment, &udp].concat();
     assert_eq!(found(Link::Raw, &v6(0, &inner)), expected(false));
-    // Segmentation offload leaves no length.
+    // Segmentation offload leaves a length of 0.
     let mut offloaded = v4(0, 17, &[], &udp);
     offloaded[2..4].fill(0);
     assert_eq!(found(Link::Raw, &offloaded), expected(true));
