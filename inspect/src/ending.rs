@@ -1,4 +1,4 @@
-//! The message that ends a run, or the reading of a recording, and the rule that ends a run.
+//! The message that ends a run or the reading of a recording, or the rule that ends a run.
 
 use std::fmt;
 
@@ -17,23 +17,23 @@ pub struct Ending {
     pub at: Time,
     /// The session; `None` if the message is outside of sessions.
     pub session: Option<SessionId>,
-    /// The direction and the name of the message, as in lines; `None` for a rule without a condition.
+    /// Direction and name of the message as shown in lines; `None` for a rule without a condition.
     pub message: Option<(Dir, String)>,
 }
 
 /// The cause of the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndingBy {
-    /// The expression for a message that is waited for.
+    /// The expression `--until` matched.
     Until,
-    /// The expression for a message that must not come.
+    /// The expression `--fail-on` matched.
     FailOn,
-    /// A rule: its name, and the result that it gives to the run.
+    /// A rule, by its name, with the result that it gives to the run.
     Rule(Box<str>, End),
 }
 
 impl Ending {
-    /// Returns the ending of a rule, if the event is one.
+    /// Returns the ending that this event reports for a rule; `None` for other events.
     pub(crate) fn of_rule(event: &Event) -> Option<Self> {
         let What::Notice(notice) = &event.what else {
             return None;
@@ -66,7 +66,7 @@ impl Ending {
         })
     }
 
-    /// Returns true if a rule ends the run.
+    /// Returns true if a rule ended the run.
     #[must_use]
     pub const fn is_by_rule(&self) -> bool {
         matches!(self.by, EndingBy::Rule(..))
@@ -85,7 +85,7 @@ impl fmt::Display for EndingBy {
 }
 
 impl fmt::Display for Ending {
-    /// Formats the message with its place: "sv_chat s→c in session 1 at 3.204 s".
+    /// Formats the message with its place, such as `sv_chat s→c in session 1 at 3.204 s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((dir, message)) = &self.message {
             write!(f, "{message} {} ", arrow(*dir, None))?;

@@ -1,4 +1,4 @@
-//! The values that receivers expect of fields.
+//! The values that receivers expect in fields.
 
 use std::ops::Range;
 
@@ -9,7 +9,8 @@ use teetap_wire::{
 
 use crate::{Message, Reading};
 
-/// Returns the value of the field at these bytes, and the values that receivers expect: "target: got 7, expected 0 to 3".
+/// Returns the received value of the field at this range, and the values that receivers expect, such as
+/// `target: got 7, expected 0 to 3`. `None` if there is no such field, or any value is valid.
 #[must_use]
 pub fn expectation(
     reading: &Reading,
@@ -21,7 +22,7 @@ pub fn expectation(
     let records = reading.records(message);
     let source = Source::Bytes(reading.data(message));
     let is_there = |record: &&Record| record.at as usize == range.start && record.len as usize >= range.len();
-    // The innermost one comes last.
+    // The innermost record is last.
     let record = records.all().iter().rfind(is_there)?;
     let field = def.field(record.field)?;
     if let Some(magic) = magic(def, field) {
@@ -39,17 +40,17 @@ pub fn expectation(
     ))
 }
 
-/// Returns the bytes that receivers expect in this field, whatever else is sent.
+/// Returns the constant bytes that receivers expect in this field; `None` if it has no constant.
 fn magic<'d>(def: &Def, field: &'d Field) -> Option<&'d str> {
     match &field.ty {
         Type::Raw(_, Some(expect)) => Some(expect),
-        // Of handshakes without DDNet's magic only those have a note that have almost that.
+        // A handshake has a note only if its magic is almost DDNet's.
         Type::Raw(..) if def.class == Class::Control => Some("TKEN"),
         _ => None,
     }
 }
 
-/// Returns the name of the first field that is not among these records.
+/// Returns the name of the first field without a record.
 #[must_use]
 pub fn missing<'d>(def: &'d Def, records: &[Record]) -> &'d str {
     let is_read = |at: u16| records.iter().any(|record| record.field == at);
@@ -57,7 +58,7 @@ pub fn missing<'d>(def: &'d Def, records: &[Record]) -> &'d str {
     parts.next().map_or("a field", |(_, field)| &*field.name)
 }
 
-/// Returns the values that a field may have; `None` if it may have any.
+/// Returns the valid values of a field; `None` if every value is valid.
 #[must_use]
 pub fn expected(field: &Field) -> Option<String> {
     let whole = (i64::from(i32::MIN), i64::from(i32::MAX));

@@ -1,11 +1,12 @@
-//! The values behind notes about the form of a datagram, its header and its chunks: what came, and what receivers expect.
+//! The values behind notes on the form of a datagram, its header and its chunks.
 
 use teetap_proxy::session::{Datagram, Origin};
 use teetap_wire::{ChunkHeader, Code, MAX_DATAGRAM, Note, Proto};
 
 use crate::Reading;
 
-/// Returns the values behind a note of a datagram: "got 2 chunks, expected 1"; `None` for a note of another kind.
+/// Returns the values behind a note on the form of a datagram, such as `got 2 chunks, expected 1`; `None` for other
+/// notes.
 pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Option<String> {
     let size = datagram.received()?.len();
     let (got, expected) = match note.code {
@@ -61,7 +62,7 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
     Some(format!("got {got}, expected {expected}"))
 }
 
-/// Returns the values behind the note of a chunk that goes beyond the end of the payload.
+/// Returns the values for a chunk that extends beyond the payload.
 fn truncated(reading: &Reading, proto: Proto, note: &Note) -> (String, String) {
     let rest = reading.payload_bytes().get(note.at..).unwrap_or_default();
     match ChunkHeader::decode(proto, rest) {
@@ -76,7 +77,7 @@ fn truncated(reading: &Reading, proto: Proto, note: &Note) -> (String, String) {
     }
 }
 
-/// Returns the length of the shortest header of a protocol.
+/// Returns the length of the shortest header of a protocol, in bytes.
 const fn header(proto: Proto) -> usize {
     match proto {
         Proto::V7 => 7,

@@ -1,6 +1,6 @@
-//! Rows of text with the places of their parts, and how they are put together.
+//! Rows of text, with the positions of their parts.
 //!
-//! Law: the text of a row is whole and plain. What prints it cuts, colours and aligns it by the [`Layout`].
+//! Law: the text of a row is complete and plain. The printer cuts, colours and aligns it by its [`Layout`].
 
 use std::fmt::{self, Write as _};
 
@@ -12,35 +12,35 @@ use crate::Kind;
 /// A line of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The weight of the row.
+    /// The weight of the row, for colours.
     pub kind: Kind,
-    /// The line, without its end. In a form safe to show.
+    /// The text without a newline, in a form that is safe to print.
     pub text: String,
-    /// The parts of the line.
+    /// The positions of the parts of the text.
     pub layout: Layout,
 }
 
-/// The places of the parts of a row: bytes of its text.
+/// Positions in the text of a row, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// The end of the time; 0 for a row without one.
+    /// End of the time; 0 if the row has no time.
     pub time: usize,
-    /// The end of the session.
+    /// End of the session.
     pub session: usize,
-    /// The end of the direction; that of the session for a row without one.
+    /// End of the direction; the end of the session if the row has no direction.
     pub arrow: usize,
-    /// The start of the name of a message; 0 for a row without one.
+    /// Start of the message name; 0 if the row has no name.
     pub name: usize,
-    /// The end of the column of the name.
+    /// End of the name column.
     pub column: usize,
-    /// The start of the notes; 0 for a row without notes.
+    /// Start of the notes; 0 if the row has no notes.
     pub notes: usize,
-    /// The start of lines that continue the row, in columns; 0 for a row that is cut instead.
+    /// Indent of continuation lines, in columns; 0 for a row that is cut instead.
     pub indent: usize,
 }
 
 impl Row {
-    /// A row without columns.
+    /// Creates a row without columns.
     #[must_use]
     pub fn plain(kind: Kind, text: String) -> Self {
         let draft = Draft {
@@ -51,7 +51,7 @@ impl Row {
     }
 }
 
-/// Time and session.
+/// The time and session at the start of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
     /// Time since the start of the run.
@@ -61,7 +61,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// Returns those of an event.
+    /// Returns the time and session of an event.
     #[must_use]
     pub const fn of(event: &Event) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Start {
         }
     }
 
-    /// Begins a row.
+    /// Starts a row.
     #[must_use]
     pub fn draft(self) -> Draft {
         let mut text = String::with_capacity(128);
@@ -91,7 +91,7 @@ impl Start {
     }
 }
 
-/// A time in its column: seconds with three decimals.
+/// Displays a time in seconds with three decimals, padded to its column.
 #[derive(Clone, Copy, Debug)]
 pub struct Seconds(pub Time);
 
@@ -102,7 +102,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// A row while it is written.
+/// A row that is being written.
 #[derive(Clone, Debug)]
 pub struct Draft {
     text: String,
@@ -110,7 +110,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Appends a direction.
+    /// Appends the direction as an arrow.
     #[must_use]
     pub fn arrow(mut self, dir: Dir, leg: Option<Side>) -> Self {
         self.text.push(' ');
@@ -119,13 +119,13 @@ impl Draft {
         self
     }
 
-    /// Appends a text.
+    /// Appends text, made safe to print.
     #[must_use]
     pub fn push(mut self, part: impl fmt::Display) -> Self {
         let start = self.text.len();
         let _never_fails = write!(self.text, "{part}");
         let pushed = self.text.get(start..).unwrap_or_default();
-        // Names of rules and marks may be from anywhere.
+        // Names of rules and marks may be from an untrusted source.
         if pushed.chars().any(|c| is_deceptive(c) || is_invisible(c)) {
             let safe = printable(pushed.as_bytes());
             self.text.truncate(start);
@@ -134,7 +134,7 @@ impl Draft {
         self
     }
 
-    /// Appends the name of a message, in a column of this width.
+    /// Appends the name of a message, padded to `width`.
     pub(crate) fn name(mut self, name: &str, width: usize) -> Self {
         self.layout.name = self.text.len();
         self = self.push(format_args!("{name:<width$}"));
@@ -152,15 +152,15 @@ impl Draft {
         self
     }
 
-    /// Lets the row continue on further lines where it is too long for one.
+    /// Wraps the row onto further lines if it is too long for one.
     #[must_use]
     pub fn wrapped(mut self) -> Self {
-        // Below the text, after time and session.
+        // Continuation lines start below the text, after time and session.
         self.layout.indent = self.text.chars().count() + 2;
         self
     }
 
-    /// Ends the row.
+    /// Finishes the row.
     #[must_use]
     pub fn row(self, kind: Kind) -> Row {
         let Self { text, layout } = self;
@@ -168,7 +168,7 @@ impl Draft {
     }
 }
 
-/// Returns the arrow from sender to receiver; on a single leg, `p` is the proxy.
+/// Returns the arrow from sender to receiver. `p` is the proxy, for a datagram on a single leg.
 #[must_use]
 pub const fn arrow(dir: Dir, leg: Option<Side>) -> &'static str {
     match (dir, leg) {

@@ -1,7 +1,9 @@
-//! Bytes that are wrong as they stand, and right under another id or with the chunk headers of the other version.
+//! Recognizes bytes that are wrong as they are, but right under another id or with the chunk headers of the other
+//! version.
 //!
-//! Law: such a reading is stated only if it fits completely: each byte belongs to a field, and no field is odd. A message without fields
-//! fits any id of one; so few bytes show a message only if the join waits for it.
+//! Law: such an interpretation is reported only if it fits completely: every byte belongs to a field, and no field has
+//! a note. A message without fields fits every id of such a message, so short bytes are attributed to a message only if
+//! the join waits for it.
 
 use std::fmt;
 
@@ -11,58 +13,59 @@ use teetap_wire::{
     varint,
 };
 
-/// The bytes after the id from which on a message is known by its fields.
+/// Minimum number of bytes after the id by which a message is recognized from its fields.
 const ENOUGH: usize = 6;
 
-/// A message under the id of another one.
+/// A message sent under the id of another message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherId {
-    /// The name of the message that the bytes are.
+    /// Name of the message that the bytes really are.
     pub name: &'static str,
-    /// The number at the start of the message.
+    /// The number at the start of the bytes.
     pub got: i32,
-    /// The number that this message has.
+    /// The number that the message should have.
     pub expected: i32,
-    /// The mistake.
+    /// The probable mistake.
     pub mistake: Mistake,
 }
 
-/// The difference between a number and that of the message.
+/// How a number differs from the right number of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// The id itself, without the bit of its class.
+    /// The id itself, without the class bit.
     NoClass,
-    /// The bit of the other class.
+    /// The id with the bit of this class, which is wrong.
     Class(Layer),
-    /// The id of this version, with the bit of its class.
+    /// The id in this version, with the class bit.
     Version(Proto),
 }
 
-/// The fields of a message as another version has them.
+/// A message with the fields of another version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OtherFields {
-    /// The version whose fields the bytes are.
+    /// The version whose fields the bytes have.
     pub got: Proto,
     /// The version of the session.
     pub expected: Proto,
 }
 
-/// A message of a session, and what is known of the place where it stands.
+/// A message of a session with its context, to be examined.
 #[derive(Clone, Copy)]
 pub(crate) struct Suspect<'a> {
     pub(crate) registry: &'static Registry,
     pub(crate) proto: Proto,
     pub(crate) dir: Dir,
-    /// True if its receiver is of DDNet.
+    /// True if the receiver is known to be DDNet.
     pub(crate) to_ddnet: bool,
-    /// The message that the join waits for from its sender.
+    /// The message that the join awaits from the sender.
     pub(crate) awaited: Option<&'static str>,
     pub(crate) vital: bool,
     pub(crate) data: &'a [u8],
 }
 
 impl Suspect<'_> {
-    /// Returns the message that the bytes are, with the id that they lack. `notes` are those of the message under its own id.
+    /// Returns the message that the bytes are, with the id that it should have. `notes` are the notes on the message
+    /// under its own id.
     pub(crate) fn other_id(&self, notes: &[Note]) -> Option<OtherId> {
         let is_dead = self.is_dead();
         let is_odd = is_dead || notes.iter().any(|note| is_about_fields(note.code));
@@ -78,7 +81,7 @@ impl Suspect<'_> {
         let is_long = body.len() >= ENOUGH;
         let awaited = fits.iter().position(|other| self.awaited == Some(other.name));
         let awaited = awaited.filter(|_| is_odd || is_long);
-        // A message that has all of its fields, and one of them with an odd value, is what its id says.
+        // If a message has all of its fields and only a value is odd, its id is right.
         let is_clear = is_dead
             || notes.iter().any(|note| is_about_form(note.code))
             || self.has_more(notes) && (is_odd || ends_with_text(body));
@@ -86,7 +89,8 @@ impl Suspect<'_> {
         Some(fits.swap_remove(awaited.or(only)?))
     }
 
-    /// Returns the version whose fields the bytes are. `notes` are those of the message with the fields of its own one.
+    /// Returns the version whose fields the bytes have. `notes` are the notes on the message with the fields of its own
+    /// version.
     pub(crate) fn other_fields(&self, notes: &[Note]) -> Option<OtherFields> {
         let is_odd = notes.iter().any(|note| is_about_fields(note.code));
         if !is_odd && !self.has_more(notes) {
@@ -101,18 +105,18 @@ impl Suspect<'_> {
         theirs.any(is_right).then_some(OtherFields { got, expected })
     }
 
-    /// Returns true if a client sends more than the server reads, which is harmless by itself.
+    /// Returns true if a client sends more bytes than the server reads, which is harmless by itself.
     fn has_more(&self, notes: &[Note]) -> bool {
         self.dir == Dir::C2s && notes.iter().any(|note| note.code == Code::SurplusBytes)
     }
 
-    /// Returns true if the message has an id that the games do not use any more.
+    /// Returns true if the message has an id that the games no longer use.
     fn is_dead(&self) -> bool {
         let found = self.registry.known_message(self.proto, self.dir, self.data);
         found.is_some_and(|found| found.def.dead)
     }
 
-    /// Returns the messages that the sender may have meant, each with the fields that it then has.
+    /// Returns the messages that the sender may have meant, each with the fields it would then have.
     fn candidates(&self, got: i32) -> Vec<(OtherId, &'static Def)> {
         let of = |def: &'static Def, mistake, fields| {
             let name = &*def.name;
@@ -145,7 +149,7 @@ impl Suspect<'_> {
         of_bare.chain(of_flipped).chain(of_theirs.flatten()).collect()
     }
 
-    /// Returns the message with this id that may go this way.
+    /// Returns the message with this id, if it may be sent in this direction.
     fn def(&self, proto: Proto, layer: Layer, id: i32) -> Option<&'static Def> {
         let uuid = None;
         let id = MessageId { layer, id, uuid };
@@ -153,7 +157,7 @@ impl Suspect<'_> {
         (def.way.allows(self.dir) && !def.dead).then_some(def)
     }
 
-    /// Returns true if the bytes after the id are the fields of a message, all of them and without an oddity.
+    /// Returns true if the bytes after the id are exactly the fields of a message, without a note.
     fn fits(&self, def: &Def, body: &[u8]) -> bool {
         let mut decoded = Decoded::new();
         decoded.set_for_ddnet(self.to_ddnet);
@@ -162,8 +166,8 @@ impl Suspect<'_> {
     }
 }
 
-/// Returns the note about a packet whose chunks have the headers of the other version: so read they fill its payload, and each is a
-/// message without an oddity. `notes` are those of the packet as it stands.
+/// Returns the note about a packet whose chunks have headers of the other version: read that way, the chunks fill the
+/// payload, and each is a message without a note. `notes` are the notes on the packet as it is.
 pub(crate) fn other_chunks(
     packet: &Packet<'_>,
     notes: &[Note],
@@ -186,8 +190,8 @@ pub(crate) fn other_chunks(
     (is_right && is_whole && packet.header.num_chunks > 0).then_some(Note { code, at, len })
 }
 
-/// Returns the note about a datagram whose payload is compressed without the flag that says so: with the flag it has a right form, and each
-/// chunk is a message without an oddity. `notes` are those of the packet as it stands.
+/// Returns the note about a datagram with a compressed payload but no compression flag: with the flag, its form is
+/// right and each chunk is a message without a note. `notes` are the notes on the packet as it is.
 pub(crate) fn unmarked(
     packet: &Packet<'_>,
     datagram: &[u8],
@@ -226,7 +230,7 @@ const fn other_version(proto: Proto) -> Proto {
     }
 }
 
-/// Returns the number at the start of a message.
+/// Returns the number at the start of a message, which combines id and class.
 fn number(def: &Def) -> Option<i32> {
     let Id::Number(id) = def.id else { return None };
     let class = match def.class {
@@ -237,18 +241,18 @@ fn number(def: &Def) -> Option<i32> {
     Some(id.checked_mul(2)? | class)
 }
 
-/// Returns true for bytes that end with a text of three letters or more.
+/// Returns true for bytes that end with a text of at least three printable characters.
 fn ends_with_text(bytes: &[u8]) -> bool {
     let text = bytes.strip_suffix(&[0]).and_then(<[u8]>::last_chunk::<3>);
     text.is_some_and(|text| text.iter().all(|byte| (b' '..=b'~').contains(byte)))
 }
 
-/// Returns true for the note of a message that has other fields than its id says, or another place.
+/// Returns true for notes on a message whose fields, direction or vitality do not match its id.
 const fn is_about_form(code: Code) -> bool {
     is_about_fields(code) && !matches!(code, Code::OutOfRange | Code::InvalidUtf8)
 }
 
-/// Returns true for the note of a message that may be another one.
+/// Returns true for notes on a message that may really be a different one.
 const fn is_about_fields(code: Code) -> bool {
     matches!(
         code,
@@ -264,7 +268,7 @@ const fn is_about_fields(code: Code) -> bool {
     )
 }
 
-/// Returns true for the note of a payload that may be split at other places.
+/// Returns true for notes on a payload that may have to be split differently.
 const fn is_about_chunks(code: Code) -> bool {
     matches!(
         code,
@@ -272,7 +276,7 @@ const fn is_about_chunks(code: Code) -> bool {
     )
 }
 
-/// Returns the words for a number at the start of a message: `system message 18`.
+/// Describes the number at the start of a message, such as `system message 18`.
 fn words(number: i32) -> impl fmt::Display {
     let class = if number & 1 == 0 {
         Class::Game

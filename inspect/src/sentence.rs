@@ -1,12 +1,12 @@
-//! Sentences about notes: what is odd, what was received and expected, and what the receiver does.
+//! Sentences that explain notes: what is odd, what was received and expected, and what the receiver does.
 //!
 //! ```text
 //!    0.660 #1  c→s V    7 cl_say              6 bytes all: hi !out-of-range
 //!    0.660 #1      ! out-of-range: a value outside its range: receivers may drop it; target: got 7 (7), expected 0 to 3
 //! ```
 //!
-//! Law: each session has one sentence for each code, under the first line with its mark; later lines have the mark only. The
-//! fifth of a row of wrong snapshots has one again.
+//! Law: each code has one sentence per session, under the first line with its mark; later lines have only the mark. The
+//! fifth in a row of invalid snapshots has a second sentence.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -30,17 +30,17 @@ use crate::{
     stream::Fact,
 };
 
-/// The codes that had a sentence, for each session; datagrams outside of sessions share theirs.
+/// The codes already explained in each session. Datagrams outside of sessions share one entry.
 #[derive(Clone, Debug, Default)]
 pub struct Sentences(BTreeMap<Option<u32>, Vec<Code>>);
 
 impl Sentences {
-    /// Forgets all sessions: another run begins.
+    /// Forgets all sessions, because another run begins.
     pub fn restart(&mut self) {
         self.0.clear();
     }
 
-    /// Takes note of an event whose lines are about to be shown.
+    /// Forgets the codes of a session that opens or closes, before the lines of the event are shown.
     pub fn begin(&mut self, decoded: &DecodedEvent) {
         if let (Some(session), What::Session(change)) = (decoded.event.session, &decoded.event.what)
             && matches!(change.state, State::Opening | State::Closed)
@@ -49,7 +49,7 @@ impl Sentences {
         }
     }
 
-    /// Returns the sentences that belong under a line, one row each.
+    /// Returns the sentences to show under a line, one row each.
     pub fn under(&mut self, lines: &EventLines<'_>, line: &Line, style: Style) -> Vec<Row> {
         let start = Start::of(lines.event);
         let ends = match &lines.event.what {
@@ -80,7 +80,7 @@ impl Sentences {
 
     fn is_new(&mut self, session: Option<u32>, code: Code) -> bool {
         if self.0.len() >= SESSIONS && !self.0.contains_key(&session) {
-            // The oldest session; datagrams outside of sessions come first.
+            // Evict the oldest session. The entry for datagrams outside of sessions sorts first, and is kept.
             let oldest = self.0.keys().find(|id| id.is_some()).copied();
             oldest.map(|id| self.0.remove(&id));
         }
@@ -93,7 +93,8 @@ impl Sentences {
     }
 }
 
-/// Returns what was received, and what was expected where that is known, for a note of a message or, without one, of a datagram.
+/// Returns the received value, and the expected value if known, for a note on a message or, if `message` is `None`, on
+/// a datagram.
 pub(crate) fn detail(
     reading: &Reading,
     message: Option<&Message>,
@@ -114,7 +115,7 @@ pub(crate) fn detail(
     noted.detail(note, style)
 }
 
-/// A line with notes.
+/// The notes of a line.
 struct Noted<'a> {
     reading: &'a Reading,
     /// The message; `None` for the line of a datagram.
@@ -159,13 +160,14 @@ impl<'a> Noted<'a> {
         }
     }
 
-    /// Returns true if its snapshot is the one of a row of wrong ones that is explained again: by then fewer causes fit them all.
+    /// Returns true for the invalid snapshot in a row that is explained again, because fewer causes then fit all of
+    /// them.
     fn knows_more(&self, code: Code) -> bool {
         let diagnosis = self.message.and_then(|message| message.diagnosis(code));
         diagnosis.is_some_and(|diagnosis| diagnosis.crc.is_some() && diagnosis.row.count == AGAIN)
     }
 
-    /// Returns what was received, and what was expected where that is known.
+    /// Returns the received value, and the expected value if known.
     fn detail(&self, note: &Note, style: Style) -> Option<String> {
         let reading = self.reading;
         let detail = reading.detail(note);
@@ -245,7 +247,7 @@ impl<'a> Noted<'a> {
         }
     }
 
-    /// Returns what was received and expected for a note of a message.
+    /// Returns the received and expected values for a note on a message.
     fn of_message(&self, note: &Note, message: &Message, secrets: Secrets) -> Option<String> {
         let reading = self.reading;
         let bytes = |otherwise: &str| {
@@ -285,7 +287,7 @@ impl<'a> Noted<'a> {
         })
     }
 
-    /// Returns true if each release drops the message for a value outside its range.
+    /// Returns true if every release drops the message for a value out of range.
     fn is_range_checked(&self, message: &Message) -> bool {
         let (Some(datagram), Some(name)) = (self.datagram, message.name) else {
             return false;
@@ -293,7 +295,7 @@ impl<'a> Noted<'a> {
         message.layer == Layer::Game && checks_ranges(datagram.proto, name)
     }
 
-    /// Returns the bytes of an int, and those that other senders write for the same value.
+    /// Returns the bytes of an int as received, and as other senders encode the same value.
     fn int(&self, note: &Note, message: &Message) -> Option<String> {
         let bytes = self.reading.data(message).get(note.at..note.at + note.len)?;
         let value = varint::decode(bytes)?.value;
@@ -302,8 +304,8 @@ impl<'a> Noted<'a> {
         Some(format!("got {}, expected {}", hex(bytes), hex(&expected)))
     }
 
-    /// Returns the bytes that a note of a message without such a field is about. A message that may hold secrets shows none: a
-    /// field that cannot be read may be one.
+    /// Returns the bytes marked by a note without a field. If the message may contain secrets, returns `None`, because
+    /// an unreadable field may be a secret.
     fn bytes(&self, note: &Note, message: &Message) -> Option<String> {
         let has_secrets = |def: &Def| def.fields.iter().any(|field| field.secrecy != Secrecy::Open);
         let range: Range<usize> = note.at..note.at + note.len;
@@ -313,12 +315,12 @@ impl<'a> Noted<'a> {
     }
 }
 
-/// The place of the wrong snapshot that has a second sentence, in a row of them.
+/// Position, in a row of invalid snapshots, of the one that is explained again.
 const AGAIN: u32 = 5;
-/// The most bytes of a note that are shown.
+/// Maximum number of bytes shown for a note.
 const MOST: usize = 8;
 
-/// Returns the item of a snapshot whose id was that of another one shortly before.
+/// Describes an item of a snapshot whose id belonged to a different item shortly before.
 pub(crate) fn reused(snapshot: &Completed<'_>) -> Option<String> {
     let Reused { key, seen, after } = snapshot.reused?;
     let mut items = snapshot.items_of(key.kind);
@@ -330,7 +332,7 @@ pub(crate) fn reused(snapshot: &Completed<'_>) -> Option<String> {
     ))
 }
 
-/// Returns the mark of a code by its severity.
+/// Returns the mark for a code, which shows its severity.
 #[must_use]
 pub const fn mark(code: Code) -> char {
     match code.severity() {

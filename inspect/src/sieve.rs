@@ -1,7 +1,7 @@
-//! A filter over events that were decoded before: those of a history, and those that come.
+//! Filters events that were already decoded: those of a history, then new ones.
 //!
-//! Law: it has a context of its own, so that a filter can be set at any time. Events must be passed in order. A
-//! history without its beginning is treated as a recording without its beginning.
+//! Law: a sieve has its own context, so that a filter can be set at any time. Events must be passed in order. A history
+//! without its beginning is treated like a recording without its beginning.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use teetap_wire::def::Registry;
 
 use crate::{Decoder, Reading};
 
-/// A filter with what it remembers of sessions.
+/// A filter with its own memory of sessions.
 pub struct Sieve {
     decoder: Decoder,
 }
 
 impl Sieve {
-    /// A filter that has seen nothing.
+    /// Creates a filter that has seen nothing.
     #[must_use]
     pub fn new(filter: Filter, registry: &'static Registry) -> Self {
         let mut decoder = Decoder::new(registry);
@@ -28,8 +28,8 @@ impl Sieve {
         Self { decoder }
     }
 
-    /// Takes the next event. Returns for each of its messages, in the order of a reading, if it passes; for a datagram without
-    /// messages, if that does. Returns nothing if none does.
+    /// Records the next event. Returns for each of its messages whether it passes, in the order of a reading; for a
+    /// datagram without messages, whether the datagram passes. Returns nothing if nothing passes.
     pub fn pass(&mut self, event: &Event) -> Vec<bool> {
         let decoder = &mut self.decoder;
         let reading = match &event.what {
@@ -54,7 +54,7 @@ impl Sieve {
         passes
     }
 
-    /// Events are missing here.
+    /// Records that events are missing.
     pub fn gap(&mut self) {
         self.decoder.gap();
     }
@@ -73,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// 0.7's ready, cl_kill and con_ready.
+    /// Returns a datagram event from a client; used with the 0.7 messages `ready`, `cl_kill` and `con_ready`.
     fn event(chunks: &[(Option<u16>, &[u8])]) -> Event {
         let bytes: &'static [u8] = crate::testing::chunks(1, false, chunks).leak();
         let datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, bytes, [bytes].into_iter());
@@ -93,7 +93,7 @@ mod tests {
         assert!(sieve("sv_chat").pass(&both).is_empty());
         let mut third = sieve("count(cl_kill) == 3");
         let passed: Vec<Vec<bool>> = (0..4).map(|_| third.pass(&both).to_vec()).collect();
-        // True from the third cl_kill on, to the message before the fourth.
+        // True from the third `cl_kill` until just before the fourth.
         assert_eq!(passed, [vec![], vec![], vec![false, true], vec![true, false]]);
     }
 }

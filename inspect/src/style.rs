@@ -1,28 +1,28 @@
-//! The lines that are shown, and how.
+//! Which lines are shown, and how.
 
 use teetap_wire::def::Secrets;
 
 use crate::subscribers::Slot;
 
-/// The part of a datagram that is shown.
+/// How much of each datagram is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
-    /// Messages, sessions, notices.
+    /// Messages, sessions and notices.
     #[default]
     Messages,
-    /// And a line per datagram.
+    /// Also a line per datagram.
     Datagrams,
-    /// And its bytes.
+    /// Also the bytes of each datagram.
     Bytes,
 }
 
-/// The messages that are shown.
+/// Whose messages are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Viewer {
     /// The messages that pass the filter of the run.
     #[default]
     Run,
-    /// All.
+    /// All messages.
     Everything,
     /// The messages that pass the filter of a subscription.
     Subscriber(Slot),
@@ -31,36 +31,36 @@ pub enum Viewer {
 /// The weight of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A message, a datagram, its bytes.
+    /// A message, a datagram, or its bytes.
     Traffic,
-    /// The state of a session.
+    /// A state change of a session.
     Session,
-    /// Something is probably wrong, traffic that has a note of that weight included.
+    /// Something is probably wrong, including traffic with a warning or an error.
     Warning,
-    /// A notice.
+    /// A notice that is not a warning.
     Info,
 }
 
-/// The lines that are shown, and how; plain lines of messages, sessions and notices by default.
+/// Which lines are shown, and how. The default is text with messages, sessions and notices.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
-    /// JSON lines instead of text.
+    /// True for JSON lines instead of text.
     pub json: bool,
-    /// Only sessions, warnings and the summary.
+    /// True to show only sessions, warnings and the summary.
     pub quiet: bool,
-    /// No sessions and notices, only messages.
+    /// True to show only messages, without sessions and notices.
     pub matches_only: bool,
-    /// The part of a datagram that is shown.
+    /// How much of each datagram is shown.
     pub verbosity: Verbosity,
-    /// The messages that are shown.
+    /// Whose messages are shown.
     pub viewer: Viewer,
-    /// The items of snapshots are shown.
+    /// True to show the items of snapshots.
     pub items: bool,
-    /// The changes of a snapshot are those since the one before it, not those to its base.
+    /// True to show the changes of a snapshot since the previous snapshot, instead of those relative to its base.
     pub since: bool,
-    /// The numbers of datagrams in a capture are shown.
+    /// True to show the numbers of datagrams in a capture.
     pub frames: bool,
-    /// The form in which secret fields are shown.
+    /// How secret fields are shown.
     pub secrets: Secrets,
 }
 

@@ -1,7 +1,7 @@
-//! Watchers that come and go during a run, each with a filter of its own.
+//! Watchers that subscribe and unsubscribe during a run, each with its own filter.
 //!
-//! Law: the filters are evaluated where events are decoded, once for each event. An event that was decoded before a
-//! subscription counts as not selected by it, so a slot can be used again at once.
+//! Law: the filters are evaluated once per event, when it is decoded. An event decoded before a subscription began is
+//! not selected by it, so a slot can be reused at once.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -10,7 +10,7 @@ use std::sync::{
 
 use teetap_rules::Filter;
 
-/// The maximum number of subscriptions at the same time.
+/// Maximum number of simultaneous subscriptions.
 pub const MAX_SUBSCRIPTIONS: usize = 64;
 
 /// The subscriptions of a run; cheap to clone.
@@ -19,41 +19,42 @@ pub struct Subscribers(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// The number of changes of `slots`.
+    /// Number of changes of `slots`.
     changes: AtomicU64,
-    /// The number of changes at the beginning of each subscription, and its filter; `None` for a free slot.
+    /// For each slot, the change counter at the start of the subscription and its filter; `None` for a free slot.
     slots: Mutex<Vec<Option<(u64, Wanted)>>>,
 }
 
-/// The messages that a subscriber wants; `None` for all.
+/// The filter of a subscriber; `None` if it wants all messages.
 type Wanted = Option<Filter>;
 
-/// A subscription, until it is dropped.
+/// A subscription, which ends when it is dropped.
 #[derive(Debug)]
 pub struct Subscription {
     shared: Arc<Shared>,
     slot: Slot,
 }
 
-/// The place of a subscription.
+/// Identifies a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     index: u8,
-    /// The number of changes at its beginning.
+    /// The change counter at the start of the subscription.
     since: u64,
 }
 
-/// The subscriptions that an event is for.
+/// The subscriptions that want an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Selected {
-    /// A bit for each slot.
+    /// Bitmask of slots.
     pub(crate) slots: u64,
-    /// The number of changes that the decoder knew.
+    /// The change counter known to the decoder when it decoded the event.
     pub(crate) changes: u64,
 }
 
 impl Subscribers {
-    /// Subscribes to the messages that pass a filter, or to all. `None` if there are [`MAX_SUBSCRIPTIONS`].
+    /// Subscribes to the messages that pass a filter, or to all messages. Returns `None` if there are already
+    /// [`MAX_SUBSCRIPTIONS`].
     #[must_use]
     pub fn subscribe(&self, filter: Option<Filter>) -> Option<Subscription> {
         let shared = &self.0;
@@ -76,12 +77,12 @@ impl Subscribers {
         })
     }
 
-    /// Returns the number of changes so far.
+    /// Returns the change counter.
     pub(crate) fn changes(&self) -> u64 {
         self.0.changes.load(Ordering::Acquire)
     }
 
-    /// Returns the subscriptions with their filters, and the number of changes so far.
+    /// Returns the subscriptions with their filters, and the change counter.
     pub(crate) fn filters(&self) -> (Vec<(Slot, Wanted)>, u64) {
         let slots = self.0.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let filters = (0..).zip(&*slots).filter_map(|(index, taken)| {
@@ -93,7 +94,7 @@ impl Subscribers {
 }
 
 impl Subscription {
-    /// Returns the place of the subscription, for [`Viewer::Subscriber`](crate::Viewer::Subscriber).
+    /// Returns the slot of the subscription, for [`Viewer::Subscriber`](crate::Viewer::Subscriber).
     #[must_use]
     pub const fn slot(&self) -> Slot {
         self.slot
@@ -111,7 +112,7 @@ impl Drop for Subscription {
 }
 
 impl Selected {
-    /// Returns true if the event, or a message of it, is for a subscription.
+    /// Returns true if the subscription wants the event or a message of it.
     #[must_use]
     pub const fn has(self, slot: Slot) -> bool {
         self.changes >= slot.since && slot.is_in(self.slots)

@@ -1,4 +1,4 @@
-//! Packets and events that the tests of several modules share.
+//! Packets and events shared by the tests of several modules.
 
 use teetap_proxy::session::{Connless, Ends, SessionChange, State};
 use teetap_wire::{Dir, Flags, Header, Proto, Seq, Token, packet, write_chunk};
@@ -16,7 +16,7 @@ pub(crate) fn packet(flags: Flags, ack: u16, num_chunks: u8, payload: &[u8]) -> 
     out
 }
 
-/// Returns a 0.7 packet of chunks: number (`None` = not vital) and bytes.
+/// Returns a 0.7 packet with these chunks: sequence number (`None` if not vital) and bytes.
 pub(crate) fn chunks(ack: u16, resend: bool, chunks: &[(Option<u16>, &[u8])]) -> Vec<u8> {
     let mut payload = Vec::new();
     for (seq, data) in chunks {
@@ -26,7 +26,7 @@ pub(crate) fn chunks(ack: u16, resend: bool, chunks: &[(Option<u16>, &[u8])]) ->
     packet(Flags::empty(), ack, count, &payload)
 }
 
-/// Returns a datagram outside a session.
+/// Returns a datagram outside a connection.
 pub(crate) fn connless(dir: Dir, bytes: &[u8], sent: Option<&[u8]>) -> Connless {
     Connless {
         dir,

@@ -1,21 +1,21 @@
-//! The effects of link lines on the datagrams of an event, in words.
+//! Effects of link lines on the datagrams of an event, in words.
 
 use std::fmt;
 
 use teetap_proxy::session::{Connless, Datagram, Transit, What};
 
-/// The effects of link lines; as text from a comma on, empty if there are none.
+/// Displays the effects of link lines, starting with a comma; empty if there are none.
 ///
 /// `, link: delayed 41.2 ms; duplicate: lost (loss)`
 #[derive(Clone, Copy, Debug)]
 pub struct Transits<'a> {
     link: &'a [Transit],
-    /// The number of datagrams that were sent because of the event.
+    /// Number of datagrams sent because of the event.
     count: usize,
 }
 
 impl<'a> Transits<'a> {
-    /// The effects on the datagrams of an event; `None` if the event is about something else.
+    /// Returns the effects on the datagrams of an event; `None` if the event has no datagram.
     #[must_use]
     pub fn of_event(what: &'a What) -> Option<Self> {
         match what {
@@ -32,7 +32,7 @@ impl<'a> Transits<'a> {
         }
     }
 
-    /// Returns true if link lines lost all datagrams, and all duplicates of them.
+    /// Returns true if link lines lost all datagrams and all their duplicates.
     #[must_use]
     pub fn are_lost(&self) -> bool {
         let is_lost = |number| {
@@ -45,7 +45,7 @@ impl<'a> Transits<'a> {
         self.count > 0 && (0..self.count).all(is_lost)
     }
 
-    /// Returns the effects in words, `link: lost (loss)`; empty if there are none.
+    /// Returns the effects in words, such as `link: lost (loss)`; empty if there are none.
     #[must_use]
     pub fn words(&self) -> String {
         self.to_string().trim_start_matches(", ").to_owned()

@@ -1,7 +1,7 @@
-//! Rules tried on a recording: what they would have done to which message.
+//! Tries rules on a recording: what they would have done to which message.
 //!
-//! Law: each session has the rules' memory from its beginning, and a message is decided once, as in a live run. What
-//! was recorded stays as it was: a message that a rule would have dropped is still followed by its consequences.
+//! Law: in each session the rules have their memory from its start, and each message is decided once, as in a live run.
+//! The recorded traffic is unchanged: a message that a rule would have dropped is still followed by its consequences.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 
@@ -16,7 +16,7 @@ use teetap_wire::{
     identify,
 };
 
-/// A program with the memory of all sessions of a recording.
+/// Rules, with their memory of all sessions of a recording.
 #[derive(Debug)]
 pub struct Trial {
     program: Program,
@@ -27,16 +27,16 @@ pub struct Trial {
     scratch: Scratch,
 }
 
-/// An action that rules would have taken.
+/// An action that the rules would have performed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// The time of the message.
     pub at: Time,
     /// The session.
     pub session: SessionId,
-    /// The message; `None` for a rule that acts at times.
+    /// The message; `None` for a rule that acts at a time.
     pub message: Option<Tested>,
-    /// The rules that took part.
+    /// The rules involved.
     pub rules: Vec<RuleId>,
     /// The actions in words.
     pub actions: Vec<String>,
@@ -47,16 +47,16 @@ pub struct Attempt {
 pub struct Tested {
     /// The direction.
     pub dir: Dir,
-    /// The name, or the class and number.
+    /// The name; the class and number if it has no name.
     pub name: String,
-    /// The number from its sender; `None` if it is not vital.
+    /// Sequence number given by the sender; `None` if the message is not vital.
     pub seq: Option<Seq>,
 }
 
 /// The state of a session.
 struct Tried {
     rules: Box<dyn Decide>,
-    /// The last sequence number of each direction, of the client and of the server.
+    /// The last sequence number of each direction: c2s, s2c.
     seen: [Option<Seq>; 2],
     proto: Option<Proto>,
 }
@@ -70,7 +70,7 @@ impl std::fmt::Debug for Tried {
 }
 
 impl Trial {
-    /// Creates a trial. The seed is that of all random decisions.
+    /// Creates a trial. `seed` is the seed of all random decisions.
     #[must_use]
     pub fn new(program: Program, registry: &'static Registry, seed: u64) -> Self {
         let shared = program.share(Shared::default());
@@ -96,12 +96,12 @@ impl Trial {
         self.program.rule(id).unwrap_or_default()
     }
 
-    /// Forgets all sessions: another recording begins.
+    /// Forgets all sessions, because another recording begins.
     pub fn restart(&mut self) {
         self.sessions.clear();
     }
 
-    /// Tries the rules on an event.
+    /// Tries the rules on an event. Returns what they would have done.
     pub fn event(&mut self, event: &Event) -> Vec<Attempt> {
         let Some(session) = event.session else {
             return Vec::new();
@@ -123,7 +123,7 @@ impl Trial {
         attempts
     }
 
-    /// Ends a session. Rules may report what they still expected.
+    /// Ends a session. Rules may then report what they still expected.
     fn close(&mut self, session: SessionId, at: Time) -> Option<Attempt> {
         let mut tried = self.sessions.remove(&session)?;
         tried.rules.on_end();
@@ -153,7 +153,7 @@ impl Trial {
         });
     }
 
-    /// Lets rules act whose time has come.
+    /// Runs the rules whose time has come.
     fn on_time(&mut self, session: SessionId, now: Time) -> Vec<Attempt> {
         let Some(tried) = self.sessions.get_mut(&session) else {
             return Vec::new();
@@ -172,7 +172,7 @@ impl Trial {
                     actions,
                 });
             }
-            // A rule that asks for the same time again would never end.
+            // A rule that asks for the same time again would loop forever.
             if tried.rules.deadline() == Some(at) {
                 break;
             }
@@ -249,12 +249,13 @@ impl Tried {
     }
 }
 
-/// Returns true for datagrams about which rules decide: those that crossed, and the exchange with the client.
+/// Returns true if rules decide about the datagram: it was sent by a peer, and is not between the server and the proxy
+/// only.
 fn is_tried(datagram: &Datagram) -> bool {
     datagram.origin == Origin::Peer && datagram.leg != Some(Side::Server)
 }
 
-/// Returns the actions of the rules on a message; `None` if there are none.
+/// Returns what the rules do to a message; `None` if they do nothing.
 fn attempt(
     decided: &mut dyn Decide,
     message: &Message<'_>,
@@ -310,7 +311,7 @@ fn message<'a>(
     Message::of_chunk((session.0, dir, packet.proto), chunk, facts, at.0)
 }
 
-/// Returns the name of a message, or its class and number.
+/// Returns the name of a message; its class and number if it has no name.
 fn name(registry: &Registry, proto: Proto, dir: Dir, data: &[u8]) -> String {
     let found = registry.known_message(proto, dir, data);
     match (found, identify(data)) {
@@ -327,7 +328,7 @@ fn name(registry: &Registry, proto: Proto, dir: Dir, data: &[u8]) -> String {
     }
 }
 
-/// Returns the reports of rules, and the rules.
+/// Returns the rules that had an effect of their own, and these effects in words.
 fn effects(rules: &mut dyn Decide) -> (Vec<RuleId>, Vec<String>) {
     let effects = rules.effects().into_iter();
     let (rules, words): (Vec<Option<RuleId>>, Vec<String>) = effects

@@ -1,4 +1,4 @@
-//! The events and messages that a viewer shows.
+//! Decides which events and messages a viewer shows.
 
 use crate::{DecodedEvent, Message, style::Viewer};
 
@@ -13,7 +13,7 @@ impl Viewer {
         }
     }
 
-    /// Returns true if a message is shown because of a filter that reads notes.
+    /// Returns true if the message is shown because of a filter that uses notes.
     #[must_use]
     pub const fn reads_notes(self, message: &Message) -> bool {
         match self {
@@ -22,7 +22,7 @@ impl Viewer {
         }
     }
 
-    /// Returns true if a message is shown, of an event that is.
+    /// Returns true if a message of a shown event is shown.
     #[must_use]
     pub const fn shows(self, message: &Message) -> bool {
         match self {
