@@ -1,4 +1,4 @@
-//! Tests of filters on messages and the sessions around them.
+//! Tests of filters on messages, with the sessions around them.
 
 use teetap_rules::{
     context::{Contexts, PacketView},
@@ -11,7 +11,7 @@ use super::*;
 const KILL: &[u8] = b"\x38";
 const START_INFO: &[u8] = b"\x36nameless tee\0";
 
-/// A filter, and the sessions whose messages it gets.
+/// A filter and the contexts of the sessions it sees.
 struct Stage {
     matcher: Matcher,
     contexts: Contexts,
@@ -41,7 +41,7 @@ impl Stage {
     }
 }
 
-/// A 0.7 message.
+/// Returns a view of a 0.7 message.
 fn view(at: u64, session: u32, dir: Dir, data: &[u8]) -> MessageView<'_> {
     let found = Registry::builtin().message(Proto::V7, dir, data);
     let id = identify(data).map(|(id, _)| id).unwrap();
@@ -118,7 +118,7 @@ fn a_round_trip_ends_with_the_ack_of_the_number_sent() {
     stage.matches(&view(1_000, 1, Dir::S2c, b"\x02motd\0"));
     assert!(!stage.matches(&acked(11_000, 8)));
     assert!(stage.matches(&acked(21_000, 9)));
-    // The next one was resent: the ack may be of either copy.
+    // The next message was resent, so the ack may be for either copy.
     stage.matches(&view(30_000, 1, Dir::S2c, b"\x02motd\0"));
     let again = MessageView {
         resend: true,
@@ -153,7 +153,7 @@ fn filters_see_notes_of_the_datagram_and_of_the_message() {
     }
 }
 
-/// Notes about direction and vitality count for filters too.
+/// Notes on direction and vitality count for filters, too.
 #[test]
 fn every_note_that_is_shown_counts_as_lint() {
     for (text, dir, vital, expected) in [
@@ -174,7 +174,7 @@ fn every_note_that_is_shown_counts_as_lint() {
     }
 }
 
-/// Session numbers begin again with each run of a recording, and when one opens.
+/// Session numbers restart with each run of a recording, and when a session opens.
 #[test]
 fn a_session_that_opens_starts_anew() {
     let mut stage = Stage::new("cl_kill and count(cl_kill) == 2");

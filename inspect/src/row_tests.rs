@@ -1,4 +1,4 @@
-//! Tests of rows: the text itself, and that hostile bytes stay bytes.
+//! Tests of rows: their text, and that hostile bytes have no effect.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn texts(event: &Event, verbosity: Verbosity) -> Vec<String> {
     rows(event, verbosity).into_iter().map(|row| row.text).collect()
 }
 
-/// 0.7's sv_motd.
+/// The 0.7 `sv_motd`.
 const MOTD: &[u8] = b"\x02welcome, and have fun\0";
 
 #[test]
@@ -93,7 +93,7 @@ fn a_message_ahead_of_a_gap_names_the_number_that_was_expected() {
 
 #[test]
 fn a_whole_message_has_a_row_for_each_field_and_its_bytes() {
-    // 0.7's sv_chat.
+    // The 0.7 `sv_chat`.
     let came = one_chunk(12, 217, b"\x06\x01\x02\x40hi\0");
     let same = event(&came, &[&came], |_| {});
     let texts = texts(&same, Verbosity::Bytes);
@@ -200,7 +200,7 @@ fn filters_see_datagrams_without_a_message() {
     }
 }
 
-/// The first message that is shown has the notes of its datagram; where a filter asks for notes, each has them.
+/// The first message that is shown has the notes of its datagram; if the filter uses notes, every message has them.
 #[test]
 fn messages_that_match_by_a_note_of_their_datagram_show_it() {
     let mut payload = Vec::new();
@@ -220,13 +220,13 @@ fn messages_that_match_by_a_note_of_their_datagram_show_it() {
         marked(r#"lint.trailing_bytes and not "b""#, Verbosity::Messages),
         (2, 2)
     );
-    // The line of the datagram has them.
+    // The line of the datagram has the notes.
     assert_eq!(marked("lint", Verbosity::Datagrams), (4, 1));
 }
 
 #[test]
 fn harmless_notes_are_shown_with_the_datagrams_and_on_request() {
-    // sv_ready_to_enter has no fields.
+    // `sv_ready_to_enter` has no fields.
     let event = event(&one_chunk(1, 2, b"\x10\x01"), &[], |_| {});
     let has_mark = |lines: &[String]| lines.iter().any(|line| line.contains("!surplus-bytes"));
     assert!(!has_mark(&texts(&event, Verbosity::Messages)));
@@ -400,7 +400,7 @@ fn a_browser_answer_cut_by_the_capture_has_no_other_notes() {
     );
 }
 
-/// The line has the first bytes, `-vv` all of them, and a CONNECT of no session has no message to show.
+/// The line has the first bytes and `-vv` shows all of them. A CONNECT without a session has no message to show.
 #[test]
 fn a_datagram_that_opens_nothing_is_shown_with_its_bytes() {
     let bytes = b"\x04\0\0\x01TKEN\xff\xff\xff\xff";

@@ -64,7 +64,7 @@ impl Shown {
     }
 
     fn chunk(&mut self, session: u32, dir: Dir, data: &[u8]) -> Vec<String> {
-        // Its number is the next one, whatever came before.
+        // Its number is the next one, whatever was sent before.
         self.decoder.gap();
         self.datagram(session, dir, &chunks(1, false, &[(Some(1), data)]), |_| {})
     }
@@ -74,7 +74,7 @@ fn note(code: Code, at: usize, len: usize) -> impl FnOnce(&mut Datagram) {
     move |datagram| datagram.notes.push(Note { code, at, len })
 }
 
-/// 0.7's sv_emoticon of a client that cannot be.
+/// The 0.7 `sv_emoticon` of a client id that cannot exist.
 const EMOTICON: &[u8] = b"\x14\x80\x02\x02";
 
 #[test]
@@ -119,7 +119,7 @@ fn a_code_has_one_sentence_in_each_session() {
     assert_eq!(shown.chunk(1, Dir::S2c, EMOTICON), expected);
     assert_eq!(shown.chunk(1, Dir::S2c, EMOTICON), [""; 0]);
     assert_eq!(shown.chunk(2, Dir::S2c, EMOTICON), expected);
-    // A session that opens is another one.
+    // A session that opens is a new session.
     shown.event(1, What::Session(session(State::Opening, Proto::V7)));
     assert_eq!(shown.chunk(1, Dir::S2c, EMOTICON), expected);
     shown.sentences.restart();
@@ -159,7 +159,7 @@ fn a_wrong_token_is_named_with_the_right_one() {
     let text =
         "✗ wrong-token: the token does not belong to this leg: the receiver drops the datagram; got 6576696c";
     assert_eq!(shown.datagram(1, Dir::S2c, &bad, wrong), [text]);
-    // The right one is known once there was a good datagram of that direction.
+    // The right token is known after a good datagram in that direction.
     shown.datagram(2, Dir::C2s, &good, |_| {});
     assert_eq!(shown.datagram(2, Dir::S2c, &bad, wrong), [text]);
     shown.datagram(3, Dir::S2c, &good, |_| {});
@@ -206,7 +206,7 @@ fn a_datagram_without_messages_has_its_sentence_too() {
 #[test]
 fn sentences_show_no_secrets() {
     let mut shown = Shown::new();
-    // 0.7's info without the end of its password.
+    // The 0.7 `info` message whose password is not terminated.
     let shown = shown.chunk(1, Dir::C2s, b"\x030.7\0hunter2");
     assert!(!shown.is_empty());
     for text in shown {

@@ -9,7 +9,7 @@ use teetap_wire::{
 use super::*;
 use crate::previous::Previous;
 
-/// Follows 0.7 messages with the snapshots `from` and then `to`, and shows the second one.
+/// Plays two 0.7 snapshots, `from` and then `to`, and shows the second one.
 fn shown<T>(from: &Snapshot, to: &Snapshot, show: impl FnOnce(&Completed<'_>) -> T) -> T {
     let registry = Registry::builtin();
     let mut store = Store::new(registry, Proto::V7);
@@ -18,7 +18,7 @@ fn shown<T>(from: &Snapshot, to: &Snapshot, show: impl FnOnce(&Completed<'_>) ->
     show(&store.retained().unwrap().view())
 }
 
-/// Follows the message of one snapshot: tick and base.
+/// Plays the message of one snapshot, given its tick and base.
 fn follow(
     store: &mut Store<'static>,
     registry: &'static Registry,
@@ -56,7 +56,7 @@ fn world(items: &[(u16, u16, &[i32])]) -> Snapshot {
     world
 }
 
-/// A pickup stays, one moves and is of an odd kind, one goes and one comes; the type 99 has no definition.
+/// One pickup is unchanged, one moves and has an odd kind, one is removed and one is added; type 99 has no definition.
 fn worlds() -> [Snapshot; 2] {
     [
         world(&[
@@ -124,7 +124,7 @@ fn items_are_measured_as_a_difference_has_them() {
     let mut data = Vec::new();
     to.delta(&from, &Sizes::new(registry, Proto::V7), &mut data)
         .unwrap();
-    // Three counts come first.
+    // Three counts precede the items.
     let bytes: u32 = sums.iter().map(|sum| sum.bytes).sum();
     assert_eq!(bytes as usize + 3, data.len());
     for (int, bytes) in [
@@ -173,7 +173,7 @@ fn changes_are_counted_since_the_snapshot_before() {
             Some("tick 16 base 10, 4 items, 1 new, 2 changed, 1 deleted since 14, crc ok"),
         ]
     );
-    // One that is not newer is compared with its base.
+    // A snapshot that is not newer is compared only with its base.
     assert_eq!(since(&shots[1]), None);
     previous.forget(1);
     assert!(previous.compare(1, &shots[3]).is_none());

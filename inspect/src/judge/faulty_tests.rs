@@ -1,5 +1,5 @@
-//! Clients with one fault each, on four protocols: the first finding names it, with what was got and expected, and what the receiver
-//! does with it.
+//! Clients with one fault each, in four protocols: the first finding names the fault, the received and expected values,
+//! and what the receiver does.
 
 use std::{collections::BTreeSet, io::Cursor};
 
@@ -13,11 +13,11 @@ use teetap_wire::{Severity, def::Registry};
 use super::*;
 use crate::Decoder;
 
-/// The seeds of the sessions.
+/// Seeds of the sessions played for each fault.
 const SEEDS: std::ops::Range<u64> = 0..3;
 
-/// The first finding about a fault: its code, what was got, what was expected, and what the receiver does; `|` between texts of which
-/// there is one, and nothing where a finding has none.
+/// The first finding for a fault: code, received value, expected value, and what the receiver does. `|` separates
+/// alternatives; an empty text means that the finding has none.
 type Row = (
     &'static str,
     &'static str,
@@ -84,7 +84,7 @@ const EXPECTED: &[Row] = &[
     ("wrong version", "never-entered", "client '0.5 abcdef'", "Server is running '0.", "never entered the game: wrong version"),
 ];
 
-/// Returns the findings of a session, and the last message of the join that the server got.
+/// Returns the findings of a session, and the last message of the join that the server received.
 pub(super) fn findings(setting: &Setting, fault: Option<&Fault>) -> (Findings, Option<Step>) {
     let session = faulty::play(setting, fault);
     let mut playback = Playback::pcap(Cursor::new(faulty::pcap(&session.packets))).unwrap();
@@ -97,7 +97,7 @@ pub(super) fn findings(setting: &Setting, fault: Option<&Fault>) -> (Findings, O
     (judge.findings(), session.reached)
 }
 
-/// Returns the differences of the first finding from the expected one.
+/// Returns how the first finding differs from the expected one.
 fn differences(first: Option<&Finding>, (_, code, got, expected, consequence): Row) -> Vec<String> {
     let Some(first) = first else {
         return vec!["no finding".to_owned()];
@@ -165,7 +165,7 @@ fn the_first_finding_names_the_fault_of_the_client() {
     assert!(tried > 400, "{tried}");
 }
 
-/// The id of a control message is not one of a chunk: it is not compared with those of messages.
+/// The id of a control message is no chunk id, so it is not compared with ids of messages.
 #[test]
 fn no_control_message_is_taken_for_a_message_of_a_join() {
     let act = faulty::Act::Handshake(|bytes| {
@@ -194,7 +194,7 @@ fn no_control_message_is_taken_for_a_message_of_a_join() {
     );
 }
 
-/// A fault of the client is not an error of the server.
+/// A fault of the client is not reported as an error of the server.
 #[test]
 fn the_server_is_not_accused_of_a_fault_of_the_client() {
     for fault in FAULTS {
@@ -214,7 +214,7 @@ fn the_server_is_not_accused_of_a_fault_of_the_client() {
     }
 }
 
-/// The client leaves after two seconds: what it shows until then is enough.
+/// The client leaves after two seconds: what it has shown until then is enough.
 #[test]
 fn short_sessions_have_the_likeliest_reason() {
     let mut wrong = Vec::new();
@@ -228,7 +228,7 @@ fn short_sessions_have_the_likeliest_reason() {
             let (found, _) = findings(&setting, Some(fault));
             let first = found.list.first();
             let is_right = match fault.name {
-                // That the number never comes is certain later.
+                // Only later is it certain that the number is never sent.
                 "number skipped" => first.is_some_and(|first| {
                     let reason = "info came, but its receiver drops it (seq-ahead: got 2, expected 1)";
                     let sentence = first.sentence().replace("counts: it came", "counts: info came");

@@ -1,4 +1,5 @@
-//! Clients and servers without a fault on bad networks: whatever these lose, double, delay and reorder, no peer is accused.
+//! Faultless clients and servers on bad networks: whatever the network loses, duplicates, delays and reorders, no peer
+//! is accused.
 
 use teetap_kit::{
     codec::Variant,
@@ -9,16 +10,16 @@ use teetap_wire::Severity;
 
 use super::*;
 
-/// Sessions of each protocol.
+/// Number of sessions played per protocol.
 const SESSIONS: u64 = 40;
 
-/// The half of a network from one end to the proxy, or from there to the other end: together up to 300 ms, 20 % losses, and 10 %
-/// duplicates.
+/// Returns the conditions of one half of a network, from an end to the proxy or from there to the other end. Both
+/// halves together have up to 300 ms of delay, 20 % losses, and 10 % duplicates.
 fn half(random: &mut Random) -> Conditions {
     let percent = |random: &mut Random, most: u64| random.below(most + 1) as f64 / 1000.0;
     Conditions {
         delay: random.below(101) * MS,
-        // Above the time between two datagrams it reorders them.
+        // Jitter above the time between two datagrams reorders them.
         jitter: match random.below(3) {
             0 => 0,
             1 => random.below(20) * MS,
@@ -49,7 +50,7 @@ fn a_bad_network_accuses_no_peer() {
             let has_entered = reached == Some(Step::EnterGame);
             entered += u64::from(has_entered);
             lost += u64::from(findings.list.iter().any(|one| one.role == Role::Network));
-            // A session that never began has a line about where it stopped.
+            // A session that never began has a finding about where it stopped.
             let accuses = |one: &&Finding| {
                 one.role == Role::Fault && one.severity >= Severity::Warning
                     || has_entered && one.role == Role::Consequence && one.severity == Severity::Error

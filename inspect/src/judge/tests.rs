@@ -1,4 +1,4 @@
-//! Tests of the collector: what is counted, named and ranked, and its bounds.
+//! Tests of the judge: what it counts, names and ranks, and its bounds.
 
 use std::{fs, fs::File, io::BufReader, path::Path};
 
@@ -13,10 +13,10 @@ use crate::{
     testing::{chunks, packet, session},
 };
 
-/// 0.7's sv_emoticon of a client that cannot be.
+/// The 0.7 `sv_emoticon` of a client id that cannot exist.
 const EMOTICON: &[u8] = b"\x14\x80\x02\x02";
 
-/// 0.7's kill of a client.
+/// The 0.7 `cl_kill`.
 const KILL: &[u8] = b"\x38";
 
 struct Run {
@@ -147,7 +147,7 @@ fn causes_come_before_their_consequences_and_losses_last() {
     run.judge.report(report(note(Code::TrailingBytes), 30));
     run.judge.report(report(note(Code::UnknownFlags), 5000));
     run.judge.report(report(silent, 2000));
-    // A state that lasts: the last report is its end so far.
+    // For a state that lasts, the last report is its end so far.
     run.judge.report(report(silent, 3000));
     run.judge.report(report(note(Code::MissingField), 9000));
     run.judge.report(report(note(Code::WrongToken), 8000));
@@ -158,11 +158,11 @@ fn causes_come_before_their_consequences_and_losses_last() {
         "upstream-silent",
         "unknown-flags",
         "snap-parts-missing",
-        // No receiver reads them.
+        // No receiver reads these bytes.
         "surplus-bytes",
     ];
     assert_eq!(run.codes(), expected);
-    // An error as a consequence lifts the warnings that led to it, and no other.
+    // An error as a consequence raises the rank of the warnings that led to it, and of no others.
     let list = run.judge.findings().list;
     let list: Vec<Finding> = list
         .into_iter()
@@ -180,7 +180,7 @@ fn causes_come_before_their_consequences_and_losses_last() {
     assert_eq!(names, expected[2..]);
 }
 
-/// Returns the codes of findings with their sessions.
+/// Returns the codes of the ranked findings with their sessions.
 fn order(list: Vec<Finding>) -> Vec<(&'static str, u32)> {
     let ranked = Findings::rank(list);
     ranked
@@ -189,7 +189,7 @@ fn order(list: Vec<Finding>) -> Vec<(&'static str, u32)> {
         .collect()
 }
 
-/// A cause is of the session of its consequence, before its end, and leads to anything.
+/// A cause is in the session of its consequence, precedes its end, and may lead to a consequence.
 #[test]
 fn a_warning_is_a_cause_in_its_own_session_up_to_the_end_of_the_consequence() {
     let mut run = Run::new();
@@ -204,9 +204,9 @@ fn a_warning_is_a_cause_in_its_own_session_up_to_the_end_of_the_consequence() {
     run.judge.report(of(note(Code::UnknownFlags), 500, 2));
     run.judge.report(of(note(Code::LateReply), 600, 1));
     run.judge.report(of(note(Code::TrailingBytes), 700, 1));
-    // In a session without a consequence.
+    // This session has no consequence.
     run.judge.report(of(note(Code::LateReply), 800, 3));
-    // Within the time of the consequence, and after its end.
+    // One is within the time of the consequence, the other after its end.
     run.judge.report(of(note(Code::NotVital), 2000, 1));
     run.judge.report(of(note(Code::OutOfRange), 4001, 1));
     let list = run.judge.findings().list;
@@ -217,11 +217,11 @@ fn a_warning_is_a_cause_in_its_own_session_up_to_the_end_of_the_consequence() {
         ("unknown-flags", 2),
         ("late-reply", 3),
         ("out-of-range", 1),
-        // A harmless one stands below all that may have led to something in its session.
+        // A harmless warning ranks below all findings of its session that may have led to the consequence.
         ("late-reply", 1),
     ];
     assert_eq!(order(list.clone()), expected);
-    // The fate of the awaited message names one of them, or the proxy.
+    // The fate of the awaited message names one of the warnings, or the proxy.
     let led = |led_by| {
         let list = list.iter().cloned();
         order(list.map(|one| Finding { led_by, ..one }).collect())
@@ -234,7 +234,7 @@ fn a_warning_is_a_cause_in_its_own_session_up_to_the_end_of_the_consequence() {
     assert_eq!(first(led(LedBy::Proxy)), ["never-entered", "unknown-flags"]);
 }
 
-/// A warning that an error follows in the same or the next datagram stands above it.
+/// A warning ranks above an error of the same or the next datagram that follows from it.
 #[test]
 fn the_first_of_neighbouring_datagrams_stands_above_the_next() {
     let placed = |code, (datagram, dir), by| {
@@ -256,7 +256,7 @@ fn the_first_of_neighbouring_datagrams_stands_above_the_next() {
         (5, Dir::C2s, By::Client, false),
         (8, Dir::C2s, By::Client, false),
         (7, Dir::C2s, By::Server, false),
-        // Numbers of the two directions have nothing to do with each other.
+        // The numbers of the two directions are unrelated.
         (6, Dir::S2c, By::Client, false),
     ] {
         let mut run = Run::new();
@@ -272,7 +272,7 @@ fn the_first_of_neighbouring_datagrams_stands_above_the_next() {
     }
 }
 
-/// Losses, delays and reordering are not attributed to a peer.
+/// Losses, delays and reordering are attributed to no peer.
 #[test]
 fn each_kind_has_its_role() {
     let of = |role| {
@@ -382,7 +382,7 @@ fn notices_about_peers_are_findings() {
     );
 }
 
-/// A decision of the proxy because of a limit is of the network, by the proxy, and each is counted.
+/// A decision of the proxy because of a limit is a network finding by the proxy, and each decision is counted.
 #[test]
 fn decisions_of_the_proxy_are_findings_about_no_peer() {
     let mut run = Run::new();
@@ -396,7 +396,7 @@ fn decisions_of_the_proxy_are_findings_about_no_peer() {
             of: "answered_by_proxy".into(),
             count: 240,
         },
-        // Their kinds are not known.
+        // Suppressed notices of other kinds are not counted.
         Notice::Suppressed {
             of: "unknown_sender".into(),
             count: 99,
@@ -418,7 +418,7 @@ fn decisions_of_the_proxy_are_findings_about_no_peer() {
     );
 }
 
-/// A session that gave way to another one stops because of the proxy, not because of its client.
+/// A session that was evicted for another session stops because of the proxy, not because of its client.
 #[test]
 fn a_session_that_gave_way_accuses_no_peer() {
     let mut run = Run::new();
@@ -474,7 +474,7 @@ fn findings_and_sessions_are_bounded_and_the_rest_is_counted() {
             ..report(Topic::Note(Code::WrongToken), 1)
         });
     }
-    // One that is known is still counted.
+    // A repeated oddity is still counted.
     judge.report(report(Topic::Note(Code::WrongToken), 2));
     let findings = judge.findings();
     assert_eq!((findings.list.len(), findings.unlisted), (MOST, 10));
@@ -496,7 +496,7 @@ fn every_kind_has_a_name_of_its_own_and_its_filter_is_right() {
     assert_eq!(names.len(), Code::ALL.len() + Matter::ALL.len());
 }
 
-/// Sessions of real peers, with losses too: nothing that they send is an error.
+/// Nothing that real peers send is an error, even in recordings with losses.
 #[test]
 fn captures_of_real_peers_have_no_errors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures");
@@ -530,7 +530,7 @@ fn captures_of_real_peers_have_no_errors() {
     assert!(files >= 14, "{files}");
 }
 
-/// Takes an item of a capture, whose type is that of another build of this crate.
+/// Records an item of a capture, whose type belongs to another build of this crate.
 pub(super) fn take(judge: &mut Judge, decoder: &mut Decoder, item: teetap_capture::Item) {
     use teetap_capture::Item as Read;
     let item = match item {
@@ -553,7 +553,7 @@ fn of_capture(path: &Path) -> Findings {
     judge.findings()
 }
 
-/// The probe of a run states the release of the server, which the recording has as a line.
+/// The probe of a run states the release of the server, which a recording has as a log line.
 #[test]
 fn the_release_that_the_probe_was_told_is_named() {
     let line = "the server answers 0.6 in 0.4 ms (\"a, b\", version 0.6.4, 16.4, DM on dm1, 0/16 players) and 0.7 in 0.5 ms";
@@ -579,7 +579,7 @@ fn the_release_that_the_probe_was_told_is_named() {
     }
 }
 
-/// Neither a close nor silence shows what a server is.
+/// Neither a CLOSE nor silence identifies a server.
 #[test]
 fn a_server_that_has_shown_nothing_has_no_release() {
     for (is_online, expected) in [(false, None), (true, Some("Teeworlds 0.7.5, assumed"))] {
@@ -588,7 +588,7 @@ fn a_server_that_has_shown_nothing_has_no_release() {
         if is_online {
             run.event(1, Some(1), What::Session(session(State::Online, Proto::V7)));
         }
-        // A close whose reason lacks its NUL.
+        // A CLOSE whose reason lacks its NUL.
         let close = packet(Flags::CONTROL, 0, 0, b"\x04full");
         run.datagram(2, Dir::S2c, &close, &[Code::WrongToken]);
         let findings = run.judge.findings().list;

@@ -1,4 +1,4 @@
-//! Tests of readings: received and sent messages, and how they are matched.
+//! Tests of readings: received and sent messages, and how they are paired.
 
 use teetap_proxy::session::{Action, Datagram, Origin, Placed, Time};
 use teetap_rules::Filter;
@@ -16,7 +16,7 @@ fn event(received: &[u8], sent: &[&[u8]]) -> Datagram {
     Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, received, sent.iter().copied())
 }
 
-/// 0.7's ready and cl_kill, and others that have no definition.
+/// The 0.7 `ready` and `cl_kill`, and messages without a definition.
 const READY: &[u8] = b"\x25";
 const KILL: &[u8] = b"\x38";
 const SYS_31: &[u8] = b"\x3f";
@@ -115,7 +115,7 @@ fn a_refused_datagram_is_discarded_and_a_handshake_ends_at_the_proxy() {
 #[test]
 fn each_note_stands_once_on_its_message() {
     let mut came = datagram(1, &[(None, READY), (None, READY)]);
-    // A third chunk is announced and missing.
+    // The header announces a third chunk, which is missing.
     came[2] = 3;
     let mut event = event(&came, &[]);
     event.notes.push(Note {
@@ -142,7 +142,7 @@ fn bytes_that_are_not_a_packet_are_an_error() {
     }
 }
 
-/// Filters know the notes about all chunks together before the first decision.
+/// Filters see the notes on all chunks together, before their first decision.
 #[test]
 fn notes_of_a_datagram_count_for_its_messages() {
     let mut bytes = datagram(12, &[(Some(217), READY)]);
@@ -161,7 +161,7 @@ fn notes_of_a_datagram_count_for_its_messages() {
     assert!(Reading::of_datagram(Time::ZERO, None, &sound, &mut decoder).is_none());
 }
 
-/// The first `bytes` of a longer DDNet datagram in a recording.
+/// Returns a recorded DDNet datagram of which only these first bytes were recorded.
 fn cut(bytes: &[u8]) -> Datagram {
     let bytes: &'static [u8] = bytes.to_vec().leak();
     let mut event = Datagram::new(Dir::S2c, Proto::Ddnet, Origin::Peer, bytes, [bytes].into_iter());
@@ -175,7 +175,7 @@ fn cut(bytes: &[u8]) -> Datagram {
 
 #[test]
 fn a_cut_recording_adds_no_notes_to_a_datagram() {
-    // con_ready whole, the next one not; something compressed; a reason and a handshake that break off.
+    // A whole `con_ready` with a cut message after it; a compressed payload; a cut CLOSE reason and a cut handshake.
     let chunks = b"\0\x02\x03\x40\x01\x06\x09\x42\x00\x07\x06\x01\x02\x03\x04";
     let datagrams: [(&[u8], bool, usize); 4] = [
         (chunks, true, 1),
@@ -199,7 +199,7 @@ fn a_cut_recording_adds_no_notes_to_a_datagram() {
         let mut decoder = Decoder::new(Registry::builtin());
         decoder.show_only(Filter::parse("malformed", Registry::builtin()).unwrap().0);
         assert!(Reading::of_datagram(Time::ZERO, None, &cut(bytes), &mut decoder).is_none());
-        // Without the cut, the same bytes do have notes.
+        // Without the cut, the same bytes have notes.
         let mut whole = cut(bytes);
         whole.notes = Notes::default();
         let odd = read(&whole);
