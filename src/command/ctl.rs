@@ -326,3 +326,7 @@ fn text(object: &Value, field: &str) -> String {
         .map(|text| printable(text.as_bytes()))
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+#[path = "ctl_tests.rs"]
+mod tests;

@@ -49,3 +49,19 @@ pub(super) fn leg_of(name: &[u8]) -> Option<Side> {
         .into_iter()
         .find(|leg| name_of(*leg).as_bytes() == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_name_of_an_interface_is_a_leg() {
+        for leg in [Side::Client, Side::Server] {
+            let name = name_of(leg);
+            assert_eq!(leg_of(name.as_bytes()), Some(leg), "{name}");
+            for other in [format!("{name} 2"), format!("a {name}"), name[1..].to_owned()] {
+                assert_eq!(leg_of(other.as_bytes()), None, "{other}");
+            }
+        }
+    }
+}
