@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Hex(pub Box<[u8]>);
 
-/// The two digits of every byte.
+/// The two hex digits of each byte value.
 const PAIRS: [[u8; 2]; 256] = pairs();
 
 #[expect(
@@ -26,7 +26,8 @@ const fn pairs() -> [[u8; 2]; 256] {
     pairs
 }
 
-/// Returns two digits for each byte, from a table: half of the cost of a line of the input log is this.
+/// Returns two digits for each byte. Uses a table, because this conversion is half of the cost of writing a
+/// line of the input log.
 fn text(bytes: &[u8]) -> String {
     let mut text = vec![0; 2 * bytes.len()];
     for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
@@ -35,7 +36,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Writes bytes as [`Hex`]: for `#[serde(with)]`.
+/// Writes bytes as [`Hex`]; for `#[serde(with)]`.
 ///
 /// # Errors
 /// Returns the errors of the serialiser.
@@ -43,10 +44,10 @@ pub fn serialize<S: Serializer>(bytes: &impl AsRef<[u8]>, serializer: S) -> Resu
     serializer.serialize_str(&text(bytes.as_ref()))
 }
 
-/// Reads bytes from [`Hex`]: for `#[serde(with)]`.
+/// Reads bytes from [`Hex`]; for `#[serde(with)]`.
 ///
 /// # Errors
-/// The text is not hex, and the errors of the deserialiser.
+/// If the text is not hex; otherwise the errors of the deserialiser.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<[u8]>, D::Error> {
     Hex::deserialize(deserializer).map(|hex| hex.0)
 }
@@ -100,7 +101,7 @@ impl<'de> Deserialize<'de> for Hex {
     }
 }
 
-/// Reads [`Hex`] without a copy of the text.
+/// Parses [`Hex`] without copying the text.
 struct Digits;
 
 impl de::Visitor<'_> for Digits {

@@ -1,4 +1,5 @@
-//! Names of values: [`fmt::Display`] writes them, and [`Words::ALL`] finds the value of a name. Each name stands once.
+//! Names of values: [`fmt::Display`] writes them, and [`Words::ALL`] finds the value of a name. Each name is
+//! defined once.
 //!
 //! With the feature `io` a [`Word`] is serialised as its name.
 
@@ -6,12 +7,12 @@ use std::fmt;
 
 use teetap_wire::{Dir, Proto, Side};
 
-/// A type whose values are all known and have names.
+/// A type with a fixed set of values, each of which has a name.
 pub trait Words: Copy + fmt::Display + 'static {
     /// Every value.
     const ALL: &'static [Self];
 
-    /// The value of this name; `None` when no value has it.
+    /// Returns the value with this name; `None` if no value has it.
     fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|value| is(name, value)).copied()
     }
@@ -29,11 +30,11 @@ impl Words for Proto {
     const ALL: &'static [Self] = &Proto::ALL;
 }
 
-/// A value that is written as its name.
+/// A value that serde writes and reads as its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word<T>(pub T);
 
-/// Returns true if `value` is displayed as `name`, without a copy of the text.
+/// Returns true if `value` is displayed as `name`. Compares without allocating a string.
 fn is(name: &str, value: &impl fmt::Display) -> bool {
     struct Rest<'a>(&'a str);
     impl fmt::Write for Rest<'_> {
@@ -61,7 +62,7 @@ mod serial {
 
     use super::{Word, Words};
 
-    /// The beginning of the error for a name that no value has: that of a later version.
+    /// Start of the error for a name that no value has, as a later version may write.
     pub const UNKNOWN: &str = "unknown word";
 
     impl<T: Words> Serialize for Word<T> {
@@ -76,7 +77,7 @@ mod serial {
         }
     }
 
-    /// Writes a value as its name: for `#[serde(with)]`.
+    /// Writes a value as its name; for `#[serde(with)]`.
     ///
     /// # Errors
     /// Returns the errors of the serialiser.
@@ -84,10 +85,10 @@ mod serial {
         serializer.collect_str(value)
     }
 
-    /// Reads a value from its name: for `#[serde(with)]`.
+    /// Reads a value from its name; for `#[serde(with)]`.
     ///
     /// # Errors
-    /// [`UNKNOWN`] for a name that no value has, and those of the deserialiser.
+    /// [`UNKNOWN`] for a name that no value has; otherwise the errors of the deserialiser.
     pub fn deserialize<'de, T: Words, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
         struct Name<T>(PhantomData<T>);
         impl<T: Words> de::Visitor<'_> for Name<T> {
@@ -104,7 +105,7 @@ mod serial {
         deserializer.deserialize_str(Name(PhantomData))
     }
 
-    /// Returns the names of the variants that serde reads of an enum.
+    /// Returns the names of the variants that the [`Deserialize`] implementation of an enum accepts.
     #[must_use]
     pub fn variants<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
         let mut names: &[&str] = &[];
@@ -112,7 +113,7 @@ mod serial {
         names
     }
 
-    /// A deserializer that records the names of the variants and returns an error.
+    /// A deserializer that records the names of an enum's variants and then fails.
     struct Variants<'n>(&'n mut &'static [&'static str]);
 
     impl<'de> Deserializer<'de> for Variants<'_> {
@@ -138,7 +139,7 @@ mod serial {
         }
     }
 
-    /// Durations as seconds: for `#[serde(with)]`.
+    /// Durations as seconds; for `#[serde(with)]`.
     pub mod seconds {
         use std::time::Duration;
 
@@ -155,7 +156,8 @@ mod serial {
         /// Reads seconds as a duration.
         ///
         /// # Errors
-        /// When they are negative or too many, and those of the deserialiser.
+        /// If the number is negative or too large for a [`Duration`]; otherwise the errors of the
+        /// deserialiser.
         pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
             let seconds = f64::deserialize(deserializer)?;
             Duration::try_from_secs_f64(seconds).map_err(de::Error::custom)

@@ -10,32 +10,34 @@ use super::Hub;
 /// The configuration of a [`Hub`].
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The seed of all random decisions of rules; shown, so that they can be repeated.
+    /// Seed of all random decisions of rules. It is displayed so that a run can be repeated.
     pub seed: u64,
-    /// The key from which the proxy derives its tokens; from the operating system in a live run, never shown.
+    /// Key from which the proxy derives its tokens. A live run gets it from the operating system; it is never
+    /// displayed.
     pub secret: [u8; 16],
-    /// The one protocol that clients may ask for; `None` = all.
+    /// The only protocol that clients may request; `None` for all.
     pub proto: Option<Proto>,
-    /// The time for which a receiver may leave a message in custody unacked; `None` = as long as the peers'
-    /// own kind does, 10 s, DDNet 100 s.
+    /// Maximum time for which a receiver may leave a message unacked that the proxy has acked to its sender.
+    /// `None` for the limit of the session's protocol: 100 s in DDNet's, 10 s in the others.
     pub patience: Option<Duration>,
-    /// True if the loss of a message that its sender never repeats is repaired: DDNet's ACCEPT.
+    /// True if the proxy repairs the loss of a message that its sender never retransmits, such as DDNet's
+    /// ACCEPT.
     pub heals: bool,
-    /// The events to emit: each costs an allocation on the data path.
+    /// The events to emit. Each event costs an allocation on the data path.
     pub events: Events,
-    /// The definitions through which the core reads messages.
+    /// Message definitions that the core decodes with.
     pub registry: &'static Registry,
 }
 
-/// The events to emit.
+/// Which events the core emits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Events {
-    /// No events: there are no watchers.
+    /// None: there are no watchers.
     Nothing,
-    /// States of sessions, notices, and of the traffic only what is odd about the part that the session reads: of a
-    /// large 0.7 payload often just the headers.
+    /// Session states, notices, and datagrams with an oddity in the part that the session parses. Of a large
+    /// 0.7 payload the session often parses only the headers.
     Odd,
-    /// All.
+    /// All events.
     All,
 }
 

@@ -1,4 +1,4 @@
-//! The datagram of an event: its bytes as received and as sent, and the fate of its chunks.
+//! The datagram of an event: its bytes as received and as sent, and what was done with its chunks.
 
 use std::{fmt, net::SocketAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -10,51 +10,55 @@ use super::ids::ListenerId;
 use super::ids::UpstreamId;
 use crate::words::Words;
 
-/// One datagram of a session.
+/// A datagram of a session.
 #[derive(Clone, Debug)]
 pub struct Datagram {
     /// The direction.
     pub dir: Dir,
-    /// Protocol of its bytes.
+    /// Protocol of the bytes.
     pub proto: Proto,
     /// The origin of the datagram.
     pub origin: Origin,
-    /// The leg of a datagram that is on one leg only: a handshake, a refused datagram, or one of the proxy itself. `None` if it was
-    /// forwarded from one leg to the other.
+    /// The leg of a datagram that is on one leg only: part of a handshake, refused, or sent by the proxy
+    /// itself. `None` if the datagram was forwarded from one leg to the other.
     pub leg: Option<Side>,
-    /// The ordinal in its session and direction, from 1, among the datagrams of peers; 0 if no peer sent it.
+    /// Ordinal among the datagrams that the peer of this direction sent in the session, from 1; 0 if no peer
+    /// sent it.
     pub ordinal: u64,
-    /// The addresses.
+    /// The addresses of the datagram.
     pub ends: Ends,
-    /// The received bytes, then the sent ones if they are kept, then the inflated payload if it is known.
+    /// The received bytes, then the sent bytes if they differ, then the inflated payload if it is known.
     bytes: Box<[u8]>,
     /// The length of the received bytes; 0 if nothing was received.
     received: u16,
     sent: Sent,
     /// The result of inflating the received bytes, read as `proto`.
     inflated: Option<Inflated>,
-    /// The fate of each chunk, in order. Empty if each was forwarded unchanged under its own number.
+    /// What was done with each chunk, in order. Empty if each chunk was forwarded unchanged under its own
+    /// sequence number.
     pub placed: Box<[Placed]>,
-    /// The effects of link lines on the sent datagrams. Empty if each was sent at once, once and unchanged.
+    /// Effects of link lines on the sent datagrams. Empty if each datagram was sent immediately, once and
+    /// unchanged.
     pub link: Box<[Transit]>,
-    /// Oddities.
+    /// Oddities of the datagram.
     pub notes: Notes,
 }
 
 /// The sent datagrams.
 #[derive(Clone, Debug)]
 enum Sent {
-    /// The received datagram, whose bytes are kept once.
+    /// The received datagram was sent unchanged; its bytes are stored once.
     AsReceived,
     /// One datagram of this length.
     One(u16),
-    /// One datagram for each length.
+    /// A datagram for each length.
     All(Box<[u16]>),
 }
 
 impl Datagram {
-    /// Joins the received and the sent bytes into one event. Of the received bytes it keeps the 1400 that receivers read, so that a
-    /// flood of the largest datagrams does not fill the memory; a note says that the datagram was longer.
+    /// Joins the received and the sent bytes into one event. Keeps only the 1400 received bytes that
+    /// receivers read, so that a flood of the largest datagrams does not fill the memory. A note says that
+    /// the datagram was longer.
     #[must_use]
     pub fn new<'a>(
         dir: Dir,
@@ -66,7 +70,8 @@ impl Datagram {
         Self::joined(dir, proto, origin, received, sent, None)
     }
 
-    /// Returns the event of a datagram that a peer sent and the proxy forwarded, with its inflated payload.
+    /// Returns the event of a datagram that a peer sent and the proxy forwarded. Includes the inflated
+    /// payload if the packet has one.
     pub(crate) fn relayed<'a>(
         dir: Dir,
         packet: &Packet<'_>,
@@ -93,7 +98,7 @@ impl Datagram {
         sent.clone().for_each(|part| bytes.extend_from_slice(part));
         if let Some(packet) = clear {
             bytes.extend_from_slice(packet.payload);
-            // A token at its end is in the header as well.
+            // A token at the end of the inflated payload is also in the header.
             let token = packet.header.token.map_or([0; 4], |token| token.0);
             let tail = inflated.map_or(0, |inflated| inflated.len.saturating_sub(packet.payload.len()));
             bytes.extend_from_slice(token.get(..tail).unwrap_or_default());
@@ -106,8 +111,8 @@ impl Datagram {
         Self::of(dir, proto, origin, (bytes, received.len(), sent, inflated))
     }
 
-    /// Returns the event of a datagram that a peer sent and that was forwarded unchanged. `clear` is its inflated payload, if the
-    /// caller has it.
+    /// Returns the event of a datagram that a peer sent and that was forwarded unchanged. `clear` is its
+    /// inflated payload, if the caller has it.
     #[must_use]
     pub fn passed(dir: Dir, proto: Proto, received: &[u8], clear: Option<(&[u8], Inflated)>) -> Self {
         let received = readable(received);
@@ -140,7 +145,7 @@ impl Datagram {
         }
     }
 
-    /// Returns the bytes as a peer sent them, at most 1400; `None` if no peer sent the datagram.
+    /// Returns the bytes that a peer sent, at most 1400; `None` if no peer sent the datagram.
     #[must_use]
     pub fn received(&self) -> Option<&[u8]> {
         self.bytes
@@ -148,14 +153,15 @@ impl Datagram {
             .filter(|bytes| !bytes.is_empty())
     }
 
-    /// Returns the number of bytes that it owns.
+    /// Returns the number of bytes that the datagram owns.
     #[cfg(feature = "io")]
     pub(crate) fn owned(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Returns the datagrams that were sent because of it, in order; none if it was refused or swallowed. These are the bytes before
-    /// the link: [`Self::link`] says which were sent later, changed, or not at all.
+    /// Returns the datagrams that were sent because of this one, in order; none if it was refused or
+    /// swallowed. The bytes are those before the link: [`Self::link`] says which datagrams were delayed,
+    /// changed or lost.
     pub fn sent(&self) -> impl Iterator<Item = &[u8]> + Clone {
         let behind = self.bytes.get(usize::from(self.received)..).unwrap_or_default();
         let (mut rest, lens): (&[u8], &[u16]) = match &self.sent {
@@ -170,14 +176,14 @@ impl Datagram {
         })
     }
 
-    /// Returns true if the datagram is known to be sent exactly as it was received.
+    /// Returns true if the datagram is known to have been sent exactly as it was received.
     #[must_use]
     pub fn is_unchanged(&self) -> bool {
         matches!(self.sent, Sent::AsReceived)
     }
 
-    /// Parses the received datagram as [`Packet::parse`] does; `None` when no peer sent it. A payload that was
-    /// inflated before is not inflated again.
+    /// Parses the received datagram like [`Packet::parse`]; `None` if no peer sent the datagram. Reuses the
+    /// inflated payload if the event has it.
     pub fn packet<'a>(&'a self, scratch: &'a mut Scratch) -> Option<Result<Packet<'a>, PacketError>> {
         let received = self.received()?;
         let clear = self.inflated.and_then(|inflated| {
@@ -191,21 +197,22 @@ impl Datagram {
     }
 }
 
-/// The place in which a datagram was seen: its number, and its addresses apart from those that the whole run has.
+/// Where a datagram was seen: its number, and those of its addresses that may differ within a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
-    /// The client's.
+    /// Address of the client.
     pub client: Option<SocketAddr>,
-    /// Our socket towards the server.
+    /// The upstream socket.
     pub upstream: Option<UpstreamId>,
-    /// The address of that socket. The core learns it late; the opener of the socket fills it in.
+    /// Local address of the upstream socket. The core learns it late; the driver that opens the socket fills
+    /// it in.
     pub local: Option<SocketAddr>,
-    /// The port of the listen socket that the client came by, where that is not the first: see [`ListenerId`].
+    /// Port of the listen socket that the client uses, unless it is the first one: see [`ListenerId`].
     pub listen_port: Option<u16>,
-    /// The port of the server behind it.
+    /// Port of the server behind that listen socket.
     pub server_port: Option<u16>,
-    /// The number of the datagram, from 1: in a live run among those that watchers see, in a capture among its packets,
-    /// whatever they are. `None` where it is not known.
+    /// Number of the datagram, from 1: in a live run among the datagrams that watchers see, in a capture
+    /// among all its packets. `None` if unknown.
     pub frame: Option<u64>,
 }
 
@@ -214,11 +221,12 @@ pub struct Ends {
 pub enum Origin {
     /// A peer sent it.
     Peer,
-    /// A rule made its messages or let them go.
+    /// A rule created or released its messages.
     Rule,
-    /// A person did.
+    /// A user injected or released its messages.
     User,
-    /// The proxy needed it: handshake, keepalive, resend of what it owns.
+    /// The proxy created it: a handshake, a keepalive, or a retransmission of a message that the proxy has
+    /// acked.
     Proxy,
 }
 
@@ -237,25 +245,27 @@ impl Words for Origin {
     const ALL: &'static [Self] = &[Self::Peer, Self::Rule, Self::User, Self::Proxy];
 }
 
-/// The fate of one chunk of a received datagram.
+/// What was done with one chunk of a received datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// The number it was sent on with; `None` = not sent, or not vital.
+    /// The sequence number under which the chunk was forwarded; `None` if it was not sent or is not vital.
     pub seq_out: Option<Seq>,
-    /// The action.
+    /// The action on the message.
     pub action: Action,
-    /// The rules that touched it, in their order.
+    /// The rules that matched the message, in their order.
     pub rules: Box<[RuleId]>,
-    /// The marks that rules gave it.
+    /// The marks that rules gave the message.
     pub marks: Box<[Arc<str>]>,
-    /// Where its bytes are in what was sent with this event; `None` = not sent now, or not known.
+    /// Place of the message in the datagrams that were sent with this event; `None` if not sent now, or
+    /// unknown.
     pub sent: Option<SentAt>,
-    /// The number under which it is held; `None` = not held.
+    /// The number under which the message is held; `None` if not held.
     pub held: Option<HeldId>,
 }
 
 impl Placed {
-    /// A chunk that no rule touched; not held, and not looked for in what was sent.
+    /// Returns the record of a chunk that no rule touched, that is not held, and whose place in the sent
+    /// datagrams is unknown.
     #[must_use]
     pub fn new(seq_out: Option<Seq>, action: Action) -> Self {
         Self {
@@ -268,12 +278,13 @@ impl Placed {
         }
     }
 
-    /// Returns true unless the chunk was only sent on, with whatever number, and no rule touched it.
+    /// Returns true unless the chunk was merely forwarded, under whatever sequence number, and no rule
+    /// touched it.
     pub(crate) fn is_odd(&self) -> bool {
         self.action != Action::Pass || !self.rules.is_empty()
     }
 
-    /// Returns it with the rules that touched the chunk, and its marks.
+    /// Returns the record with the rules that touched the chunk, and its marks.
     pub(crate) fn touched(self, rules: Vec<RuleId>, marks: Vec<Arc<str>>) -> Self {
         Self {
             rules: rules.into(),
@@ -283,14 +294,15 @@ impl Placed {
     }
 }
 
-/// The place of a message in the datagrams that were sent.
+/// The place of a message in the sent datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentAt {
     /// Index of the datagram in [`Datagram::sent`].
     pub datagram: u16,
-    /// Offset of its first byte, behind the chunk header, in the clear payload of that datagram.
+    /// Offset of the first byte of the message, after the chunk header, in the clear payload of that
+    /// datagram.
     pub at: u16,
-    /// Length in bytes.
+    /// Length of the message in bytes.
     pub len: u16,
 }
 
@@ -301,13 +313,13 @@ pub struct Transit {
     pub datagram: u16,
     /// True for a duplicate.
     pub duplicate: bool,
-    /// Why it was lost; `None` = it left.
+    /// The reason of the loss; `None` if the datagram was sent.
     pub lost: Option<Lost>,
-    /// How much later than without the link it left.
+    /// The delay that the link added.
     pub delay: Duration,
-    /// True if it overtook those before it.
+    /// True if the datagram was sent ahead of earlier ones.
     pub reordered: bool,
-    /// The bits that were flipped, counted from the lowest bit of the first byte.
+    /// Index of each flipped bit, counted from the lowest bit of the first byte.
     pub corrupted: Box<[u32]>,
 }
 
@@ -315,7 +327,7 @@ impl Words for Lost {
     const ALL: &'static [Self] = &Self::ALL;
 }
 
-/// The number of a message that the proxy holds, from 1, never used twice in its session and direction.
+/// Number of a message that the proxy holds, from 1; never reused in its session and direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(
     feature = "io",
@@ -327,29 +339,30 @@ pub struct HeldId(pub NonZeroU32);
 /// The action taken on one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Sent on.
+    /// Forwarded.
     Pass,
-    /// Sent on with other bytes.
+    /// Forwarded with other bytes.
     Edit,
-    /// A retransmission of a message that was sent on before: sent on as it was then.
+    /// A retransmission of a message that was forwarded before: forwarded with the same bytes as then.
     Repeat,
-    /// A retransmission that the receiver needs no more: left out.
+    /// A retransmission that the receiver no longer needs: left out.
     Known,
-    /// Ahead of a message that is missing: left out, and requested again.
+    /// Ahead of a missing message: left out, and the missing message is requested again.
     Gap,
     /// Dropped by a rule.
     Drop,
-    /// This transmission was suppressed by a rule.
+    /// A rule suppressed this transmission.
     Lose,
-    /// Waits in the proxy's custody.
+    /// Held by the proxy, which has acked it.
     Hold,
-    /// No room to hold it: left out and not acked; its sender sends it again.
+    /// There is no room to hold it: left out and not acked, so its sender retransmits it.
     Refuse,
 }
 
 impl Action {
-    /// Returns true if the receiver takes the message, now or later: what is ahead of a gap, and what is refused, is
-    /// sent again.
+    /// Returns true for the copy on which the fate of the message was decided, even if a rule dropped it.
+    /// False for later copies, and for messages that are ahead of a gap or refused, since their sender
+    /// retransmits these.
     #[must_use]
     pub const fn is_delivered(self) -> bool {
         !matches!(self, Self::Repeat | Self::Known | Self::Gap | Self::Refuse)
@@ -386,7 +399,7 @@ impl Words for Action {
     ];
 }
 
-/// Returns the part of a datagram that receivers read: the first 1400 bytes.
+/// Returns the part of a datagram that receivers read: at most the first 1400 bytes.
 #[must_use]
 pub fn readable(datagram: &[u8]) -> &[u8] {
     datagram.get(..MAX_DATAGRAM).unwrap_or(datagram)
@@ -404,7 +417,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// A datagram reads the same whether it was inflated before or not, and all its parts are kept.
+        /// A datagram is parsed to the same packet whether it was inflated before or not, and all its parts
+        /// are kept.
         #[test]
         fn what_was_inflated_before_is_read_alike(
             proto in prop::sample::select(&Proto::ALL[..]),
@@ -435,7 +449,7 @@ mod tests {
             );
             prop_assert_eq!(format!("{:?}", plain.packet(&mut other)), format!("{:?}", passed.packet(&mut one)));
             prop_assert!(passed.sent().eq(plain.sent()) && passed.received() == plain.received());
-            // What crossed is read as it was read on the way.
+            // A relayed datagram is parsed to the same packet as on its way.
             let (mut way, mut three) = (Scratch::new(), Scratch::new());
             if let Ok(packet) = Packet::parse(proto, &bytes, &mut way) {
                 let parts = sent.iter().map(|part| &**part);

@@ -1,6 +1,7 @@
 //! The events that the core emits.
 //!
-//! An event owns right-sized bytes and says what was done; it is not decoded. Watchers decode what they show.
+//! An event owns right-sized bytes and says what the core did with them. It is not decoded: watchers decode
+//! the part that they display.
 
 use std::{borrow::Cow, fmt, net::SocketAddr};
 
@@ -19,19 +20,19 @@ use super::{
 };
 use crate::words::Words;
 
-/// One thing that happened.
+/// An event that the core emits.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// When.
+    /// Time of the event.
     pub at: Time,
-    /// In which session, when it belongs to one.
+    /// The session that the event belongs to; `None` if it belongs to none.
     pub session: Option<SessionId>,
-    /// The value.
+    /// Kind and contents.
     pub what: What,
 }
 
 impl Event {
-    /// The addresses of its datagram, when it is about one.
+    /// Returns the addresses of the datagram in the event; `None` if the event is not about a datagram.
     pub fn ends_mut(&mut self) -> Option<&mut Ends> {
         match &mut self.what {
             What::Datagram(datagram) => Some(&mut datagram.ends),
@@ -46,13 +47,13 @@ impl Event {
 pub enum What {
     /// A session changed its state.
     Session(SessionChange),
-    /// A datagram of a session arrived, left, or both.
+    /// A datagram of a session was received, sent, or both.
     Datagram(Datagram),
-    /// A connless datagram (server browser, master server) passed.
+    /// A connless datagram (server browser, master server) was received.
     Connless(Connless),
-    /// A report besides the traffic.
+    /// A report that is not about a single datagram.
     Notice(Notice),
-    /// A command was carried out, or refused.
+    /// A command was carried out or refused.
     Answer(Answer),
 }
 
@@ -61,9 +62,9 @@ pub enum What {
 pub struct Answer {
     /// The command.
     pub id: CommandId,
-    /// Done, or why not.
+    /// `Ok` if the command was carried out; otherwise the reason why it was refused.
     pub result: Result<(), Cow<'static, str>>,
-    /// The messages that are held, for [`Command::List`]; `None` for other commands.
+    /// The held messages, for [`Command::List`]; `None` for other commands.
     pub held: Option<Box<[Waiting]>>,
 }
 
@@ -82,11 +83,11 @@ impl fmt::Display for Answer {
 pub enum State {
     /// The client sent CONNECT; the server has not accepted it yet.
     Opening,
-    /// Both legs carry messages.
+    /// Messages are forwarded in both directions.
     Online,
-    /// One side has closed; late datagrams are swallowed.
+    /// The session has ended; late datagrams are still expected.
     Closing,
-    /// Gone.
+    /// The session is forgotten.
     Closed,
 }
 
@@ -116,42 +117,45 @@ impl Words for State {
     const ALL: &'static [Self] = &[Self::Opening, Self::Online, Self::Closing, Self::Closed];
 }
 
-/// A change of state.
+/// A change of a session's state.
 #[derive(Clone, Debug)]
 pub struct SessionChange {
     /// The new state.
     pub state: State,
-    /// Protocol of the legs, as far as the server has decided it; before that, the one that the client requested.
+    /// Protocol of the legs once the server has decided it; before that, the protocol that the client
+    /// requested.
     pub proto: Proto,
     /// The client's address.
     pub client: SocketAddr,
-    /// The server, where a redirect has led the client to another one than that of the start.
+    /// Address of the server if a redirect led the client to it; `None` for the server of the start.
     pub server: Option<SocketAddr>,
-    /// Our own address towards the server, when the socket is open.
+    /// Local address of the upstream socket; `None` until the socket is open.
     pub upstream: Option<SocketAddr>,
-    /// The side that ended it, for `Closing` and `Closed`; `None` = the proxy.
+    /// The peer whose CLOSE ended the session, for `Closing`, and for `Closed` in a capture; otherwise
+    /// `None`, also if the proxy ended the session.
     pub by: Option<Side>,
-    /// The reason given, raw as it was on the wire or our own words.
+    /// The reason of the end: the bytes of the CLOSE as received, or the proxy's own words.
     pub reason: Option<Box<[u8]>>,
 }
 
-/// A connless datagram that passed.
+/// A connless datagram that was received.
 #[derive(Clone, Debug)]
 pub struct Connless {
-    /// Where it was going.
+    /// Direction of the datagram.
     pub dir: Dir,
-    /// The asking client.
+    /// Address of the client.
     pub client: SocketAddr,
-    /// As received.
+    /// The datagram as received, at most 1400 bytes.
     pub bytes: Box<[u8]>,
-    /// How many bytes behind these a recording lacks.
+    /// Number of bytes after `bytes` that a recording lacks.
     pub cut: usize,
-    /// True if it was sent on.
+    /// True if the datagram was forwarded.
     pub forwarded: bool,
-    /// The datagram that left at once, as it was before the link; a request of 0.7 may wait for the server's token.
+    /// The datagram that was sent immediately, before the effects of the link. `None` if it was not
+    /// forwarded, or if it is a request of 0.7 that waits for the server's token.
     pub sent: Option<Box<[u8]>>,
-    /// The effects of link lines on it. Empty: it left at once, once and unchanged.
+    /// Effects of link lines on the sent datagram. Empty if it was sent immediately, once and unchanged.
     pub link: Box<[Transit]>,
-    /// Our socket towards the server.
+    /// Addresses of the datagram.
     pub ends: Ends,
 }

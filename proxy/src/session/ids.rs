@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 #[cfg(doc)]
 use super::Hub;
 
-/// Number of a session, from 1, in order of their first datagram.
+/// Number of a session, from 1, in the order in which the sessions were opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(
     feature = "io",
@@ -14,31 +14,31 @@ use super::Hub;
 )]
 pub struct SessionId(pub u32);
 
-/// Number of an upstream socket, from 1; never used twice in a run.
+/// Number of an upstream socket, from 1; never reused in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UpstreamId(pub u32);
 
-/// Number of a listen socket: 0 = the one of the start, from 1 those that redirects requested; never used twice in a
-/// run.
+/// Number of a listen socket: 0 for the first one, from 1 for those that redirects requested; never reused in
+/// a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListenerId(pub u32);
 
 impl ListenerId {
-    /// The one of the start.
+    /// The listen socket that is open from the start.
     pub const FIRST: Self = Self(0);
 }
 
-/// The address of a client and its listen socket: the same address may use several.
+/// Address of a client and the listen socket that it uses. The same address may use several listen sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientAddr {
-    /// The local address.
+    /// The client's address.
     pub addr: SocketAddr,
     /// The listen socket.
     pub listener: ListenerId,
 }
 
 impl From<SocketAddr> for ClientAddr {
-    /// A client of the first listen socket.
+    /// Returns a client of the first listen socket.
     fn from(addr: SocketAddr) -> Self {
         Self {
             addr,
@@ -47,11 +47,11 @@ impl From<SocketAddr> for ClientAddr {
     }
 }
 
-/// The addresses between which a [`Hub`] starts.
+/// The addresses that a [`Hub`] starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The address of the first listen socket, to which clients connect.
     pub listen: SocketAddr,
-    /// The server that is proxied. A redirect changes the port alone.
+    /// Address of the server. A redirect changes only the port.
     pub server: SocketAddr,
 }

@@ -15,7 +15,7 @@ use super::{
 
 /// An input of the core.
 pub enum Input<'a> {
-    /// A datagram on a listen socket.
+    /// A datagram received on a listen socket.
     FromClient {
         /// The listen socket.
         listener: ListenerId,
@@ -24,9 +24,9 @@ pub enum Input<'a> {
         /// The bytes of the datagram.
         bytes: &'a [u8],
     },
-    /// A datagram on an upstream socket (which is connected, so it is the server's).
+    /// A datagram received on an upstream socket. The socket is connected, so the server sent the datagram.
     FromServer {
-        /// The socket.
+        /// The upstream socket.
         upstream: UpstreamId,
         /// The bytes of the datagram.
         bytes: &'a [u8],
@@ -44,7 +44,8 @@ pub enum Input<'a> {
         upstream: UpstreamId,
         /// The error of the operating system.
         error: &'a str,
-        /// True if there would be room for it with another socket closed: descriptors or ports are used up.
+        /// True if descriptors or ports are used up, so that closing another socket would make room for this
+        /// one.
         exhausted: bool,
     },
     /// The socket requested with [`Output::OpenListener`] is open.
@@ -68,42 +69,43 @@ pub enum Input<'a> {
         /// The error of the operating system.
         error: &'a str,
     },
-    /// The protocols that the server speaks, as far as a probe has found out.
+    /// Result of a probe: the protocols that the server is known to speak.
     Probed(Speaks),
-    /// Handles a timeout.
+    /// A deadline has passed, see [`Hub::deadline`](super::Hub::deadline).
     Timeout,
-    /// New rules; `None` = none.
+    /// New rules; `None` removes all rules.
     Program(Option<Arc<Program>>),
     /// A command of a user, answered by one [`Answer`](super::Answer).
     Command {
-        /// The number of the command, which its answer has too.
+        /// Number of the command. Its answer has the same number.
         id: CommandId,
         /// The command.
         command: Command,
     },
-    /// The end of the run: every session is closed on both legs and gone at once.
+    /// The end of the run: closes every session on both legs and forgets it immediately.
     Shutdown {
-        /// The reason that the peers show; empty = none.
+        /// Reason sent to the peers; empty for none.
         reason: &'a [u8],
     },
 }
 
-/// The number of a command, given by its sender.
+/// Number of a command, chosen by its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u64);
 
-/// Messages that are held.
+/// Selects held messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// All under the key that [`teetap_rules::Fate::Hold`] named.
+    /// All messages held under the key that [`teetap_rules::Fate::Hold`] named.
     Key(u64),
-    /// One.
+    /// One message.
     One(Dir, HeldId),
 }
 
 /// A command of a user.
 ///
-/// It is a line of the input log: names of variants and fields are the format, and a change needs a new version.
+/// The input log stores commands by the names of variants and fields, so renaming one needs a new version of
+/// the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "io",
@@ -111,26 +113,26 @@ pub enum Held {
     serde(rename_all = "snake_case", deny_unknown_fields)
 )]
 pub enum Command {
-    /// Send one more message.
+    /// Send an additional message.
     Inject {
         /// The session.
         session: SessionId,
         /// The direction.
         dir: Dir,
-        /// True to send it with a number.
+        /// True to send the message as vital, with a sequence number.
         vital: bool,
-        /// Id and fields.
+        /// Message id and fields.
         #[cfg_attr(feature = "io", serde(with = "crate::hex"))]
         data: Box<[u8]>,
     },
-    /// Let all messages go on that are held under the key that [`teetap_rules::Fate::Hold`] named.
+    /// Release all messages held under the key that [`teetap_rules::Fate::Hold`] named.
     Release {
         /// The session.
         session: SessionId,
         /// The key.
         key: u64,
     },
-    /// Let one held message go on.
+    /// Release one held message.
     ReleaseOne {
         /// The session.
         session: SessionId,
@@ -139,7 +141,7 @@ pub enum Command {
         /// The number of the message.
         held: HeldId,
     },
-    /// Drop a held message: it never goes on.
+    /// Drop a held message. It is never sent.
     #[cfg_attr(feature = "io", serde(rename = "drop_held"))]
     Drop {
         /// The session.
@@ -162,52 +164,54 @@ pub enum Command {
         #[cfg_attr(feature = "io", serde(with = "crate::hex"))]
         data: Box<[u8]>,
     },
-    /// List the messages that are held, in [`Answer::held`](super::Answer::held).
+    /// List the held messages, in [`Answer::held`](super::Answer::held).
     #[cfg_attr(feature = "io", serde(rename = "list_held"))]
     List {
         /// The session; `None` for all.
         session: Option<SessionId>,
     },
-    /// Have the server send a complete snapshot, for watchers that do not know the one that later ones differ from.
+    /// Make the server send a complete snapshot, for watchers that lack the snapshot on which later ones are
+    /// based.
     Resync {
         /// The session.
         session: SessionId,
     },
-    /// Enable or disable a rule for all sessions. What a disabled rule holds is released.
+    /// Enable or disable a rule for all sessions. Disabling a rule releases the messages that it holds.
     Toggle {
         /// The rule.
         rule: RuleId,
         /// False to disable it.
         enabled: bool,
     },
-    /// Enable or disable a link line for all sessions. What waits in the link leaves at its time.
+    /// Enable or disable a link line for all sessions. Datagrams that are already queued in the link keep
+    /// their departure time.
     ToggleLine {
-        /// The number of the link line, from 0.
+        /// Index of the link line, from 0.
         line: u16,
         /// False to disable it.
         enabled: bool,
     },
     /// Enable or disable a rule or link line for all sessions by its name.
     ToggleNamed {
-        /// The name of a rule, or its text if it has none; else the text of a link line.
+        /// Name of a rule, or its text if it has no name; if no rule matches, the text of a link line.
         rule: Box<str>,
         /// False to disable it.
         enabled: bool,
     },
-    /// Close one or both legs with a reason.
+    /// Close a session with a reason. Both peers get a CLOSE.
     Close {
         /// The session; `None` for all.
         session: Option<SessionId>,
-        /// The leg that is sent the CLOSE; `None` for both.
+        /// The peer that is told the reason; the other peer gets a CLOSE without one. `None` to tell both.
         side: Option<Side>,
-        /// The reason that the peers show; empty for none.
+        /// Reason that the peers display; empty for none.
         #[cfg_attr(feature = "io", serde(with = "crate::hex"))]
         reason: Box<[u8]>,
     },
 }
 
 impl Command {
-    /// The session that it is about; `None` = all.
+    /// Returns the session that the command names; `None` if the command is for all sessions.
     #[must_use]
     pub fn session(&self) -> Option<SessionId> {
         match self {

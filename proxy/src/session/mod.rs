@@ -10,10 +10,10 @@
 //!
 //! # Its law
 //!
-//! Time, the secret that tokens are made of, message definitions, rules and commands are inputs. Nothing here reads a
-//! clock, draws randomness, touches a socket, has global state or depends on the order of a hash map, so the same inputs
-//! give the same outputs.
-//! Bytes of peers never become an `Err` and never panic: oddities become notes on events.
+//! Time, the secret from which tokens derive, message definitions, rules and commands are inputs. The core
+//! reads no clock, draws no randomness, touches no socket, has no global state and does not depend on the
+//! order of a hash map, so the same inputs give the same outputs. Bytes of peers never cause an `Err` or a
+//! panic: oddities become notes on events.
 
 mod acks;
 mod compose;

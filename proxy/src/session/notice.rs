@@ -1,7 +1,7 @@
-//! Notices: what the proxy reports besides the traffic.
+//! Notices: reports of the proxy that are not about a single datagram.
 //!
-//! One table has the kind, the level, the values and the sentence of each. The kind and the names of the values are the
-//! names in recordings and JSON lines: they are stable, kinds and values may be added.
+//! One table defines the kind, level, values and sentence of each notice. Recordings and JSON lines use the
+//! names of kinds and values, so these names are stable; new kinds and values may be added.
 
 use std::{borrow::Cow, fmt, net::SocketAddr, num::NonZeroU32, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::words::{Word, Words};
 /// The level of a notice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// An event that explains what follows.
+    /// An event that explains later ones.
     #[default]
     Info,
     /// Something is probably wrong.
@@ -38,7 +38,7 @@ impl Words for Level {
     const ALL: &'static [Self] = &[Self::Info, Self::Warning];
 }
 
-/// Makes the enum of a table: `Variant "kind" Level { values } => "sentence", arguments;`.
+/// Defines the enum from a table: `Variant "kind" Level { values } => "sentence", arguments;`.
 macro_rules! notices {
     ($(
         $(#[$doc:meta])*
@@ -46,7 +46,7 @@ macro_rules! notices {
         $({ $($(#[$meta:meta])* $field:ident: $type:ty,)* })?
         => $text:literal $(, $name:ident = $arg:expr)*;
     )*) => {
-        /// One thing that the proxy reports besides the traffic.
+        /// A report of the proxy that is not about a single datagram.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[cfg_attr(feature = "io", derive(serde::Serialize, serde::Deserialize), serde(tag = "kind"))]
         pub enum Notice {
@@ -55,11 +55,11 @@ macro_rules! notices {
                 #[cfg_attr(feature = "io", serde(rename = $kind))]
                 $variant $({ $($(#[$meta])* $field: $type,)* })?,
             )*
-            /// A notice that was recorded by another version: of a kind that is not known here, or from before there
-            /// were kinds.
+            /// A notice that another version recorded: its kind is unknown to this version, or it was
+            /// recorded before kinds existed.
             #[cfg_attr(feature = "io", serde(untagged))]
             Other {
-                /// The kind; `None` in recordings from before there were kinds.
+                /// The kind; `None` in recordings from before kinds existed.
                 kind: Option<Box<str>>,
                 /// The level.
                 #[cfg_attr(feature = "io", serde(skip))]
@@ -71,11 +71,11 @@ macro_rules! notices {
         }
 
         impl Notice {
-            /// Every kind with its level and its sentence, in which the values are in braces.
+            /// The kind, level and sentence of each notice. Values in a sentence are in braces.
             pub const KINDS: &'static [(&'static str, Level, &'static str)] =
                 &[$(($kind, Level::$level, $text),)*];
 
-            /// The name of its kind; `None` for one that was recorded before there were kinds.
+            /// Returns the name of the kind; `None` for a notice that was recorded before kinds existed.
             #[must_use]
             pub fn kind(&self) -> Option<&str> {
                 match self {
@@ -84,7 +84,7 @@ macro_rules! notices {
                 }
             }
 
-            /// The level of its kind.
+            /// Returns the level of the kind.
             #[must_use]
             pub fn level(&self) -> Level {
                 match self {
@@ -94,12 +94,13 @@ macro_rules! notices {
             }
         }
 
-        /// The sentence of its kind. Texts of peers and rules in it are in a form safe to show.
+        /// Writes the sentence of the kind. Texts of peers and rules in it are escaped so that they are safe
+        /// to display.
         impl fmt::Display for Notice {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let sentence = match self {
                     $(Self::$variant { $($($field,)*)? } => {
-                        // A sentence need not name every value.
+                        // A sentence may leave out values.
                         $($(let _ = $field;)*)?
                         format!($text $(, $name = $arg)*)
                     })*
@@ -112,9 +113,9 @@ macro_rules! notices {
 }
 
 notices! {
-    /// The server has not answered for this long: it answers no CONNECT, or has stopped sending.
+    /// The server has not answered a CONNECT, or has sent nothing, for this long.
     UpstreamSilent "upstream_silent" Warning {
-        /// For how long.
+        /// Duration of the silence.
         #[cfg_attr(feature = "io", serde(rename = "for_s", with = "crate::words::seconds"))]
         time: Duration,
     } => "the server has not answered for {for_s} s", for_s = time.as_secs();
@@ -125,25 +126,25 @@ notices! {
         error: Box<str>,
     } => "the server is unreachable: {error}";
 
-    /// No upstream socket could be opened.
+    /// An upstream socket could not be opened.
     UpstreamFailed "upstream_failed" Warning {
         /// The error of the operating system.
         error: Box<str>,
     } => "cannot open a socket to the server: {error}";
 
-    /// A datagram from an address without a session, which opens none.
+    /// A datagram that opens no session, from an address without one.
     UnknownSender "unknown_sender" Info {
         /// The sender.
         client: SocketAddr,
-        /// Bytes received.
+        /// Size of the datagram in bytes.
         len: usize,
         /// The kind of datagram.
         #[cfg_attr(feature = "io", serde(default, with = "crate::words"))]
         what: Stranger,
-        /// The first bytes in hex, at most 16; empty if a recording lacks them.
+        /// The first bytes in hex, at most 16; empty if the recording lacks them.
         #[cfg_attr(feature = "io", serde(default))]
         start: Box<str>,
-        /// The bytes that receivers would read; empty where a recording lacks them.
+        /// The bytes that receivers would read; empty if the recording lacks them.
         #[cfg_attr(feature = "io", serde(skip))]
         bytes: Box<[u8]>,
     } => "{client} sent {sentence}", sentence = Sentence { what: *what, len: *len, start };
@@ -152,12 +153,12 @@ notices! {
     ProtocolRefused "protocol_refused" Warning {
         /// The client.
         client: SocketAddr,
-        /// The protocol that it requested.
+        /// The protocol that the client requested.
         #[cfg_attr(feature = "io", serde(with = "crate::words"))]
         proto: Proto,
     } => "{client} requested {proto}, which --proto refuses";
 
-    /// A client whose requests the server does not understand.
+    /// A client requests a session in a protocol that the server does not speak.
     OtherProtocol "other_protocol" Warning {
         /// The client.
         client: SocketAddr,
@@ -169,52 +170,56 @@ notices! {
         server_speaks: Family,
     } => "{client} speaks {client_speaks}; the server speaks only {server_speaks}, and does not answer";
 
-    /// A CONNECT or TOKEN on a session that is online; the new session waits beside the old one until it proves itself.
+    /// A CONNECT from a client that has a session. The new session waits beside the old one until its client
+    /// proves itself.
     Candidate "candidate" Info
         => "CONNECT during a session: its new session waits beside the old one until it proves itself";
 
-    /// The client restarted on its port; the candidate replaces the session.
+    /// The client restarted on its port: a new session replaces the old one, or the sequence numbers of the
+    /// session begin anew.
     Restart "restart" Info => "the client restarted on the same port: its new session replaces the old one";
 
-    /// A CONNECT of 0.7 names another token than the TOKEN request of its client.
+    /// A CONNECT of 0.7 names another token than the TOKEN request of the same client.
     OtherName "other_name" Info
         => "CONNECT names another token than the TOKEN request: the server sends everything to that one";
 
-    /// A join with a legacy or anti-spoof handshake: nothing is changed until it is over.
+    /// The server opens the join with a legacy or anti-spoof challenge. Rules change nothing until the server
+    /// acks the client.
     LegacyJoin "legacy_join" Info
         => "the server begins with a challenge: rules change nothing, and nothing is injected, until it acks the client";
 
-    /// The lone ACCEPT of a DDNet client was sent to the server again.
+    /// DDNet's ACCEPT, which the client sends once, was sent to the server again.
     AcceptRepeated "accept_repeated" Warning => "the server has not answered: ACCEPT was sent again";
 
-    /// A direction is renumbered from now on.
+    /// The proxy translates the sequence numbers of a direction from now on.
     Renumbered "renumbered" Info {
         /// The direction.
         #[cfg_attr(feature = "io", serde(with = "crate::words"))]
         dir: Dir,
     } => "{dir} is renumbered from now on";
 
-    /// A message is held by `pause`: a command releases, edits or drops it.
+    /// A message is held by `pause` until a command releases, edits or drops it.
     Held "held" Info {
         /// The direction.
         #[cfg_attr(feature = "io", serde(with = "crate::words"))]
         dir: Dir,
-        /// The number under which it is held.
+        /// Number of the held message.
         held: NonZeroU32,
         /// The name of the rule, or its text.
         rule: Box<str>,
-        /// The longest time.
+        /// Maximum time for which the message is held.
         #[cfg_attr(feature = "io", serde(rename = "for_s", with = "crate::words::seconds"))]
         max: Duration,
     } => "rule {rule:?} holds message {held} of {dir} for up to {for_s} s", for_s = max.as_secs_f64();
 
-    /// A message is held no more: it goes on, or it was dropped. For messages of `pause`, those that a command released,
-    /// edited or dropped, and those for which nothing came that `hold` waited for.
+    /// A message is no longer held: it was sent or dropped. Reported for messages of `pause`, for messages
+    /// that a command released, edited or dropped, and for messages of `hold` whose condition was not met in
+    /// time.
     Released "released" Info {
         /// The direction.
         #[cfg_attr(feature = "io", serde(with = "crate::words"))]
         dir: Dir,
-        /// The number under which it was held.
+        /// Number of the message that was held.
         held: NonZeroU32,
         /// The reason.
         #[cfg_attr(feature = "io", serde(with = "crate::words"))]
@@ -223,14 +228,15 @@ notices! {
         edited: bool,
     } => "message {held} of {dir} is held no more: {why}{how}", how = if *edited { ", edited" } else { "" };
 
-    /// The hold queue of a direction is full; messages are neither held nor acked, so their sender sends them again.
+    /// The hold queue of a direction is full. Messages are neither held nor acked, so their sender
+    /// retransmits them.
     HoldFull "hold_full" Warning {
         /// The direction.
         #[cfg_attr(feature = "io", serde(with = "crate::words"))]
         dir: Dir,
     } => "the hold queue of {dir} is full: messages are refused until it has room";
 
-    /// Too many bytes wait in the link of a direction; datagrams are dropped.
+    /// The link queue of one direction is full: datagrams are dropped.
     LinkFull "link_full" Warning {
         /// The direction.
         #[cfg_attr(feature = "io", serde(with = "crate::words"))]
@@ -243,16 +249,16 @@ notices! {
         why: Cow<'static, str>,
     } => "cannot inject a message: {why}";
 
-    /// Rules are set. Messages refer to them by their index.
+    /// The rules of the run were set. Events refer to a rule by its index.
     RulesSet "rules_set" Info {
-        /// The name of each rule, or its text, in the order in which they are tried.
+        /// The name of each rule, or its text, in the order of evaluation.
         rules: Vec<Box<str>>,
     } => "{count} set", count = match rules.len() {
         1 => "1 rule is".to_owned(),
         count => format!("{count} rules are"),
     };
 
-    /// A rule could not do its action. The message passes without it.
+    /// A rule could not perform its action. The message is forwarded without that action.
     RuleFailed "rule_failed" Warning {
         /// The name of the rule, or its text.
         rule: Box<str>,
@@ -260,32 +266,32 @@ notices! {
         why: Box<str>,
     } => "rule {rule:?}: {why}";
 
-    /// A rule reports a text.
+    /// The text of a `log` action.
     RuleLog "rule_log" Info {
         /// The name of the rule, or its text.
         rule: Box<str>,
-        /// The text of the rule, with dots for secrets.
+        /// The text with its secrets masked.
         logged: Box<str>,
-        /// The text with its secrets, if it has any. No file has it.
+        /// The text with its secrets; `None` if it has none. It is never written to a file.
         #[cfg_attr(feature = "io", serde(skip))]
         whole: Option<Box<str>>,
     } => "rule {rule:?}: {logged}";
 
-    /// A rule has failed the run: `fail`, or a message that it expected did not come.
+    /// A rule failed the run: by `fail`, or because an expected message was not received.
     AssertionFailed "assertion_failed" Warning {
         /// The name of the rule, or its text.
         rule: Box<str>,
-        /// True if an expected message did not come.
+        /// True if an expected message was not received.
         expected: bool,
         /// The text of `fail`, or the sentence about the expected message.
         why: Box<str>,
         /// The direction of the message that the rule acted on; `None` for a rule without a condition.
         dir: Option<Word<Dir>>,
-        /// The name of that message.
+        /// Name of the message that the rule acted on.
         message: Option<Box<str>>,
     } => "rule {rule:?} fails the run: {why}";
 
-    /// A rule ends the run with an exit code: `exit`.
+    /// A rule ends the run with an exit code, by `exit`.
     ExitRequested "exit_requested" Info {
         /// The name of the rule, or its text.
         rule: Box<str>,
@@ -293,18 +299,19 @@ notices! {
         exit: u8,
         /// The direction of the message that the rule acted on; `None` for a rule without a condition.
         dir: Option<Word<Dir>>,
-        /// The name of that message.
+        /// Name of the message that the rule acted on.
         message: Option<Box<str>>,
     } => "rule {rule:?} ends the run with exit code {exit}";
 
-    /// The server is made to send a complete snapshot: acks are removed from the client's inputs.
+    /// A user requested a complete snapshot: the proxy removes the snapshot acks from the client's inputs
+    /// until the server sends one.
     Resync "resync" Info
         => "resync: the acks of snapshots are removed from inputs until the server sends a complete one";
 
     /// The server sent a complete snapshot.
     Resynced "resynced" Info => "resync: the server sent a complete snapshot";
 
-    /// The server sent no complete snapshot, or cannot be made to.
+    /// The server sent no complete snapshot, or the request was refused.
     ResyncRefused "resync_refused" Warning {
         /// The cause.
         why: Cow<'static, str>,
@@ -314,27 +321,27 @@ notices! {
     EarlyClose "early_close" Warning
         => "CLOSE within 1 s of CONNECT: 0.6.4 and 0.7 servers ban the address for that (not localhost)";
 
-    /// A login stands still: nothing of the join has come for a second. Watchers find it in the events of the session; the core
-    /// does not emit it.
+    /// A login stalled: no message of the join was sent for a second. Watchers derive this notice from the
+    /// events of a session; the core does not emit it.
     LoginStalled "login_stalled" Warning {
         /// The last message of the join; `None` if there was none.
         after: Option<Box<str>>,
-        /// True if its receiver has acked it; `None` if it is not vital.
+        /// True if the receiver has acked that message; `None` if the message is not vital.
         acked: Option<bool>,
-        /// The side that is to send the next message.
+        /// The side that has to send the next message.
         #[cfg_attr(feature = "io", serde(with = "crate::words"))]
         from: Side,
-        /// The name of that message.
+        /// Name of the next message.
         waits_for: Box<str>,
-        /// The reason why it does not count, if it was sent.
+        /// The reason why the next message does not count, if it was sent.
         why: Option<Box<str>>,
-        /// True if a rule or a link line kept it back.
+        /// True if a rule or a link line held the next message back.
         #[cfg_attr(feature = "io", serde(default))]
         kept: bool,
     } => "the login stands still: {place}", place = place(after.as_deref(), *acked, *from, waits_for, why.as_deref());
 
-    /// Nothing has come from a peer for a while, although datagrams were sent to it. Watchers find it in the events of the session; the core
-    /// does not emit it.
+    /// A peer has sent nothing for a while, although datagrams were sent to it. Watchers derive this notice
+    /// from the events of a session; the core does not emit it.
     PeerSilent "peer_silent" Warning {
         /// The peer.
         #[cfg_attr(feature = "io", serde(with = "crate::words"))]
@@ -342,16 +349,17 @@ notices! {
         /// The length of the silence.
         #[cfg_attr(feature = "io", serde(rename = "for_s", with = "crate::words::seconds"))]
         time: Duration,
-        /// The numbers that were sent to it and that it has not acked; `None` if there are none.
+        /// Sequence numbers that were sent to the peer and that it has not acked; `None` if there are none.
         unacked: Option<Box<str>>,
     } => "nothing came from the {side} for {for_s:.1} s, although datagrams were sent to it{unacked}", for_s = time.as_secs_f64(),
         unacked = unacked.as_ref().map_or(String::new(), |numbers| format!("; sent and not acked: {numbers}"));
 
-    /// A session gave way to another one, since there are too many whose clients are not in the game.
+    /// A session was ended to make room for another one, since too many sessions have clients that are not in
+    /// the game, or the sockets are used up.
     HalfOpenLimit "half_open_limit" Warning
         => "a limit of the proxy is reached: this session gave way to another one; the server has not ended it";
 
-    /// A CONNECT for which there was no room: the proxy answered it without a session.
+    /// There was no room for the session of a CONNECT, so the proxy answered it without a session.
     AnsweredByProxy "answered_by_proxy" Warning {
         /// The client.
         client: SocketAddr,
@@ -361,23 +369,25 @@ notices! {
     } => "a limit of the proxy is reached: the proxy answered the CONNECT of {client} by itself; the server would have got it and {reaction}",
         reaction = if *proto == Proto::V6 { "decided about it" } else { "answered with a token of its own, as it did to others" };
 
-    /// A request for a session, or the first packet after its answer, for which there was no room.
+    /// A request for a session, or the first packet after its answer, was dropped because there was no room
+    /// for the session.
     DroppedByProxy "dropped_by_proxy" Warning {
         /// The client.
         client: SocketAddr,
     } => "a limit of the proxy is reached: the proxy dropped a datagram of {client} that may open a session; the server would have got it";
 
-    /// Too many addresses send outside of sessions: the socket of one was closed before its answer may have come.
+    /// Too many addresses send outside of sessions. The socket of one was closed, maybe before the answer to
+    /// it was received.
     RelayLimit "relay_limit" Warning {
         /// The client.
         client: SocketAddr,
     } => "too many senders outside of sessions: an answer to {client} may be dropped until it sends again; the server would have sent it there";
 
-    /// There were more notices of a kind about strangers than are emitted.
+    /// More notices of a kind about strangers occurred than are emitted.
     Suppressed "suppressed" Warning {
-        /// The kind.
+        /// The kind of the suppressed notices.
         of: Box<str>,
-        /// The number of those that were not emitted.
+        /// Number of suppressed notices.
         count: u64,
     } => "{count} more notices of the kind {of} in 5 s";
 
@@ -388,60 +398,60 @@ notices! {
         side: Side,
     } => "the {side} changed its token";
 
-    /// A session of a recording whose handshake was not recorded.
+    /// A session of a recording that lacks its handshake.
     Guessed "guessed" Info {
-        /// The protocol that its datagrams fit best.
+        /// The protocol that fits the recorded datagrams best.
         #[cfg_attr(feature = "io", serde(with = "crate::words"))]
         proto: Proto,
         /// The client.
         client: SocketAddr,
         /// The server.
         server: SocketAddr,
-        /// True if its messages show which of the two is the server.
+        /// True if the messages show which of the two addresses is the server.
         sides_clear: bool,
     } => "no handshake was recorded: read as {proto}, client {client}, server {server}{guess}",
         guess = if *sides_clear { "" } else { "; the sides are a guess" };
 
-    /// A recording in which datagrams of a session are missing: its acks show that its peers had them.
+    /// A recording lacks datagrams of a session: acks show that the peers received them.
     Hole "hole" Warning => "the recording lacks datagrams of this session";
 
-    /// A datagram of a recording that is not of this protocol, the first between two addresses.
+    /// The first datagram between two addresses of a recording that is not in this protocol.
     Foreign "foreign" Info {
         /// The sender.
         from: SocketAddr,
         /// The receiver.
         to: SocketAddr,
-        /// Bytes.
+        /// Size of the datagram in bytes.
         len: usize,
     } => "{from} sent {to} {len} bytes that are not understood; later ones between them are only counted";
 
-    /// A redirect needed a listen socket, and it is open.
+    /// The listen socket that a redirect needed is open.
     ListenerOpened "listener_opened" Info {
-        /// The server that the redirect named.
+        /// The server that the redirect names.
         server: SocketAddr,
-        /// The proxy's listen socket in front of it.
+        /// The proxy's listen socket for that server.
         listen: SocketAddr,
     } => "redirect: {listen} leads to {server} from now on";
 
-    /// A redirect goes to the client with the port of one of the proxy's listen sockets.
+    /// A redirect is forwarded with the port of one of the proxy's listen sockets.
     Redirected "redirected" Info {
         /// The port that the server named.
         port: u16,
-        /// The port that the client gets.
+        /// The port in the redirect that the client receives.
         listen: u16,
     } => "redirect to port {port}: the client gets port {listen}, where the proxy listens for it";
 
-    /// A redirect goes to the client unchanged: sessions with that port do not pass the proxy.
+    /// A redirect is forwarded unchanged, so the client may bypass the proxy.
     RedirectPasses "redirect_passes" Warning {
         /// The port that the server named.
         port: u16,
-        /// Why the proxy has no listen socket for it.
+        /// The reason why the proxy has no listen socket for the port.
         why: Box<str>,
     } => "redirect to port {port} passes unchanged, so the client may leave the proxy: {why}";
 }
 
 impl Notice {
-    /// Returns the notice about a datagram of this kind that opens no session.
+    /// Returns the notice about a datagram of kind `what` that opens no session.
     #[must_use]
     pub fn unknown_sender(client: SocketAddr, bytes: &[u8], what: Stranger) -> Self {
         let (len, bytes) = (bytes.len(), readable(bytes));
@@ -454,7 +464,7 @@ impl Notice {
         }
     }
 
-    /// Returns the notice as a viewer may see it: with the secrets in the text of a rule if they are to be shown.
+    /// Returns the notice for a viewer. Secrets in the text of a rule are included if `secrets` allows it.
     #[must_use]
     pub fn seen_with(&self, secrets: Secrets) -> Cow<'_, Self> {
         match self {
@@ -472,7 +482,7 @@ impl Notice {
     }
 }
 
-/// Returns the words for the place where a login stands still.
+/// Returns the part of the sentence that says where a login stalled.
 fn place(after: Option<&str>, acked: Option<bool>, from: Side, waits_for: &str, why: Option<&str>) -> String {
     let acked = match acked {
         Some(true) => " (acked)",

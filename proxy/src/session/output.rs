@@ -12,40 +12,40 @@ use super::{
 /// A task for the driver.
 #[derive(Debug)]
 pub enum Output<'a> {
-    /// Open a fresh socket, connected to a server; answer with `UpstreamOpened` or `UpstreamFailed`.
-    /// Datagrams for it may follow in the same drain.
+    /// Open a new socket, connected to a server; answer with `UpstreamOpened` or `UpstreamFailed`. Datagrams
+    /// to send on it may follow in the same drain.
     OpenUpstream {
-        /// The socket.
+        /// Number for the socket.
         upstream: UpstreamId,
-        /// The server's port, on the host of [`Route::server`].
+        /// Port of the server, on the host of [`Route::server`].
         port: u16,
     },
-    /// Open one more listen socket, at the IP address of the first and any free port; answer with `ListenerOpened` or
-    /// `ListenerFailed`. It stays open to the end.
+    /// Open an additional listen socket, at the IP address of the first one and any free port; answer with
+    /// `ListenerOpened` or `ListenerFailed`. It stays open until the end of the run.
     OpenListener {
-        /// The socket.
+        /// Number for the socket.
         listener: ListenerId,
-        /// The port of the server that is to be behind it, on the host of [`Route::server`].
+        /// Port of the server behind the listen socket, on the host of [`Route::server`].
         port: u16,
     },
-    /// Send from a listen socket.
+    /// Send a datagram from a listen socket.
     ToClient {
         /// The listen socket.
         listener: ListenerId,
-        /// To whom.
+        /// Address of the client.
         addr: SocketAddr,
-        /// The value.
+        /// Bytes of the datagram.
         bytes: &'a [u8],
     },
-    /// Send from an upstream socket.
+    /// Send a datagram from an upstream socket.
     ToServer {
-        /// From which socket.
+        /// The upstream socket.
         upstream: UpstreamId,
-        /// The value.
+        /// Bytes of the datagram.
         bytes: &'a [u8],
     },
-    /// Close a socket. What was to be sent on it has come before.
+    /// Close a socket. The datagrams to send on it precede this output.
     CloseUpstream(UpstreamId),
-    /// Publish to the watchers. Boxed, so that each datagram moves few bytes.
+    /// Publish an event to the watchers. Boxed, so that an output is small to move for each datagram.
     Event(Box<Event>),
 }

@@ -14,13 +14,13 @@ impl Time {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
 
-    /// Seconds and microseconds since the start.
+    /// Returns the time since the start in seconds, with microsecond resolution.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         Duration::from_micros(self.0).as_secs_f64()
     }
 
-    /// Returns the time since `earlier`; zero if it was not earlier.
+    /// Returns the time since `earlier`; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))

@@ -1,8 +1,8 @@
-//! When sessions and relays want to be looked at.
+//! Deadlines of sessions and relays.
 //!
-//! Each has at most one alarm, and keeps its time itself, so that the usual answer on the data path, "not earlier than
-//! before", costs one comparison. A later time is not moved to at once: the earlier alarm goes off, nothing is due, and
-//! it is set again, which costs less than moving it with every datagram.
+//! Each owner has at most one alarm and stores its time, so that the usual case on the data path, a deadline
+//! that is not earlier than the alarm, costs one comparison. An alarm is not moved to a later time: it goes
+//! off early, nothing is due, and it is set again, which costs less than moving it for every datagram.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -18,27 +18,27 @@ pub(crate) enum Timer {
     Relay(ClientAddr),
     /// Messages outside a connection that rules delay.
     Late,
-    /// The same in links.
+    /// Messages outside a connection that wait in links.
     Browsing,
-    /// The counts of notices about strangers.
+    /// The windows in which notices about strangers are counted.
     Strangers,
 }
 
-/// When its owner's alarm is set for, if it is.
+/// The time for which its owner's alarm is set; `None` if the alarm is not set.
 #[derive(Debug, Default)]
 pub(crate) struct Alarm(Option<Time>);
 
-/// All alarms, the earliest first.
+/// All alarms, in the order of their times.
 #[derive(Debug, Default)]
 pub(crate) struct Timers(BTreeSet<(Time, Timer)>);
 
 impl Timers {
-    /// When the earliest goes off.
+    /// Returns the time of the earliest alarm.
     pub(crate) fn first(&self) -> Option<Time> {
         self.0.first().map(|(at, _)| *at)
     }
 
-    /// Sets an alarm for `at`, unless it goes off before anyway.
+    /// Sets an alarm for `at`, unless it is already set for an earlier time.
     pub(crate) fn set(&mut self, timer: Timer, alarm: &mut Alarm, at: Time) {
         if alarm.0.is_some_and(|set| set <= at) {
             return;
@@ -54,8 +54,8 @@ impl Timers {
         }
     }
 
-    /// Puts off an alarm that was set for a moment that has come: one that asks for the same moment again would never
-    /// let the others go off.
+    /// Postpones an alarm that is set for `now` or earlier by 1 ms. Otherwise an owner that requests the same
+    /// time again would keep the other alarms from being handled.
     pub(crate) fn postpone(&mut self, timer: Timer, alarm: &mut Alarm, now: Time) {
         const SOON: Duration = Duration::from_millis(1);
         if alarm.0.is_some_and(|at| at <= now) {
@@ -64,7 +64,8 @@ impl Timers {
         }
     }
 
-    /// The next one that has gone off. Its owner's alarm has to be [`Alarm::clear`]ed.
+    /// Removes and returns the earliest alarm that is due. The caller has to call [`Alarm::clear`] on the
+    /// owner's alarm.
     pub(crate) fn pop_due(&mut self, now: Time) -> Option<Timer> {
         self.0.first().filter(|(at, _)| *at <= now)?;
         self.0.pop_first().map(|(_, timer)| timer)
@@ -72,7 +73,7 @@ impl Timers {
 }
 
 impl Alarm {
-    /// Clears the alarm after it went off.
+    /// Marks the alarm as not set after it was removed.
     pub(crate) fn clear(&mut self) {
         self.0 = None;
     }
