@@ -1,21 +1,21 @@
-//! The numbers that a receiver may ack.
+//! The sequence numbers that a receiver may ack.
 
 use teetap_wire::{Code, Dir, Seq, receiver::in_window};
 
-/// The acks of one direction: from the last valid one to the highest number that was sent.
+/// The ack window of one direction: from the last valid ack to the highest sequence number that was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckWindow {
     /// The last valid ack.
     pub last: Seq,
-    /// The highest number that was sent.
+    /// The highest sequence number that was sent.
     pub top: Seq,
 }
 
 impl AckWindow {
-    /// Checks an ack as the sender of the numbers does, who drops a datagram whose ack is outside the window.
+    /// Checks an ack like the sender of the numbers, which drops a datagram whose ack is outside the window.
     ///
     /// # Errors
-    /// The oddity of an ack outside the window.
+    /// Returns the oddity of an ack outside the window.
     pub const fn check(self, ack: Seq) -> Result<(), Code> {
         if in_window(ack.get(), self.last.get(), self.top) {
             Ok(())
@@ -26,7 +26,7 @@ impl AckWindow {
         }
     }
 
-    /// Records that a number was sent, for the first time or again.
+    /// Records that a sequence number was sent, for the first time or again.
     pub fn sent(&mut self, number: Seq) {
         if !number.is_behind(self.top) {
             self.top = number;
@@ -34,8 +34,9 @@ impl AckWindow {
     }
 }
 
-/// The numbers of a session since one more ACCEPT of DDNet's. The server begins its own anew when it takes that, and expects those
-/// of the client from 1 on (DDNet 16.4, network_server.cpp, `OnConnCtrlMsg`), but its datagrams show that only later.
+/// Sequence numbers of a session since a further ACCEPT of DDNet's. A server that reads such an ACCEPT
+/// restarts its own numbers and expects the client's from 1 on (DDNet 16.4, network_server.cpp,
+/// `OnConnCtrlMsg`), but its datagrams show that only later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Anew {
     c2s: AckWindow,
@@ -43,7 +44,7 @@ pub struct Anew {
 }
 
 impl Anew {
-    /// Returns the acks of the new numbers of one direction.
+    /// Returns the ack window of the new numbers of one direction.
     #[must_use]
     pub const fn window(self, dir: Dir) -> AckWindow {
         match dir {
@@ -59,7 +60,8 @@ impl Anew {
         }
     }
 
-    /// Records that a number was sent. Others than the next one may be of the old numbers, and no receiver acks them.
+    /// Records that a sequence number was sent. A number other than the next new one may belong to the old
+    /// numbers, and no receiver acks it.
     pub fn sent(&mut self, dir: Dir, number: Seq) {
         let window = self.window_mut(dir);
         if number == window.top.next() {
@@ -67,13 +69,14 @@ impl Anew {
         }
     }
 
-    /// Returns true if a number of the server's that its client has acked comes again as the next new one: the server has begun anew.
+    /// Returns true if the server sends a number that its client has acked before as the next new number: the
+    /// server has restarted its numbers.
     #[must_use]
     pub fn is_shown_by(&self, number: Seq, acked: Seq) -> bool {
         number == self.s2c.top.next() && number.is_behind(acked)
     }
 
-    /// Takes an ack of the numbers of a direction that is outside the old window. Returns true if it is in the new one.
+    /// Records an ack that is outside the old window. Returns true if it is inside the new one.
     pub fn takes(&mut self, dir: Dir, ack: Seq) -> bool {
         let window = self.window_mut(dir);
         let is_valid = window.check(ack).is_ok();

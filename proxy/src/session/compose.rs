@@ -1,15 +1,17 @@
-//! Payloads that the proxy composes itself, chunk by chunk, split where a datagram would grow too large.
+//! Payloads that the proxy composes chunk by chunk. A payload that would grow too large for a datagram is
+//! split.
 
 use teetap_wire::{ChunkHeader, MAX_CHUNKS, MAX_COMPOSED_PAYLOAD, Proto, Seq, write_chunk};
 
 use super::datagram::SentAt;
 
-/// Largest message that fits into a chunk: 10 bits of size in 0.6; in 0.7 its sender refuses more than 1388.
+/// Returns true if a message of `len` bytes fits into a chunk: 10 bits of size in 0.6; in 0.7 its sender
+/// refuses more than 1388.
 pub(crate) fn fits(proto: Proto, len: usize) -> bool {
     len <= proto.layout().max_chunk
 }
 
-/// A payload under construction. Reused, so that composing allocates nothing once it is warm.
+/// Payloads under construction. The buffers are reused, so that composing normally allocates nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Composer {
     bytes: Vec<u8>,
@@ -27,7 +29,8 @@ impl Composer {
         self.payloads.is_empty()
     }
 
-    /// Returns true if a message of `len` bytes goes into the first datagram; an empty one takes any.
+    /// Returns true if a message of `len` bytes fits into the first datagram. A message of any size fits if
+    /// there is none yet.
     pub(crate) fn has_room_in_datagram(&self, len: usize) -> bool {
         let chunks = self
             .payloads
@@ -37,8 +40,8 @@ impl Composer {
         self.payloads.is_empty() || end <= MAX_COMPOSED_PAYLOAD && chunks < MAX_CHUNKS
     }
 
-    /// Adds a chunk; a message too large for any chunk was refused where it came in, see [`fits`].
-    /// Returns where its message is.
+    /// Appends a chunk and returns the place of its message. Messages that are too large for a chunk are
+    /// refused earlier, see [`fits`].
     pub(crate) fn push(
         &mut self,
         proto: Proto,
@@ -75,7 +78,7 @@ impl Composer {
         })
     }
 
-    /// The payloads and their numbers of chunks.
+    /// Returns the payloads, each with its number of chunks.
     pub(crate) fn payloads(&self) -> impl Iterator<Item = (&[u8], u8)> {
         let mut start = 0;
         self.payloads.iter().filter_map(move |(end, chunks)| {

@@ -1,4 +1,4 @@
-//! The two families of protocols. Peers of one do not understand those of the other.
+//! The two families of protocols. Peers of different families do not understand each other.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::words::Words;
 /// A family of protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// 0.6, with or without tokens, and DDNet's.
+    /// 0.6 with or without tokens, and DDNet's protocol.
     Six,
     /// 0.7.
     Seven,
@@ -39,7 +39,7 @@ impl Words for Family {
     const ALL: &'static [Self] = &[Self::Six, Self::Seven];
 }
 
-/// The families that a server speaks; `None` where that is not known.
+/// The families that a server speaks; `None` if unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Speaks {
     /// [`Family::Six`].
@@ -49,7 +49,7 @@ pub struct Speaks {
 }
 
 impl Speaks {
-    /// Returns the only family that it speaks; `None` if it speaks both, or one of them is not known.
+    /// Returns the only family that the server speaks; `None` if it speaks both, or if one is unknown.
     #[must_use]
     pub const fn only(self) -> Option<Family> {
         match (self.six, self.seven) {
@@ -59,12 +59,13 @@ impl Speaks {
         }
     }
 
-    /// Returns true if it speaks both.
+    /// Returns true if the server is known to speak both families.
     pub(crate) const fn are_both(self) -> bool {
         matches!((self.six, self.seven), (Some(true), Some(true)))
     }
 
-    /// Adds what was found later. A family that was spoken once is spoken: what is missing may have been lost.
+    /// Merges the result of a later probe. A family that was once seen stays marked as spoken, since a
+    /// missing reply may be a lost packet.
     pub(crate) fn learn(&mut self, found: Self) {
         let both = |known: Option<bool>, found: Option<bool>| match (known, found) {
             (Some(true), _) => known,
@@ -74,7 +75,7 @@ impl Speaks {
         self.seven = both(self.seven, found.seven);
     }
 
-    /// Adds that the server has answered in a family.
+    /// Records that the server has answered in a family.
     pub(crate) fn has_answered(&mut self, family: Family) {
         *(match family {
             Family::Six => &mut self.six,

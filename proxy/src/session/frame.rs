@@ -1,11 +1,11 @@
-//! The datagram around a chunk, as rules see it.
+//! The datagram of a chunk, as rules see it.
 
 use teetap_rules::{Decide, Message, PacketFacts, Shared};
 use teetap_wire::{Chunk, Dir, Note, Packet, Proto, identify};
 
 use super::{ids::SessionId, time::Time};
 
-/// The facts that all chunks of a datagram share.
+/// Facts that all chunks of a datagram share.
 #[derive(Clone, Copy)]
 pub(crate) struct Frame<'a> {
     session: SessionId,
@@ -16,7 +16,7 @@ pub(crate) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// The frame of a datagram with so many bytes; `notes` are those that rules see.
+    /// Returns the facts of a datagram of `size` bytes; `notes` are the notes that rules see.
     pub(crate) fn new(
         session: SessionId,
         dir: Dir,
@@ -34,7 +34,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Returns true if nothing would come of the message of a chunk, see [`Decide::ignores`].
+    /// Returns true if no rule does anything with the message of a chunk, see [`Decide::ignores`].
     pub(crate) fn is_ignored(&self, rules: &dyn Decide, chunk: &Chunk<'_>, shared: &mut Shared) -> bool {
         identify(chunk.data).is_some_and(|(id, _)| rules.ignores((self.proto, self.dir), id, shared))
     }

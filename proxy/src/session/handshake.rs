@@ -1,22 +1,23 @@
-//! The server leg's handshake, where the proxy is the client. A state is a type, a transition consumes it.
+//! The handshake of the server leg, in which the proxy is the client. Each state is a type, and a transition
+//! consumes it.
 //!
-//! The proxy sends the client's kind of CONNECT; the form of the answer decides what the session speaks
+//! The proxy sends the client's kind of CONNECT. The form of the answer decides the protocol of the session
 //! (0.6 servers of all kinds answer a CONNECT of the newer kinds in their own way).
 
 use teetap_wire::{Control, Flags, Header, Packet, Proto, Scratch, Seq, Token, control, write};
 
-/// How far the server leg has come.
+/// Progress of the handshake on the server leg.
 #[derive(Debug)]
 pub(crate) enum Handshake {
-    /// 0.6 of any kind: CONNECT is repeated until the server answers.
+    /// 0.6 of any kind: sends CONNECT until the server answers.
     Connect6(Connect6),
-    /// 0.7: the server's token is requested.
+    /// 0.7: requests the server's token.
     AskToken(AskToken),
-    /// 0.7: CONNECT with that token is repeated until the server accepts.
+    /// 0.7: sends CONNECT with the server's token until the server accepts.
     Connect7(Connect7),
 }
 
-/// The server has accepted.
+/// The result of a handshake that the server accepted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Accepted {
     /// The protocol of both legs.
@@ -25,19 +26,20 @@ pub(crate) struct Accepted {
     pub(crate) token_in: Option<Token>,
     /// The token that the proxy sends to the server.
     pub(crate) token_out: Option<Token>,
-    /// The datagram is traffic of the session already (a lost ACCEPT of DDNet's 0.7): it has to be relayed.
+    /// True if the datagram is already traffic of the session, because the server's answer to CONNECT was
+    /// lost. The datagram has to be relayed.
     pub(crate) is_traffic: bool,
 }
 
 /// The effect of a datagram on a handshake.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// Nothing.
+    /// The state stays the same.
     Stay(Handshake),
-    /// One step further: its request goes out at once.
+    /// The handshake advances. The request of the new state has to be sent immediately.
     Next(Handshake),
     Accepted(Accepted),
-    /// CLOSE, with the server's reason.
+    /// The server sent a CLOSE with this reason.
     Refused(Box<[u8]>),
 }
 
@@ -59,7 +61,7 @@ pub(crate) struct Connect7 {
 }
 
 impl Handshake {
-    /// The start for a client that requested `proto`; `own` is the proxy's token on this leg.
+    /// Returns the initial state for a client that requested `proto`. `own` is the proxy's token on this leg.
     pub(crate) fn new(proto: Proto, own: Token) -> Self {
         match proto {
             Proto::V7 => Self::AskToken(AskToken { own }),
@@ -70,13 +72,13 @@ impl Handshake {
         }
     }
 
-    /// Appends the datagram that has to be sent now, and again every 500 ms.
+    /// Appends the request of this state. It has to be sent immediately and again every 500 ms.
     pub(crate) fn request(&self, out: &mut Vec<u8>) {
         let mut payload = Vec::new();
         let (proto, token) = match self {
             Self::Connect6(state) => {
                 control::connect(state.requested, state.own, &mut payload);
-                // A DDNet client that knows no token yet shows ffffffff; 0.6.5 sets no token flag.
+                // A DDNet client that has no token yet shows ffffffff; 0.6.5 sets no token flag.
                 (
                     state.requested,
                     (state.requested == Proto::Ddnet).then_some(Token::NONE),
@@ -100,8 +102,9 @@ impl Handshake {
         write(proto, &header, &payload, None, out);
     }
 
-    /// Returns the slot that the server may have made before its answer arrives, for a CLOSE: its protocol, and the
-    /// token to send. 0.6 servers that make one at CONNECT know no tokens, those with tokens ignore such a CLOSE.
+    /// Returns the protocol and the token of a CLOSE to a server that may have a slot although its answer has
+    /// not arrived; `None` if the server cannot have one. 0.6 servers that create a slot at CONNECT use no
+    /// tokens, and those with tokens ignore such a CLOSE.
     pub(crate) fn slot(&self) -> Option<(Proto, Option<Token>)> {
         match self {
             Self::Connect6(_) => Some((Proto::V6, None)),
@@ -110,7 +113,7 @@ impl Handshake {
         }
     }
 
-    /// Expects answers to a CONNECT that names this token.
+    /// Expects answers to a CONNECT that names `name`.
     pub(crate) fn expect(&mut self, name: Token) {
         match self {
             Self::Connect6(state) => state.own = name,
@@ -119,7 +122,7 @@ impl Handshake {
         }
     }
 
-    /// Returns the server's token, once it is known before the server has accepted (0.7).
+    /// Returns the server's token if it is known before the server has accepted (0.7).
     pub(crate) fn server_token(&self) -> Option<Token> {
         match self {
             Self::Connect7(state) => Some(state.server),
@@ -127,7 +130,7 @@ impl Handshake {
         }
     }
 
-    /// Handles a server's datagram.
+    /// Handles a datagram of the server.
     pub(crate) fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> Step {
         match self {
             Self::Connect6(state) => state.handle(datagram, scratch),
@@ -138,7 +141,8 @@ impl Handshake {
 }
 
 impl Connect6 {
-    /// The three answers: with the token flag in the header (0.6.5), with `TKEN` and a token (DDNet), bare.
+    /// Handles the three forms of answer: with the token flag in the header (0.6.5), with `TKEN` and a token
+    /// (DDNet), without a token.
     fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> Step {
         let own = self.own;
         let requested = self.requested;
@@ -146,8 +150,8 @@ impl Connect6 {
         let Ok(packet) = Packet::parse(Proto::V65, datagram, scratch) else {
             return stay;
         };
-        // DDNet gives an old client a slot at CONNECT and says so once: traffic says the same. It cannot ack anything
-        // yet.
+        // DDNet gives an old client a slot at CONNECT and says so only once. If that answer is lost, traffic
+        // shows the slot too. Its ack is 0, since the server has received nothing yet.
         let may_have_slot = requested != Proto::Ddnet && packet.header.ack == Seq::ZERO;
         if !packet.header.flags.contains(Flags::CONTROL) {
             let has_slot = may_have_slot && packet.header.token.is_none();
@@ -191,7 +195,8 @@ impl AskToken {
 }
 
 impl Connect7 {
-    /// DDNet sends its ACCEPT once: when it got lost, any valid packet says the same.
+    /// Handles the answer of the server. DDNet sends its ACCEPT once: if it is lost, any valid packet shows
+    /// that the server accepted.
     fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> Step {
         let own = self.own;
         let accept = |is_traffic| {
@@ -206,14 +211,15 @@ impl Connect7 {
             Some(Seven::Accept) => accept(false),
             Some(Seven::Traffic) => accept(true),
             Some(Seven::Close(reason)) => Step::Refused(reason),
-            // A repeated answer to a repeated request; a renewed seed gives a newer token.
+            // The server answers a repeated request again. After it has renewed its seed, the token is a
+            // newer one.
             Some(Seven::Token(server)) => Step::Stay(Handshake::Connect7(Self { own, server })),
             None => Step::Stay(Handshake::Connect7(self)),
         }
     }
 }
 
-/// The answers of a 0.7 server.
+/// The datagrams of a 0.7 server that matter to a handshake.
 enum Seven {
     Token(Token),
     Accept,

@@ -1,4 +1,4 @@
-//! Messages that the proxy has acked to their sender and not numbered yet.
+//! Messages that the proxy has acked to their sender but not numbered yet.
 
 use std::{collections::VecDeque, num::NonZeroU32};
 
@@ -8,34 +8,34 @@ use super::{
     waiting::{Gone, Waiting},
 };
 
-/// The most messages that one direction holds.
+/// Maximum number of held messages per direction.
 const MAX_MESSAGES: usize = 300;
-/// The most bytes of messages that one direction holds.
+/// Maximum bytes of held messages per direction.
 const MAX_BYTES: usize = 24 * 1024;
-/// The factor of both limits for messages that rules make.
+/// Factor by which both limits are larger for messages that rules make.
 const BEYOND: usize = 4;
 
 /// A held message.
 #[derive(Debug)]
 pub(crate) struct Held {
-    /// The number, given by [`Hold`].
+    /// The number of the message; `None` until [`Hold`] assigns it.
     id: Option<HeldId>,
     pub(crate) data: Box<[u8]>,
     pub(crate) vital: bool,
     pub(crate) release: Release,
-    /// The rule that holds it; `None` if it only waits for its turn.
+    /// The rule that holds the message; `None` if it only waits for earlier messages.
     rule: Option<Box<str>>,
-    /// True if a notice reports its release.
+    /// True if a notice reports the release.
     is_noticed: bool,
     is_edited: bool,
 }
 
-/// The end of a wait that a notice reports.
+/// The end of a wait, as a notice reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Left {
     pub(crate) id: HeldId,
     pub(crate) why: Gone,
-    /// True if its bytes were replaced during the wait.
+    /// True if the bytes were replaced during the wait.
     pub(crate) is_edited: bool,
 }
 
@@ -52,12 +52,12 @@ impl Held {
         }
     }
 
-    /// The same message, held by a rule of this name.
+    /// Returns the message as held by a rule with this name.
     pub(crate) fn by(self, rule: Option<Box<str>>) -> Self {
         Self { rule, ..self }
     }
 
-    /// Returns the end of the wait of a message that is sent now; `None` if it is not reported.
+    /// Returns the end of the wait for a message that is sent now; `None` if it is not reported.
     pub(crate) fn left(&self) -> Option<Left> {
         let why = match self.release {
             Release::Key(..) | Release::Pause(_) => Gone::Timeout,
@@ -75,7 +75,7 @@ impl Held {
         })
     }
 
-    /// The same message, due as soon as there is room.
+    /// Returns the message as due immediately.
     pub(crate) fn ready(self) -> Self {
         Self {
             release: Release::Ready,
@@ -84,16 +84,16 @@ impl Held {
     }
 }
 
-/// The event that releases a held message.
+/// What releases a held message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Release {
-    /// Everything before it is sent, and the window has room.
+    /// Nothing: it is due as soon as the messages before it are sent and the window has room.
     Ready,
-    /// A time.
+    /// This time.
     At(Time),
-    /// Its key, at the latest at a time.
+    /// Its key, or this time.
     Key(u64, Time),
-    /// A command, at the latest at a time.
+    /// A command, or this time.
     Pause(Time),
 }
 
@@ -110,13 +110,13 @@ impl Release {
     }
 }
 
-/// A message that waits until others of its group have overtaken it.
+/// A message that waits until other messages of its group have overtaken it.
 #[derive(Debug)]
 struct Overtaken {
     group: u32,
-    /// The tick of the snapshot whose first part it is.
+    /// The tick of the snapshot; `None` unless the message is the first part of a snapshot.
     tick: Option<i32>,
-    /// True if it is released with the message of its group before it.
+    /// True if the message is released together with the previous one of its group.
     joins: bool,
     remaining: u32,
     until: Time,
@@ -126,12 +126,12 @@ struct Overtaken {
 /// All held messages of one direction.
 #[derive(Debug, Default)]
 pub(crate) struct Hold {
-    /// In order: later vital messages queue behind them.
+    /// Messages in order: later vital messages queue after them.
     ordered: VecDeque<Held>,
-    /// Out of order: each is released at its own time.
+    /// Messages out of order: each is released at its own time.
     free: Vec<Held>,
     overtaken: Vec<Overtaken>,
-    /// The release time of the last non-vital message in order.
+    /// Release time of the last non-vital message in order.
     last_loose: Time,
     bytes: usize,
     refusing: bool,
@@ -139,17 +139,18 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Returns true if vital messages have to queue.
+    /// Returns true if new vital messages have to queue.
     pub(crate) fn is_queueing(&self) -> bool {
         !self.ordered.is_empty()
     }
 
-    /// Returns true if it refuses messages until it is half empty.
+    /// Returns true if the queue was full and is not half empty yet. It refuses messages until then.
     pub(crate) fn is_refusing(&self) -> bool {
         self.refusing
     }
 
-    /// Returns true if there is room for `len` more bytes. If not, it refuses messages from now on.
+    /// Returns true if there is room for `len` more bytes. If not, the queue refuses messages until it is
+    /// half empty.
     pub(crate) fn has_room(&mut self, len: usize) -> bool {
         if self.len() >= MAX_MESSAGES || self.bytes + len > MAX_BYTES {
             self.refusing = true;
@@ -157,13 +158,13 @@ impl Hold {
         !self.refusing
     }
 
-    /// Returns true if there is room for messages that rules make of accepted ones. These have a larger limit, because they are made
-    /// together with those.
+    /// Returns true if there is room for a message of `len` bytes that a rule makes. The limit is larger than
+    /// for received messages, because a rule makes its message from one that was already accepted.
     pub(crate) fn has_room_beyond(&self, len: usize) -> bool {
         self.len() < BEYOND * MAX_MESSAGES && self.bytes + len <= BEYOND * MAX_BYTES
     }
 
-    /// Accepts messages again once it is half empty. Returns true at that moment.
+    /// Accepts messages again if the queue is half empty. Returns true when it begins to accept them.
     pub(crate) fn has_recovered(&mut self) -> bool {
         let recovered = self.refusing && self.len() <= MAX_MESSAGES / 2 && self.bytes <= MAX_BYTES / 2;
         if recovered {
@@ -172,7 +173,7 @@ impl Hold {
         recovered
     }
 
-    /// Counts the bytes of a message, and numbers it if it has no number.
+    /// Counts the bytes of a message, and assigns a number if it has none.
     fn take_in(&mut self, held: &mut Held) -> Option<HeldId> {
         self.bytes += held.data.len();
         if held.id.is_none() {
@@ -194,7 +195,7 @@ impl Hold {
         id
     }
 
-    /// Holds a non-vital message until the last one of its kind is sent.
+    /// Holds a non-vital message at least until the previous one is released, so that they stay in order.
     pub(crate) fn push_loose(&mut self, mut held: Held) -> Option<HeldId> {
         if let Release::At(at) = held.release {
             self.last_loose = self.last_loose.max(at);
@@ -222,7 +223,7 @@ impl Hold {
         id
     }
 
-    /// Holds a message with the last one of the group: both are parts of the same snapshot.
+    /// Holds a message together with the last one of the group: both are parts of the same snapshot.
     pub(crate) fn push_joined(&mut self, group: u32, until: Time, mut held: Held) -> Option<HeldId> {
         let id = self.take_in(&mut held);
         let joined = Overtaken {
@@ -245,15 +246,16 @@ impl Hold {
         waiting.any(|waiting| waiting.group == group && !waiting.joins)
     }
 
-    /// Returns true if the last waiting message of this group is the first part of the snapshot of this tick.
+    /// Returns true if the last waiting message of this group is the first part of the snapshot with this
+    /// tick.
     pub(crate) fn awaits_part(&self, group: u32, tick: i32) -> bool {
         let mut waiting = self.overtaken.iter().rev();
         let last = waiting.find(|waiting| waiting.group == group && !waiting.joins);
         last.is_some_and(|last| last.tick == Some(tick))
     }
 
-    /// Counts a message of the group that is sent ahead. Returns the overtaken message if it was the last one to wait for, with the
-    /// messages that are released with it.
+    /// Counts a message that is sent ahead of the first waiting one of its group. Returns that waiting
+    /// message, and the messages released with it, if it has been overtaken often enough; otherwise nothing.
     pub(crate) fn overtake(&mut self, group: u32) -> Vec<Held> {
         let is_next = |waiting: &Overtaken| waiting.group == group && !waiting.joins;
         let Some(index) = self.overtaken.iter().position(is_next) else {
@@ -292,7 +294,7 @@ impl Hold {
         true
     }
 
-    /// Removes and returns one message, to drop it. `None` if it is no longer held.
+    /// Removes one message without sending it. Returns `None` if it is no longer held.
     pub(crate) fn drop_one(&mut self, id: HeldId) -> Option<Left> {
         let is_meant = |held: &Held| held.id == Some(id);
         let held = if let Some(at) = self.ordered.iter().position(is_meant) {
@@ -313,7 +315,7 @@ impl Hold {
     /// Replaces the bytes of one message.
     ///
     /// # Errors
-    /// Returns the reason why they are not replaced.
+    /// Returns the reason if the message is not held, or if the queue is full.
     pub(crate) fn edit(&mut self, id: HeldId, data: &[u8]) -> Result<(), &'static str> {
         let bytes = self.bytes;
         let held = self.find(id).ok_or("it is not held")?;
@@ -333,7 +335,8 @@ impl Hold {
         all.find(|held| held.id == Some(id))
     }
 
-    /// Appends all held messages, the oldest first.
+    /// Appends all held messages to `list`, in the order of their numbers. `of` returns the entry of a
+    /// number.
     pub(crate) fn list(&self, list: &mut Vec<Waiting>, of: impl Fn(HeldId) -> Waiting) {
         let overtaken = self
             .overtaken
@@ -368,7 +371,7 @@ impl Hold {
         found
     }
 
-    /// Removes and returns the next message that is due; a vital one only if the window has room.
+    /// Removes and returns the next message that is due. Vital messages are due only if the window has room.
     pub(crate) fn pop_due(&mut self, now: Time, window_open: bool) -> Option<Held> {
         if window_open && self.ordered.front().is_some_and(|held| held.release.is_due(now)) {
             return self
@@ -397,7 +400,8 @@ impl Hold {
         Some(held)
     }
 
-    /// Returns the time at which the next message is due; `Time::ZERO` if it waits for nothing but the window.
+    /// Returns the time at which the next message is due; `Time::ZERO` if it can be sent now, `None` if no
+    /// message has a time.
     pub(crate) fn deadline(&self, window_open: bool) -> Option<Time> {
         let ordered = self
             .ordered

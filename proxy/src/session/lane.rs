@@ -10,9 +10,9 @@ use teetap_wire::Dir;
 
 use super::{datagram::Transit, outbox::Destination, time::Time};
 
-/// The largest size of the queue in bytes.
+/// Maximum size of the queue in bytes.
 const MAX_WAITING: usize = 2 << 20;
-/// The overhead of a queued datagram in bytes.
+/// Overhead of a queued datagram in bytes.
 const OVERHEAD: usize = 64;
 
 /// A datagram to send through a lane.
@@ -20,13 +20,13 @@ const OVERHEAD: usize = 64;
 pub(crate) struct Leaving<'a> {
     pub(crate) to: Destination,
     pub(crate) bytes: &'a [u8],
-    /// True if the session speaks 0.7.
+    /// True if the session is in 0.7.
     pub(crate) seven: bool,
-    /// True if it is neither duplicated nor reordered.
+    /// True if the datagram must be neither duplicated nor reordered.
     pub(crate) once: bool,
-    /// True if it is connless.
+    /// True if the datagram is connless.
     pub(crate) connless: bool,
-    /// The link lines that may act.
+    /// The link lines that may act on the datagram.
     pub(crate) lines: LineSet,
 }
 
@@ -36,13 +36,13 @@ pub(crate) struct Lane {
     /// The link lines; `None` if there are none for this direction.
     pub(crate) channel: Option<Channel>,
     queue: Queue,
-    /// The number of datagrams sent so far, apart from connless ones.
+    /// Number of datagrams sent so far, without connless ones.
     ordinal: u64,
-    /// The number of connless datagrams sent so far.
+    /// Number of connless datagrams sent so far.
     connless: u64,
-    /// The time at which the last queued connless datagram is sent.
+    /// Departure time of the last queued connless datagram.
     connless_until: Time,
-    /// The end of a stall: no datagram is sent before.
+    /// End of a stall: no datagram is sent before this time.
     stalled: Time,
 }
 
@@ -51,47 +51,48 @@ type Addressed = (Destination, Box<[u8]>);
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// The queued datagrams by the time at which they are sent, and by their number.
+    /// The queued datagrams by departure time and number.
     waiting: BTreeMap<(Time, u64), Addressed>,
-    /// The number of the next queued datagram.
+    /// Number of the next queued datagram.
     next: u64,
     bytes: usize,
-    /// The time at which the last datagram in order is sent.
+    /// Departure time of the last in-order datagram.
     last: Time,
-    /// The time at which the datagram is sent that no other may overtake.
+    /// Departure time of the last datagram that must not be overtaken.
     barrier: Time,
-    /// True since a datagram was dropped because the queue was full, until half of the queue is free.
+    /// True from the first datagram that is dropped for lack of room until half of the queue is free.
     is_full: bool,
-    /// True if the full queue has to be reported.
+    /// True if the full queue has not been reported yet.
     has_filled: bool,
 }
 
 impl Lane {
-    /// Counts a datagram. Returns true if it can be sent at once.
+    /// Counts a datagram. Returns true if it can be sent immediately.
     pub(crate) fn is_open(&mut self, now: Time) -> bool {
         self.ordinal += 1;
         self.channel.is_none() && self.queue.waiting.is_empty() && self.stalled <= now
     }
 
-    /// Counts a connless datagram. Returns true if it can be sent at once: no link line applies to it, and no connless datagram is
-    /// queued.
+    /// Counts a connless datagram. Returns true if it can be sent immediately: no link line applies to it,
+    /// and no connless datagram is queued.
     pub(crate) fn is_open_connless(&mut self, now: Time) -> bool {
         let is_open = !self.channel.as_ref().is_some_and(Channel::browses) && self.connless_until <= now;
         self.connless += u64::from(!is_open);
         is_open
     }
 
-    /// Returns the time at which the last queued connless datagram is sent.
+    /// Returns the departure time of the last queued connless datagram.
     pub(crate) const fn connless_until(&self) -> Time {
         self.connless_until
     }
 
-    /// Sends nothing before a time. A longer stall stays.
+    /// Stalls the lane: no datagram is sent before `until`. A stall that ends later is kept.
     pub(crate) fn stall(&mut self, until: Time) {
         self.stalled = self.stalled.max(until);
     }
 
-    /// Queues or drops a counted datagram. Returns the effects of the link on it and on its duplicates; empty if there are none.
+    /// Queues or drops a counted datagram. Returns the effects of the link on the datagram and its
+    /// duplicates; empty if there are none.
     pub(crate) fn take(&mut self, now: Time, leaving: Leaving<'_>) -> Vec<Transit> {
         let Leaving {
             to,
@@ -160,19 +161,19 @@ impl Lane {
         self.channel.as_ref().map_or(&[], Channel::impacts)
     }
 
-    /// Returns the time at which the next datagram is sent; `None` if the queue is empty.
+    /// Returns the departure time of the next datagram; `None` if the queue is empty.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let first = self.queue.waiting.first_key_value();
         first.map(|((at, _), _)| self.stalled.max(*at))
     }
 
-    /// Returns the time at which the last datagram is sent; `None` if the queue is empty.
+    /// Returns the departure time of the last datagram; `None` if the queue is empty.
     pub(crate) fn end(&self) -> Option<Time> {
         let last = self.queue.waiting.last_key_value();
         last.map(|((at, _), _)| self.stalled.max(*at))
     }
 
-    /// Removes and returns the next datagram that is due.
+    /// Removes and returns the next datagram if it is due.
     pub(crate) fn pop(&mut self, until: Time) -> Option<Addressed> {
         let queue = &mut self.queue;
         let entry = queue
@@ -185,15 +186,15 @@ impl Lane {
         Some((to, bytes))
     }
 
-    /// Returns true once after a datagram was dropped because the queue was full.
+    /// Returns true once after the queue has filled up.
     pub(crate) fn has_filled(&mut self) -> bool {
         std::mem::take(&mut self.queue.has_filled)
     }
 }
 
 impl Queue {
-    /// Queues a datagram for a time, or behind the datagrams before it. Returns the effect on it; `None` if it is sent at once and
-    /// unchanged.
+    /// Queues a datagram for a time, but not ahead of earlier ones unless it is reordered. Returns the effect
+    /// on the datagram; `None` if it is sent immediately and unchanged.
     fn push(
         &mut self,
         now: Time,
@@ -228,7 +229,7 @@ impl Queue {
     }
 }
 
-/// Returns the bytes with the bits of a copy flipped; `None` if no bit is flipped.
+/// Returns the bytes with the flipped bits of a copy; `None` if no bit is flipped.
 fn flipped(bytes: &[u8], copy: &Copy) -> Option<Box<[u8]>> {
     if copy.flips.is_empty() {
         return None;
@@ -313,7 +314,7 @@ mod tests {
         send(&mut lane, 0, "a");
         lane.stall(Time(3_000_000));
         lane.stall(Time(2_000_000));
-        // One datagram was in flight before, one is no longer delayed: both are queued.
+        // The datagram in flight and the one that is no longer delayed are both queued.
         assert_eq!(lane.deadline(), Some(Time(3_000_000)));
         assert_eq!(send(&mut lane, 1_000_000, "b")[0].delay, Duration::from_secs(2));
         assert_eq!(left(&mut lane, 2_999_999), [""; 0]);

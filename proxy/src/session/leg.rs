@@ -1,4 +1,4 @@
-//! One leg of a session: the proxy and one peer.
+//! One leg of a session: the connection between the proxy and one peer.
 
 use teetap_wire::{
     Code, Control, Packet, Proto, Scratch, Seq, Token, Trailing, receiver::token_fits, written_form,
@@ -10,15 +10,15 @@ use super::Time;
 #[derive(Debug)]
 pub(crate) struct Leg {
     pub(crate) proto: Proto,
-    /// The token that the peer has to send. `None` = a tokenless leg, or not known yet.
+    /// The token that the peer has to show; `None` on a leg without tokens, or if not known yet.
     pub(crate) token_in: Option<Token>,
-    /// The token that the proxy sends.
+    /// The token that the proxy shows to the peer.
     pub(crate) token_out: Option<Token>,
-    /// When the peer last sent something valid.
+    /// Time of the last valid packet from the peer.
     pub(crate) last_received: Time,
-    /// How the peer ends a Huffman stream.
+    /// How the peer terminates a Huffman stream.
     pub(crate) trailing: Trailing,
-    /// How many datagrams the peer has sent.
+    /// Number of datagrams received from the peer.
     pub(crate) ordinal: u64,
 }
 
@@ -34,12 +34,12 @@ impl Leg {
         }
     }
 
-    /// Returns the protocol in which the peer wrote a datagram: a CLOSE of DDNet may have no token.
+    /// Returns the protocol in which the peer wrote a datagram: a CLOSE of DDNet may lack the token.
     pub(crate) fn form(&self, datagram: &[u8]) -> Proto {
         written_form(self.proto, datagram, self.token_in)
     }
 
-    /// Checks that the peer's token is the agreed one.
+    /// Checks the token of a packet against the token that the peer has to show.
     pub(crate) fn check(&self, packet: &Packet<'_>) -> Result<(), Code> {
         let shown = packet.header.token;
         if token_fits(self.token_in, shown) {
@@ -52,7 +52,7 @@ impl Leg {
         })
     }
 
-    /// Handles a valid packet of the peer.
+    /// Records a valid packet of the peer.
     pub(crate) fn on_valid(&mut self, packet: &Packet<'_>, now: Time) {
         self.last_received = now;
         let whole = packet.inflated.and_then(|inflated| inflated.trailing);
@@ -66,20 +66,21 @@ impl Leg {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndedLeg {
     pub(crate) proto: Proto,
-    /// The token that the client shows.
+    /// The token that the client has to show.
     pub(crate) shows: Token,
-    /// The token that it expects.
+    /// The token that the client expects.
     pub(crate) expects: Option<Token>,
-    /// The last ack that it was shown.
+    /// The last ack that was sent to the client.
     pub(crate) ack: Seq,
     /// True if the proxy has ended the session with a CLOSE.
     pub(crate) is_closed: bool,
-    /// True if the client has sent nothing behind the answer to its CONNECT.
+    /// True if the client has sent nothing since the answer to its CONNECT.
     pub(crate) may_come: bool,
 }
 
 impl EndedLeg {
-    /// Returns true if a datagram shows the token, is not a CLOSE itself, and the proxy has ended the session with a CLOSE.
+    /// Returns true if the client has to be sent a CLOSE again: its datagram shows the token and is not a
+    /// CLOSE itself, and the proxy has ended the session with a CLOSE.
     pub(crate) fn is_due(&self, bytes: &[u8], scratch: &mut Scratch) -> bool {
         self.is_closed
             && Packet::parse(self.proto, bytes, scratch).is_ok_and(|packet| {
@@ -88,8 +89,8 @@ impl EndedLeg {
             })
     }
 
-    /// Returns true if a datagram is the ACCEPT with which the client comes at last. The tokens of a server of DDNet are valid for as
-    /// long as it runs (16.4, network_server.cpp, `GetToken`).
+    /// Returns true if a datagram is the late ACCEPT of a client that has not sent anything before. The
+    /// tokens of a DDNet server are valid for as long as it runs (16.4, network_server.cpp, `GetToken`).
     pub(crate) fn is_accepted(&self, bytes: &[u8], scratch: &mut Scratch) -> bool {
         self.may_come
             && self.proto == Proto::Ddnet

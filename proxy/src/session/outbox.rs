@@ -1,4 +1,4 @@
-//! The outputs of the core, in order, with the bytes of each datagram in a reused buffer.
+//! The outputs of the core, in order. The bytes of datagrams are stored in reused buffers.
 
 use std::collections::VecDeque;
 
@@ -8,10 +8,10 @@ use super::{
     ClientAddr, Event, Events, ListenerId, Output, SessionId, Time, UpstreamId, What, datagram::Transit,
 };
 
-/// Buffers kept from input to input.
+/// Maximum number of buffers kept between inputs.
 const KEPT: usize = 64;
 
-/// Where a datagram goes.
+/// Receiver of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
     Client(ClientAddr),
@@ -22,25 +22,25 @@ pub(crate) enum Destination {
 enum Step {
     Open(UpstreamId, u16),
     Listen(ListenerId, u16),
-    /// The datagram in the buffer of this index.
+    /// Sends the datagram in the buffer with this index.
     Send(Destination, usize),
-    /// A datagram for an impaired link. It is not sent by this step.
+    /// Marks a datagram that was handed to an impaired link. This step does not send it.
     Kept(usize),
-    /// A datagram that has waited in a link.
+    /// Sends a datagram that leaves an impaired link.
     Late(Destination, usize),
     Close(UpstreamId),
 }
 
-/// Collects outputs until they are polled: transmits first, then events.
+/// Collects outputs until they are polled: steps first, then events.
 #[derive(Debug)]
 pub(crate) struct Outbox {
-    /// Buffers of datagrams; the first `used` belong to `steps`.
+    /// Buffers of datagrams. The first `used` belong to `steps`.
     buffers: Vec<Vec<u8>>,
     used: usize,
     steps: Vec<Step>,
-    /// How many of `steps` have been polled.
+    /// Number of `steps` that have been polled.
     polled: usize,
-    /// The effects of links on datagrams, with the steps that kept them.
+    /// Effects of links on datagrams, each with the index of the step of its datagram.
     transits: Vec<(usize, Transit)>,
     events: VecDeque<Box<Event>>,
     watched: Events,
@@ -64,7 +64,8 @@ impl Outbox {
         self.watched = watched;
     }
 
-    /// Forgets what has been polled, so that buffers are used again and a rare flood of them is given back.
+    /// Discards the steps once all are polled, so that their buffers are reused. Frees the buffers of a rare
+    /// flood.
     pub(crate) fn reset(&mut self) {
         if self.polled == self.steps.len() {
             self.steps.clear();
@@ -75,12 +76,12 @@ impl Outbox {
         }
     }
 
-    /// Opens a socket towards the server at this port of its host.
+    /// Opens a socket to the server at this port of its host.
     pub(crate) fn open(&mut self, upstream: UpstreamId, port: u16) {
         self.steps.push(Step::Open(upstream, port));
     }
 
-    /// Opens a listen socket in front of this port of the server's host.
+    /// Opens a listen socket for the server at this port of its host.
     pub(crate) fn listen(&mut self, listener: ListenerId, port: u16) {
         self.steps.push(Step::Listen(listener, port));
     }
@@ -89,22 +90,22 @@ impl Outbox {
         self.steps.push(Step::Close(upstream));
     }
 
-    /// Sends what `write` puts into an empty buffer; nothing when it leaves it empty.
+    /// Sends the datagram that `write` appends to an empty buffer. Sends nothing if the buffer stays empty.
     pub(crate) fn send(&mut self, to: Destination, write: impl FnOnce(&mut Vec<u8>)) {
         if let Some(buffer) = self.fill(write) {
             self.steps.push(Step::Send(to, buffer));
         }
     }
 
-    /// Sends a datagram that has waited in a link, and was reported before.
+    /// Sends a datagram that leaves a link. Its event was emitted when it entered the link.
     pub(crate) fn send_late(&mut self, to: Destination, bytes: &[u8]) {
         if let Some(buffer) = self.fill(|out| out.extend_from_slice(bytes)) {
             self.steps.push(Step::Late(to, buffer));
         }
     }
 
-    /// Keeps what `write` puts into an empty buffer, for an impaired link. `pass` gets the bytes and returns what the link
-    /// did to them.
+    /// Hands the datagram that `write` appends to an empty buffer to an impaired link. `pass` gets the bytes
+    /// and returns the effects of the link on them.
     pub(crate) fn keep(
         &mut self,
         write: impl FnOnce(&mut Vec<u8>),
@@ -120,7 +121,7 @@ impl Outbox {
         }
     }
 
-    /// Returns the index of a buffer that `write` has filled; `None` when it leaves it empty.
+    /// Fills the next buffer with `write` and returns its index; `None` if the buffer stays empty.
     fn fill(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Option<usize> {
         if self.used == self.buffers.len() {
             self.buffers.push(Vec::with_capacity(MAX_DATAGRAM));
@@ -133,12 +134,13 @@ impl Outbox {
         is_filled.then(|| self.used - 1)
     }
 
-    /// A mark for [`Self::sent_since`].
+    /// Returns a mark for [`Self::sent_since`].
     pub(crate) fn mark(&self) -> usize {
         self.steps.len()
     }
 
-    /// The datagrams sent since a mark, in order, those that wait in a link or are lost there included.
+    /// Returns the datagrams sent since a mark, in order. Includes datagrams that wait in a link or were lost
+    /// in it.
     pub(crate) fn sent_since(&self, mark: usize) -> impl Iterator<Item = &[u8]> + Clone {
         self.steps.iter().skip(mark).filter_map(|step| match step {
             Step::Send(_, buffer) | Step::Kept(buffer) => self.buffers.get(*buffer).map(Vec::as_slice),
@@ -146,7 +148,7 @@ impl Outbox {
         })
     }
 
-    /// Returns what links did to the datagrams of [`Self::sent_since`].
+    /// Returns the effects of links on the datagrams of [`Self::sent_since`].
     pub(crate) fn transits_since(&self, mark: usize) -> Box<[Transit]> {
         let is_sent = |step: &&Step| matches!(step, Step::Send(..) | Step::Kept(_));
         let since = self.transits.iter().filter(|(step, _)| *step >= mark);
@@ -161,12 +163,12 @@ impl Outbox {
             .collect()
     }
 
-    /// Returns true if events are wanted at all.
+    /// Returns true if any events are wanted.
     pub(crate) fn is_watched(&self) -> bool {
         self.watched != Events::Nothing
     }
 
-    /// Returns true if ordinary traffic is worth an event.
+    /// Returns true if events for ordinary traffic are wanted.
     pub(crate) fn is_watched_closely(&self) -> bool {
         self.watched == Events::All
     }

@@ -1,23 +1,25 @@
 //! A complete snapshot on request.
 //!
-//! A server sends a snapshot as the difference to the one that the client acks in its inputs. A watcher that
-//! missed that one cannot read any later one. Here the acks of some inputs become -1, "none", until the server has
-//! sent a snapshot that differs from nothing (Teeworlds 0.7 and DDNet 20 `server.cpp`, `DoSnapshot`). One input is not
-//! enough: the
-//! next one can overtake it before the server makes a snapshot.
+//! A server sends a snapshot as the difference to the snapshot that the client acks in its inputs. A watcher
+//! that lacks the acked snapshot cannot decode any later one. A resync replaces the acks of some inputs with
+//! -1, "none", until the server has sent a snapshot that differs from nothing (Teeworlds 0.7 and DDNet 20
+//! `server.cpp`, `DoSnapshot`). One input is not enough, because the next input may reach the server before
+//! it creates a snapshot.
 //!
-//! Law: requested by a person, reported, and over after [`INPUTS`] inputs. The client takes complete snapshots as any
-//! other.
+//! Law: a resync is requested by a user, reported, and over after [`INPUTS`] inputs. The client handles a
+//! complete snapshot like any other.
 
 use teetap_wire::{
     Dir, Packet, Proto,
     def::{Class, Datum, Decoded, Def, Registry},
 };
 
-/// Inputs that are rewritten at most: a client sends 10 to 50 a second, a server answers the request within 10 ticks.
+/// Maximum number of inputs that are rewritten: a client sends 10 to 50 a second, and a server answers the
+/// request within 10 ticks.
 const INPUTS: u8 = 50;
 
-/// Returns the input with the ack of no snapshot; `None` if it is not an input, or has that ack already.
+/// Returns the input with a snapshot ack of -1; `None` if the message is not an input or already has such an
+/// ack.
 pub(crate) fn without_ack(registry: &Registry, proto: Proto, data: &[u8]) -> Option<Vec<u8>> {
     let mut decoded = Decoded::new();
     let def = system(registry, &mut decoded, (proto, Dir::C2s), data)?;
@@ -35,7 +37,7 @@ pub(crate) fn without_ack(registry: &Registry, proto: Proto, data: &[u8]) -> Opt
     Some(edited)
 }
 
-/// The request of one session, and for how many more inputs it counts.
+/// The request of one session, with the number of inputs that may still be rewritten.
 #[derive(Debug, Default)]
 pub(crate) struct Resync {
     inputs_left: u8,
@@ -44,16 +46,16 @@ pub(crate) struct Resync {
 /// The effect of a resync on a client's datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acks {
-    /// Nothing: it goes on as it is.
+    /// None: the datagram is forwarded as it is.
     Stay,
     /// The acks are removed.
     Go,
-    /// The acks are removed, and they are the last: the server sent no complete snapshot.
+    /// The acks are removed for the last time: the server sent no complete snapshot.
     GoLast,
 }
 
 impl Resync {
-    /// From the next input on.
+    /// Starts the request with the next input.
     pub(crate) fn start(&mut self) {
         self.inputs_left = INPUTS;
     }
@@ -62,7 +64,7 @@ impl Resync {
         self.inputs_left > 0
     }
 
-    /// Handles a client's datagram.
+    /// Handles a datagram of the client.
     pub(crate) fn on_client(&mut self, registry: &Registry, packet: &Packet<'_>) -> Acks {
         let has_ack = |data: &[u8]| without_ack(registry, packet.proto, data).is_some();
         if self.inputs_left == 0 || !packet.chunks().any(|chunk| has_ack(chunk.data)) {
@@ -76,9 +78,9 @@ impl Resync {
         }
     }
 
-    /// Handles a server's datagram. True when it has the requested snapshot.
+    /// Handles a datagram of the server. Returns true if it contains the requested snapshot.
     pub(crate) fn on_server(&mut self, registry: &Registry, packet: &Packet<'_>) -> bool {
-        // Not the one that was under way before the first input.
+        // A snapshot does not count before the first input was rewritten.
         let is_requested = self.inputs_left > 0 && self.inputs_left < INPUTS;
         let mut chunks = packet.chunks();
         let found = is_requested && chunks.any(|chunk| is_complete(registry, packet.proto, chunk.data));
@@ -89,7 +91,7 @@ impl Resync {
     }
 }
 
-/// Returns true if a server's message is a part or all of a snapshot without a base.
+/// Returns true if a message of the server is a whole snapshot, or a part of one, that has no base.
 fn is_complete(registry: &Registry, proto: Proto, data: &[u8]) -> bool {
     let mut decoded = Decoded::new();
     let Some(def) = system(registry, &mut decoded, (proto, Dir::S2c), data) else {

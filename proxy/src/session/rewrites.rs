@@ -1,7 +1,7 @@
-//! The changes that the proxy itself makes to messages, without any rule.
+//! Changes that the proxy itself makes to messages, without any rule.
 //!
-//! Law: only bytes of a message, never its number, so nothing has to be renumbered for it, and every copy of a message
-//! is rewritten to the same bytes.
+//! Law: a rewrite changes only the bytes of a message, never its sequence number, so it needs no renumbering.
+//! Every copy of a message is rewritten to the same bytes.
 
 use teetap_wire::{Proto, def::Registry};
 
@@ -10,26 +10,26 @@ use super::{
     resync::without_ack,
 };
 
-/// The definitions and sockets that changes depend on.
+/// The definitions and sockets that the changes depend on.
 #[derive(Clone, Copy)]
 pub(crate) struct Means<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) listeners: &'a Listeners,
 }
 
-/// The change to a datagram.
+/// The kind of change to the messages of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rewrites {
     /// Nothing.
     None,
-    /// Redirects name listen sockets of the proxy.
+    /// Redirects name listen sockets of the proxy instead of the server's ports.
     Redirects,
-    /// Inputs say that the client has no snapshot.
+    /// Inputs ack no snapshot.
     Acks,
 }
 
 impl Rewrites {
-    /// The message as it is to be; `None` = it stays as it is.
+    /// Returns the rewritten message; `None` if it stays as it is.
     pub(crate) fn edit(self, proto: Proto, data: &[u8], means: Means<'_>) -> Option<Vec<u8>> {
         match self {
             Self::None => None,

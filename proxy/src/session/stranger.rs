@@ -1,4 +1,4 @@
-//! The names of [`Stranger`] in recordings, and the first bytes of its datagram in a notice.
+//! The names of [`Stranger`] in recordings, and the part of a notice about its datagram.
 
 use std::fmt::{self, Write as _};
 
@@ -10,7 +10,7 @@ impl Words for Stranger {
     const ALL: &'static [Self] = Self::ALL;
 }
 
-/// Returns the first bytes of a datagram that a notice shows, in hex.
+/// Returns the first bytes of a datagram, in hex, as a notice displays them.
 pub(super) fn start(what: Stranger, datagram: &[u8]) -> Box<str> {
     let mut hex = String::new();
     for byte in what.start(datagram) {
@@ -23,7 +23,7 @@ pub(super) fn start(what: Stranger, datagram: &[u8]) -> Box<str> {
 pub(super) struct Sentence<'a> {
     pub(super) what: Stranger,
     pub(super) len: usize,
-    /// The first bytes in hex; empty if they are not known.
+    /// The first bytes in hex; empty if unknown.
     pub(super) start: &'a str,
 }
 
@@ -92,7 +92,7 @@ mod tests {
             };
             assert_eq!(sentence.to_string(), expected);
         }
-        // A scrubbed recording has only the kind.
+        // A scrubbed recording contains only the kind.
         let sentence = Sentence {
             what: Stranger::Close,
             len: 4,

@@ -1,5 +1,5 @@
-//! The proxy's own tokens. All derive from one secret, so that the core needs no randomness and a request can be
-//! answered without keeping anything of it.
+//! The proxy's own tokens. All derive from one secret, so that the core needs no randomness and can answer a
+//! request without storing anything.
 
 use std::{
     hash::{Hash, Hasher},
@@ -9,22 +9,23 @@ use std::{
 use siphasher::sip::SipHasher24;
 use teetap_wire::Token;
 
-/// The purpose of a token; different purposes never give related tokens.
+/// The purpose of a token. Tokens for different purposes are unrelated.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(crate) enum Purpose {
-    /// A client that names a token of its own (0.6.5 CONNECT, 0.7 TOKEN).
+    /// For a client that names a token of its own (0.6.5 CONNECT, 0.7 TOKEN).
     Named(Token),
-    /// The n-th session of a run, for clients that name none.
+    /// For the client of the n-th session, if it names no token.
     Session(u32),
-    /// An answer without a session: the number of the listen socket, and that of the time in which the token is given.
+    /// For an answer without a session: the number of the listen socket, and the index of the period in which
+    /// the token is given.
     Stateless(u32, u64),
-    /// Our own side of the n-th upstream socket.
+    /// The proxy's token on the n-th upstream socket.
     Upstream(u32),
-    /// The counterpart, on the server leg of the n-th session, of a token that its client names.
+    /// The counterpart, on the server leg of the n-th session, of a token that the client names.
     Name(u32, Token),
 }
 
-/// Makes tokens: SipHash-2-4 of the purpose and the client's address under the secret.
+/// Derives tokens: SipHash-2-4 of the client's address and the purpose, keyed with the secret.
 #[derive(Clone, Copy)]
 pub(crate) struct Tokens {
     secret: [u8; 16],
@@ -32,7 +33,7 @@ pub(crate) struct Tokens {
 
 impl std::fmt::Debug for Tokens {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Never shown: with it the tokens of a run can be computed.
+        // The secret is never displayed, because all tokens of a run can be computed from it.
         f.write_str("Tokens")
     }
 }
@@ -42,7 +43,7 @@ impl Tokens {
         Self { secret }
     }
 
-    /// Returns the token for a purpose; never one of the values that mean something else on the wire.
+    /// Returns the token for a purpose. Skips the values that have another meaning on the wire.
     pub(crate) fn token(&self, client: SocketAddr, purpose: Purpose) -> Token {
         let mut hasher = SipHasher24::new_with_key(&self.secret);
         client.hash(&mut hasher);

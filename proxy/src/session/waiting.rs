@@ -1,4 +1,4 @@
-//! A held message as commands and notices see it.
+//! A held message as displayed by commands and notices.
 
 use std::fmt;
 
@@ -16,26 +16,27 @@ pub struct Waiting {
     pub dir: Dir,
     /// The protocol of the session.
     pub proto: Proto,
-    /// The number in the session and direction.
+    /// Number of the message in its session and direction.
     pub held: HeldId,
-    /// True if it is reliable.
+    /// True if the message is vital.
     pub vital: bool,
-    /// The rule that holds it: the name, or the text. `None` if it waits for one before it.
+    /// The rule that holds the message, by its name or text; `None` if the message only waits for earlier
+    /// ones.
     pub rule: Option<Box<str>>,
-    /// The time at which it goes by itself. `None` if it goes as soon as it can.
+    /// The time at which the message is sent without a command; `None` if it is sent as soon as possible.
     pub until: Option<Time>,
-    /// True if its bytes were replaced.
+    /// True if the bytes of the message were replaced.
     pub edited: bool,
-    /// The id and the fields.
+    /// Message id and fields.
     pub data: Box<[u8]>,
 }
 
-/// The reason why a message is held no more.
+/// The reason why a message is no longer held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
     /// A command released it.
     Released,
-    /// The longest time was over, so it goes on.
+    /// The maximum time has passed, so the message is sent.
     Timeout,
     /// A command dropped it.
     Dropped,
