@@ -1,7 +1,8 @@
 //! Snapshots that rules change on their way to the client.
 //!
-//! Law: a session costs nothing here before a rule can change its snapshots. Afterwards each snapshot is rewritten that
-//! depends on a changed one, even if the rules are gone by then. Once none does, all of them pass unchanged.
+//! Law: a session costs nothing here until a rule may change its snapshots. From then on each snapshot that
+//! depends on a changed one is rewritten, even if the rules were removed in the meantime. Once no snapshot
+//! depends on a changed one, all pass unchanged.
 
 use std::time::Duration;
 
@@ -14,22 +15,22 @@ use teetap_wire::{
 
 use super::time::Time;
 
-/// The time between two notices about items that were not changed.
+/// Minimum time between two notices about items that were not changed.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 
-/// The snapshots of a session, if its client may have changed ones.
+/// The snapshots of a session whose client may have changed ones.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshots {
     recoder: Option<Box<Recoder<'static>>>,
     /// True if a rule may change snapshots.
     may_follow: bool,
     reported: Option<Time>,
-    /// The groups in which the parts that wait overtake messages.
+    /// The groups in which waiting parts of a snapshot overtake messages.
     overtakes: Vec<u32>,
 }
 
 impl Snapshots {
-    /// Prepares for the next datagram. `may_change`: a rule may change snapshots.
+    /// Prepares for the next datagram. `may_change` is true if a rule may change snapshots.
     pub(crate) fn prepare(&mut self, may_change: bool, registry: &'static Registry, proto: Proto) {
         self.may_follow = may_change;
         let is_needed = |recoder: &Recoder<'_>| may_change || !recoder.is_idle();
@@ -45,8 +46,8 @@ impl Snapshots {
         }
     }
 
-    /// Returns the messages that go on in place of one that is not vital, and the reason if items were not changed that is
-    /// worth a notice.
+    /// Returns the messages to send in place of a non-vital one, and the reason why items were not changed if
+    /// it is worth a notice.
     pub(crate) fn recode(
         &mut self,
         data: &[u8],
@@ -64,7 +65,7 @@ impl Snapshots {
         };
         let (recoded, why) = recoder.on_message(data, changes);
         let is_due = |last: Time| now.since(last) >= REPORT_EVERY;
-        // The client of a repeated snapshot keeps the first one.
+        // A client that receives a snapshot again keeps the first copy.
         let why = why.filter(|why| *why != NotChanged::SentBefore && self.reported.is_none_or(is_due));
         if why.is_some() {
             self.reported = Some(now);
@@ -72,7 +73,8 @@ impl Snapshots {
         (recoded, why)
     }
 
-    /// Returns the groups in which a message overtakes a waiting one, with those of the parts that waited for it.
+    /// Returns the groups in which a message overtakes a waiting one. If the message itself waits, the groups
+    /// are kept for the part that is sent with it.
     pub(crate) fn overtakes(&mut self, waits: bool, more: &[u32]) -> Vec<u32> {
         for group in more {
             if !self.overtakes.contains(group) {

@@ -1,8 +1,9 @@
 //! The admission of clients: TOKEN requests, first CONNECTs, repeated ones, and CONNECTs of a client that restarted.
 //!
-//! One late, duplicated or spoofed CONNECT must never kill a good session, and a real restart must play again. So a
-//! CONNECT on a living session is either a repeat, which is answered again, or it opens a candidate beside the
-//! session, which takes its place only when it shows the token it was given.
+//! One late, duplicated or spoofed CONNECT must never end a good session, and a real restart must work. So a
+//! CONNECT on a live session is either a repetition, which is answered again, or it opens a candidate beside
+//! the session. The candidate replaces the session only when the client shows the token that the candidate
+//! was given.
 
 use std::time::Duration;
 
@@ -21,61 +22,63 @@ use crate::session::{
     tokens::Purpose,
 };
 
-/// A client that has an answer without a session repeats its CONNECT no longer than this.
+/// Maximum time for which a client that was answered without a session repeats its CONNECT.
 const ANSWERED: Duration = Duration::from_secs(5);
-/// A server of Teeworlds takes the tokens of its last two seeds, each of which lasts 16 s (0.7.5, network_token.cpp, `CheckToken`).
+/// A server of Teeworlds accepts the tokens of its last two seeds, each of which lasts 16 s (0.7.5,
+/// network_token.cpp, `CheckToken`).
 const TOKEN_LIFE: Duration = Duration::from_secs(32);
-/// Bytes of a packet that servers of Teeworlds 0.7 read; they drop a longer one (0.7.5, network.cpp, `UnpackPacket`).
+/// Maximum size in bytes of a packet that servers of Teeworlds 0.7 read; they drop a longer one (0.7.5,
+/// network.cpp, `UnpackPacket`).
 const MAX_SEVEN: usize = 1398;
-/// Bytes of the header of 0.7, and of the longest answer of DDNet's to a TOKEN request behind that.
+/// Size in bytes of the header of 0.7, and of the longest answer of DDNet's to a TOKEN request without that
+/// header.
 const HEADER: usize = 7;
 const DDNET_REPLY: usize = 513;
-/// A session that waits beside another one for the server's answer gives way to no other CONNECT for so long.
+/// Time for which a candidate that waits for the server's answer is not replaced by another CONNECT.
 const UNDECIDED: Duration = Duration::from_secs(1);
 
-/// A CONNECT, as far as admission needs it.
+/// The parts of a CONNECT that admission needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Connect {
     pub(super) proto: Proto,
     /// The token that the client names.
     pub(super) client_token: Option<Token>,
-    /// The proxy's token that it shows; 0.7 only.
+    /// The proxy's token that the client shows; 0.7 only.
     shown: Option<Token>,
 }
 
-/// A request for a session that is granted.
+/// A granted request for a session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) proto: Proto,
     /// The token that the client named.
     pub(super) client_token: Option<Token>,
-    /// The proxy's token that the client shows already.
+    /// The proxy's token that the client already shows.
     pub(super) token: Option<Token>,
     pub(super) standing: Standing,
-    /// True if it waits beside a living session.
+    /// True if the new session waits beside a live one.
     pub(super) beside: bool,
-    /// The session whose socket it has, too.
+    /// The session whose socket the new session shares.
     pub(super) shares: Option<SessionId>,
 }
 
 /// The relation of a new CONNECT to the session of its address.
 #[derive(Clone, Copy, Debug)]
 enum Relation {
-    /// There is none.
+    /// The address has no session.
     New,
-    /// The new session takes the place of that one.
+    /// The new session replaces that one.
     Instead(SessionId),
     /// The new session waits beside that one.
     Beside,
-    /// The CONNECT is a copy of the one that opened that session, or looks the same as one.
+    /// The CONNECT is a copy of the CONNECT that opened that session, or looks like one.
     Copy(SessionId),
 }
 
 impl Hub {
-    /// Returns true if a datagram has the form of a CONNECT or TOKEN request, where in a session of this kind its
-    /// bytes cannot mean anything else: 0.6 never sets the bit that marks control packets of 0.7, but in 0.7
-    /// compressed data begins
-    /// like a CONNECT of 0.6.
+    /// Returns true if a datagram has the form of a CONNECT or TOKEN request that cannot be anything else in
+    /// a session of this kind. 0.6 never sets the bit that marks control packets of 0.7, but compressed data
+    /// of 0.7 begins like a CONNECT of 0.6.
     pub(super) fn is_request_to(&self, id: SessionId, bytes: &[u8]) -> bool {
         match bytes.first().map(|flags| flags & 0xfc) {
             Some(0x04) => matches!(bytes.get(7), Some(1 | 5)),
@@ -110,10 +113,10 @@ impl Hub {
                 client_token: Some(token),
                 shown: Some(header_token),
             },
-            // Compressed data of 0.7 that its session refused, with a token that begins with 01.
+            // Compressed data of 0.7 that its session refused, with a token whose first byte is 01.
             First::Connect { .. } if self.is_seven(current) && bytes.get(2) != Some(&0) => return false,
             First::Connect { proto, token } => {
-                // DDNet's CONNECT has the place of a token, with nothing in it.
+                // DDNet's CONNECT has an empty field for a token.
                 let client_token = token.filter(|token| *token != Token::NONE);
                 Connect {
                     proto,
@@ -148,7 +151,7 @@ impl Hub {
         self.on_new_connect(addr, slot, connect, bytes)
     }
 
-    /// Answers 0.7's TOKEN request without state, never with more bytes than it has itself.
+    /// Answers a TOKEN request of 0.7 without state. The answer is never larger than the request.
     fn on_token_request(
         &mut self,
         addr: ClientAddr,
@@ -158,10 +161,11 @@ impl Hub {
         bytes: &[u8],
         current: Option<SessionId>,
     ) -> bool {
-        // DDNet looks at no token here (16.4, network_server.cpp, `OnSixupCtrlMsg`).
+        // DDNet does not check the token here (16.4, network_server.cpp, `OnSixupCtrlMsg`).
         let is_ddnet = self.families.are_both(addr.listener);
         if header_token != Token::NONE && (current.is_some() || !is_ddnet) {
-            // With the proxy's token it re-keys a living session, which its own packet path does.
+            // A request with the proxy's token changes the token of a live session, which the session handles
+            // itself.
             if current.is_none() && !self.answer_ended(addr, bytes) {
                 self.unknown_sender(addr, bytes);
             }
@@ -193,14 +197,15 @@ impl Hub {
         true
     }
 
-    /// Sends the answer to a TOKEN request of so many bytes, as often as the rules want.
+    /// Sends the answer to a TOKEN request of `size` bytes, once for each copy that the rules allow.
     pub(super) fn give_token(&mut self, addr: ClientAddr, token: Token, size: usize) {
         self.named.remember(addr.addr, token, self.env.now);
         let ours = self.tokens.token(addr.addr, Purpose::Named(token));
         let mut payload = Vec::new();
         control::token_reply(ours, &mut payload);
         if token == Token::NONE && self.families.are_both(addr.listener) {
-            // As one of DDNet's to a request that names no token (16.4, network_server.cpp, `SendTokenSixup`).
+            // DDNet answers like this to a request that names no token (16.4, network_server.cpp,
+            // `SendTokenSixup`).
             payload.resize(DDNET_REPLY.min(size.saturating_sub(HEADER)), 0);
         }
         let header = Header {
@@ -216,8 +221,8 @@ impl Hub {
         }
     }
 
-    /// Returns true if a client of 0.6 may still be at that address: its server would not have given it up. A request
-    /// of 0.7 in its name is forged, and the answer would crash DDNet 16.4.
+    /// Returns true if a client of 0.6 may still be at the address of this session: its server would not have
+    /// given it up. A request of 0.7 from that address is forged, and the answer would crash DDNet 16.4.
     fn plays_six(&self, id: SessionId) -> bool {
         self.sessions.links.get(&id).is_some_and(|link| {
             let may_play = link.is_online() && !link.is_given_up(self.env.now);
@@ -225,7 +230,8 @@ impl Hub {
         })
     }
 
-    /// Returns true if a server may have a slot for the client of a session, and then answers none of its TOKEN requests.
+    /// Returns true if the server may have a slot for the client of a session. With a slot it answers no
+    /// TOKEN request of the client.
     fn keeps_tokens(&self, id: SessionId) -> bool {
         self.sessions.links.get(&id).is_some_and(Link::keeps_tokens)
     }
@@ -235,7 +241,8 @@ impl Hub {
         link.is_some_and(|link| link.proto() == Proto::V7)
     }
 
-    /// Returns true for a repeated CONNECT: the same client token, or any before the client's first data.
+    /// Returns true for a repeated CONNECT: it names the same client token, or the client has not sent data
+    /// yet.
     fn is_repeat(&self, id: SessionId, connect: Connect) -> bool {
         let Some(link) = self.sessions.links.get(&id) else {
             return false;
@@ -245,7 +252,7 @@ impl Hub {
         }
         match connect.proto {
             Proto::V7 => connect.shown == Some(link.token()) && !link.has_renewed_token(),
-            // One that was answered without a session did not keep the token that it named.
+            // A session that began with an answer without one does not know the token that its client named.
             Proto::V65 if link.client_token().is_none() => self.env.now.since(link.opened_at()) < ANSWERED,
             Proto::V65 => connect.client_token == link.client_token(),
             Proto::V6 | Proto::Ddnet => link.is_half_open(),
@@ -301,32 +308,33 @@ impl Hub {
         true
     }
 
-    /// Returns true if a new session of the client has the socket of this one: the server has let the client in there, and
-    /// decides about it by its address.
+    /// Returns true if a new session of the client can share the socket of this one: the server has let the
+    /// client in from there, and identifies it by its address.
     fn is_shareable(&self, id: SessionId) -> bool {
         let link = self.sessions.links.get(&id);
         link.is_some_and(|link| link.local().is_some() && (link.is_online() || link.is_closing()))
     }
 
-    /// Returns true if the session that waits beside another one must not be replaced for this CONNECT. Otherwise any host
-    /// could send CONNECTs in the client's name, and end each session before the server answers it.
+    /// Returns true if this CONNECT must not replace the candidate. Otherwise any host could send CONNECTs
+    /// with the client's address and end each candidate before the server answers it.
     fn candidate_stays(&self, addr: ClientAddr, slot: Slot, connect: Connect) -> bool {
         let candidate = slot.candidate.and_then(|id| self.sessions.links.get(&id));
         let is_undecided = |link: &Link| {
             link.answer().is_none() && link.is_half_open() && self.env.now.since(link.opened_at()) < UNDECIDED
         };
         if connect.shown.is_some() {
-            // Its address is not forged.
+            // The address is proven, since the CONNECT shows a token of the proxy.
             return false;
         }
-        // One whose client has shown a token of the proxy gives way to none that may be forged.
+        // A candidate whose client has shown a token of the proxy is not replaced for a CONNECT that may be
+        // forged.
         let is_proved = |link: &Link| link.standing() == Standing::Proved && link.is_half_open();
         candidate.is_some_and(|link| {
             is_proved(link) || is_undecided(link) || self.stateless_answer(addr, connect).is_some()
         })
     }
 
-    /// Returns the relation of a CONNECT that is not a repeated one to the session of its address.
+    /// Returns the relation of a CONNECT that is not a repetition to the session of its address.
     fn relation(&self, slot: Slot, connect: Connect) -> Relation {
         let current = slot
             .current
@@ -341,19 +349,19 @@ impl Hub {
             return Relation::Beside;
         }
         if link.is_half_open() {
-            // The CONNECT that led to a session without tokens may be forged, to make the client play without. One that may
-            // lead to tokens is better.
+            // The CONNECT that led to a session without tokens may be forged, to make the client play without
+            // them. A CONNECT that may lead to tokens is preferred.
             return match connect.proto == Proto::V6 || link.tried().contains(connect.proto) {
                 true => Relation::Copy(id),
                 false => Relation::Beside,
             };
         }
-        // Without tokens only the server knows whether the client is still there.
+        // Without tokens only the server knows whether the client is still connected.
         Relation::Copy(id)
     }
 
-    /// The client's own token, when the connect proves that its address is real where the protocol can.
-    /// `None` = the proof is wrong; `Some(None)` = the protocol names no token.
+    /// Returns the token that the client names, if the CONNECT proves its address as far as the protocol
+    /// allows. `None` if the proof is wrong; `Some(None)` if the protocol names no token.
     fn verified_token(&self, addr: ClientAddr, connect: Connect) -> Option<Option<Token>> {
         let (Some(shown), Some(named)) = (connect.shown, connect.client_token) else {
             return Some(connect.client_token);
@@ -362,13 +370,14 @@ impl Hub {
         if named == Token::TKEN && self.env.config.heals {
             return self.named.of(addr.addr).find(is_answer).map(Some);
         }
-        // A server's token does not depend on the client's: it accepts a CONNECT that names another one than the TOKEN
-        // request did, and uses that one (Teeworlds 0.7.5, network_conn.cpp and network_token.cpp).
+        // A server's token does not depend on the client's. The server accepts a CONNECT that names another
+        // token than the TOKEN request did, and uses that token (Teeworlds 0.7.5, network_conn.cpp and
+        // network_token.cpp).
         self.has_given(addr, shown, named).then_some(Some(named))
     }
 
-    /// Returns true if this address was given the token, for the token that it names now or for one it named before, and not so
-    /// long ago that its server would drop it.
+    /// Returns true if this address was given the token `shown`, for the token that it names now or for one
+    /// that it named before, and if the server of the client would still accept a token of that age.
     pub(super) fn has_given(&self, addr: ClientAddr, shown: Token, named: Token) -> bool {
         let mut requested = std::iter::once(named).chain(self.named.of(addr.addr));
         let named = requested.find(|named| self.tokens.token(addr.addr, Purpose::Named(*named)) == shown);
@@ -413,7 +422,7 @@ impl Hub {
             upstream,
             requested: proto,
             client_token,
-            // The client goes on showing the token that it was given.
+            // The client continues to show the token that it was given.
             token: token.unwrap_or_else(|| self.tokens.token(addr.addr, purpose)),
             own: self.tokens.token(addr.addr, own),
             tokens: self.tokens,

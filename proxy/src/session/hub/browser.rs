@@ -1,8 +1,8 @@
-//! Connless traffic: the server browser of a client asks through the proxy as if it were the server.
+//! Connless traffic: a client's server browser sends its requests to the proxy as if it were the server.
 //!
-//! Every asking address has one upstream socket of its own, bounded in number and closed when idle, so answers find
-//! their way and games are not disturbed. 0.7 wants a token exchange first; it is made on both legs, and both
-//! tokens of the header are replaced.
+//! Each requesting address has an upstream socket of its own (a relay), so that answers reach it and games
+//! are not disturbed. The number of relays is bounded, and idle relays are closed. 0.7 requires a token
+//! exchange first: the proxy does it on both legs and replaces both tokens of the header.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -20,26 +20,28 @@ use crate::session::{
     tokens::Purpose,
 };
 
-/// Asking addresses served at once; the one that was silent longest gives way.
+/// Maximum number of relays; the one that was silent longest is closed for a new one.
 const MAX_RELAYS: usize = 64;
-/// An idle relay is closed after this.
+/// Time after which an idle relay is closed.
 const IDLE: Duration = Duration::from_secs(10);
-/// The server has answered the request of a relay by then.
+/// Time within which the server is expected to answer the request of a relay.
 const ANSWERED: Duration = Duration::from_secs(1);
-/// Requests that wait for the server's token; the oldest is forgotten.
+/// Maximum requests per relay that wait for the server's token; the oldest is discarded.
 const MAX_WAITING: usize = 4;
-/// The interval of requests for the server's token, while requests wait.
+/// Interval of requests for the server's token while browser requests wait.
 const ASK_EVERY: Duration = Duration::from_millis(500);
-/// Requests are forgotten when the server gives no token for so long, as the game's own client does.
+/// Time without a token from the server after which waiting requests are discarded, as in the game's own
+/// client.
 const ASK_FOR: Duration = Duration::from_secs(5);
-/// 0.7 servers renew their token seed every 16 s and honour the one before.
+/// Age up to which a server's token is used: 0.7 servers renew their token seed every 16 s and accept the
+/// previous one.
 const TOKEN_AGE: Duration = Duration::from_secs(14);
 
-/// All relays, by asking address.
+/// All relays, by client address.
 #[derive(Debug, Default)]
 pub(super) struct Browser(BTreeMap<ClientAddr, Relay>);
 
-/// The way of one asking address to the server.
+/// The socket and state for one requesting address.
 #[derive(Debug)]
 struct Relay {
     upstream: UpstreamId,
@@ -51,13 +53,13 @@ struct Relay {
 /// The 0.7 side of a relay.
 #[derive(Debug)]
 struct Seven {
-    /// The client's own token, the last it named.
+    /// The client's own token, as it named it last.
     client: Token,
-    /// Our token that it showed with that.
+    /// The proxy's token that the client showed with it.
     ours: Token,
-    /// Our own token towards the server.
+    /// The proxy's token towards the server.
     own: Token,
-    /// The server's token and when it came.
+    /// The server's token and the time at which it was received.
     server: Option<(Token, Time)>,
     waiting: Vec<Box<[u8]>>,
     waiting_since: Time,
@@ -65,7 +67,7 @@ struct Seven {
 }
 
 impl Hub {
-    /// A connless datagram from a client's address.
+    /// Handles a connless datagram from a client's address.
     pub(super) fn browse(&mut self, addr: ClientAddr, bytes: &[u8]) {
         let bytes = readable(bytes);
         let mark = self.env.out.mark();
@@ -95,7 +97,7 @@ impl Hub {
         }
     }
 
-    /// A 0.7 request shows a token that we gave to this address.
+    /// Forwards a 0.7 request. Returns false unless it shows a token that the proxy gave to this address.
     fn browse_seven(&mut self, addr: ClientAddr, token: Token, response_token: Token, data: &[u8]) -> bool {
         if !self.has_given(addr, token, response_token) {
             return false;
@@ -137,7 +139,7 @@ impl Hub {
         true
     }
 
-    /// A datagram of the server's on a relay.
+    /// Handles a datagram of the server on a relay.
     pub(super) fn browse_back(&mut self, addr: ClientAddr, bytes: &[u8]) {
         let bytes = readable(bytes);
         let mark = self.env.out.mark();
@@ -180,7 +182,8 @@ impl Hub {
         self.report_connless(Dir::S2c, addr, bytes, forwarded, mark);
     }
 
-    /// A connless datagram of the server's to a game socket belongs to that session's client.
+    /// Forwards a connless datagram that the server sent to the socket of a session to the client of that
+    /// session.
     pub(super) fn connless_from_game(&mut self, id: SessionId, bytes: &[u8]) {
         let Some(link) = self.sessions.links.get(&id) else {
             return;
@@ -193,7 +196,8 @@ impl Hub {
                 let (client, ours) = (link.client_token().unwrap_or(Token::NONE), link.token());
                 write_v7(client, ours, data, &mut datagram);
             }
-            // What looks like 0.7 to a 0.6 client crashes DDNet 16.4, and the other way round confuses 20.x.
+            // A datagram of 0.7 crashes DDNet 16.4 as a client of 0.6, and a datagram of 0.6 confuses 20.x as
+            // a client of 0.7.
             Some(Wire::Plain { .. } | Wire::Extended { .. })
                 if link.proto() != Proto::V7 && !looks_seven(bytes) =>
             {
@@ -210,8 +214,8 @@ impl Hub {
         self.report_to_session(id, bytes, forwarded, mark);
     }
 
-    /// Reports a connless datagram of the server's to a session's client. `mark`: what was sent since then is what
-    /// became of it.
+    /// Reports a connless datagram of the server to the client of a session, with what was sent for it since
+    /// `mark`.
     pub(super) fn report_to_session(&mut self, id: SessionId, bytes: &[u8], forwarded: bool, mark: usize) {
         let Some(link) = self.sessions.links.get(&id) else {
             return;
@@ -232,7 +236,7 @@ impl Hub {
         }
     }
 
-    /// A relay's alarm has gone off.
+    /// Handles the alarm of a relay.
     pub(super) fn on_relay_alarm(&mut self, addr: ClientAddr) {
         if let Some(relay) = self.browser.0.get_mut(&addr) {
             relay.alarm.clear();
@@ -240,7 +244,7 @@ impl Hub {
         self.relay_timeout(addr);
     }
 
-    /// Closes an idle relay, or asks the server for its token once more.
+    /// Closes an idle relay, or repeats the request for the server's token if it is due.
     fn relay_timeout(&mut self, addr: ClientAddr) {
         let now = self.env.now;
         let Some(relay) = self.browser.0.get_mut(&addr) else {
@@ -270,7 +274,7 @@ impl Hub {
         }
     }
 
-    /// Asks the server for its token in the name of a client, whose own requests are not answered.
+    /// Requests the server's token on the relay of a client whose own requests are not answered.
     pub(super) fn ask_for_token(&mut self, addr: ClientAddr, client: Token) {
         let upstream = self.relay_for(addr);
         let own = self.tokens.token(addr.addr, Purpose::Upstream(upstream.0));
@@ -290,7 +294,7 @@ impl Hub {
         }
     }
 
-    /// Asks the server for its token.
+    /// Requests the server's token.
     fn request_token(&mut self, upstream: UpstreamId, own: Token) {
         let mut payload = Vec::new();
         control::token_request(own, &mut payload);
@@ -305,7 +309,7 @@ impl Hub {
         });
     }
 
-    /// The relay of an asking address, opened when there is none.
+    /// Returns the socket of the relay for an address. Opens a relay if there is none.
     fn relay_for(&mut self, addr: ClientAddr) -> UpstreamId {
         let now = self.env.now;
         if let Some(relay) = self.browser.0.get_mut(&addr) {
@@ -342,7 +346,7 @@ impl Hub {
         upstream
     }
 
-    /// Keeps the socket of a relay until a datagram has left, and an answer had time.
+    /// Keeps a relay open for as long as if it had been used at `until`, when a datagram departs.
     pub(super) fn keep_relay(&mut self, addr: ClientAddr, until: Time) {
         if let Some(relay) = self.browser.0.get_mut(&addr) {
             relay.last_used = relay.last_used.max(until);
@@ -357,7 +361,7 @@ impl Hub {
         }
     }
 
-    /// `mark`: what was sent since then is what became of it.
+    /// Reports a connless datagram of a relay, with what was sent for it since `mark`.
     pub(super) fn report_connless(
         &mut self,
         dir: Dir,
@@ -395,13 +399,13 @@ impl Hub {
     }
 }
 
-/// Returns true if the version bits are those of 0.7, even where the tokens are cut off: DDNet 16.4's client crashes on
-/// such a datagram.
+/// Returns true if the version bits are those of 0.7, even if the tokens are cut off: DDNet 16.4's client
+/// crashes on such a datagram.
 fn looks_seven(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|first| first & 0x03 == 0x01)
 }
 
-/// The server's token out of its answer to our request.
+/// Returns the server's token from its answer to the proxy's request.
 fn token_reply(bytes: &[u8], own: Token, scratch: &mut teetap_wire::Scratch) -> Option<Token> {
     let packet = Packet::parse(Proto::V7, bytes, scratch).ok()?;
     match packet.control()? {

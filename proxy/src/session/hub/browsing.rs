@@ -1,7 +1,7 @@
-//! The links of the server browser: link lines with `connless` on messages that belong to no session.
+//! The links of the server browser: link lines with `connless` for messages that belong to no session.
 //!
-//! Law: all of them together have one link in each direction, so what waits is bounded. Messages on the socket of a
-//! session have the link of that session.
+//! Law: all browsers share one link in each direction, so the bytes that wait are bounded. Messages on the
+//! socket of a session use the link of that session.
 
 use teetap_wire::Dir;
 
@@ -9,7 +9,7 @@ use super::Hub;
 use crate::session::{ClientAddr, SessionId, lane::Leaving, outbox::Destination, timers::Timer};
 
 impl Hub {
-    /// Sends the message of a relay that `write` puts into an empty buffer.
+    /// Sends the relayed message that `write` appends to an empty buffer.
     pub(super) fn transmit_connless(
         &mut self,
         relay: ClientAddr,
@@ -45,7 +45,7 @@ impl Hub {
         self.on_browsing();
     }
 
-    /// Sends what leaves the links now.
+    /// Sends the datagrams that leave the links now.
     pub(super) fn on_browsing(&mut self) {
         let now = self.env.now;
         for dir in [Dir::C2s, Dir::S2c] {

@@ -1,4 +1,5 @@
-//! Sessions that wait beside another one of their client, and take its place when they prove themselves.
+//! Candidates: sessions that wait beside another session of their client and replace it when the client
+//! proves itself.
 
 use teetap_wire::Proto;
 
@@ -6,8 +7,8 @@ use super::{Env, Hub, Link, SessionId, sessions::Slot};
 use crate::session::{ClientAddr, link::Standing};
 
 impl Hub {
-    /// Handles a datagram of the server on the socket of a session. It may be for the one that waits beside that session
-    /// with the same socket, or answer a TOKEN request of its client.
+    /// Handles a datagram of the server on the socket of a session. It may belong to the candidate that
+    /// shares the socket, or answer a TOKEN request of the client.
     pub(super) fn session_datagram(&mut self, id: SessionId, bytes: &[u8]) {
         let Some(link) = self.sessions.links.get_mut(&id) else {
             return;
@@ -54,7 +55,7 @@ impl Hub {
         let slot = self.sessions.slot(client);
         let Some(current) = slot.current else { return };
         if slot.candidate == Some(id) {
-            // The other one waits until its token is shown.
+            // The candidate becomes current. The other session waits until its token is shown.
             let slot = Slot {
                 current: Some(id),
                 candidate: Some(current),
@@ -62,16 +63,16 @@ impl Hub {
             self.sessions.slots.insert(client, slot);
             self.announce(id, Link::take_over);
         } else {
-            // The candidate has left. The session beside which it waited may have no tokens either; then the server gets this
-            // CONNECT from the socket of that session, too.
+            // The candidate has ended. The session beside which it waited may have no tokens either; then the
+            // server gets this CONNECT from the socket of that session, too.
             self.with_link(current, |link, _, env| {
                 link.is_as_good_as(requested, &connect, env)
             });
         }
     }
 
-    /// Returns true if a session that waits beside another one may take its place without a token: the other one has tokens,
-    /// or may get some, and its client has not come.
+    /// Returns true if a candidate may replace the current session without a token: the current session has
+    /// tokens, or may still get some, and its client has not proved itself.
     fn may_take_over(&self, id: SessionId) -> bool {
         let link = self.sessions.links.get(&id).filter(|link| link.is_candidate());
         let current = link.and_then(|link| self.sessions.slot(link.client_addr()).current);
@@ -80,7 +81,7 @@ impl Hub {
         current.is_some_and(|link| is_unproved(link) && link.answer() != Some(Proto::V6))
     }
 
-    /// Announces a session that has waited beside another one.
+    /// Announces a candidate as a session of its own, by `announce`.
     pub(super) fn announce(&mut self, id: SessionId, announce: impl FnOnce(&mut Link, &mut Env)) {
         let is_new = self.sessions.links.get(&id).is_some_and(Link::is_candidate);
         if is_new {
@@ -89,7 +90,7 @@ impl Hub {
         }
     }
 
-    /// Promotes a candidate that has shown its own token: the client restarted.
+    /// Promotes a candidate whose client has shown its token: the client restarted.
     pub(super) fn promote(&mut self, addr: ClientAddr, current: SessionId, candidate: SessionId) {
         self.sessions.slots.insert(
             addr,

@@ -5,11 +5,11 @@ use teetap_rules::{Made, RuleId};
 use super::{Hub, SessionId};
 use crate::session::{Command, Held, Origin, Waiting};
 
-/// The reason why a rule cannot be enabled or disabled.
+/// The error if a rule to enable or disable does not exist.
 const NO_RULE: &str = "there is no such rule";
 
 impl Hub {
-    /// Returns the messages that are held, in one session or in all.
+    /// Returns the held messages of one session or of all.
     pub(super) fn held(&self, session: Option<SessionId>) -> Box<[Waiting]> {
         let mut list = Vec::new();
         let links = self.sessions.links.values();
@@ -60,7 +60,7 @@ impl Hub {
         result.unwrap_or(Err("there is no such session"))
     }
 
-    /// Enables or disables a rule or link line of this name.
+    /// Enables or disables the rule or link line with this name.
     fn toggle_named(&mut self, name: &str, enabled: bool) -> Result<(), &'static str> {
         let program = self.env.program.as_ref().ok_or(NO_RULE)?;
         match (program.find(name), program.find_line(name)) {

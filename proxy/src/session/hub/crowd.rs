@@ -1,8 +1,9 @@
-//! Floods of CONNECTs: bounds on half-open sessions and on the sockets opened in a second.
+//! Floods of CONNECTs: limits on half-open sessions and on the sockets opened per second.
 //!
-//! Law: both are bounded. A session whose client has proved its address never gives way to one whose client has not, so
-//! a host that forges addresses cannot keep out a client that can receive. A CONNECT that finds no room is answered
-//! without state (`stateless`), and a client that shows the token of that answer has proved its address.
+//! Law: both are bounded. A session whose client has proved its address is never ended for a client that has
+//! not, so a host that forges addresses cannot keep out a client that can receive. A CONNECT for which there
+//! is no room is answered without state (`stateless`). A client that shows the token of that answer has
+//! proved its address.
 
 use std::{cmp::Reverse, collections::BTreeMap, net::IpAddr, time::Duration};
 
@@ -11,23 +12,24 @@ use teetap_wire::Proto;
 use super::{Hub, Link, Notice, SessionId, strangers::Kind};
 use crate::session::{ClientAddr, ListenerId, Time, link::Standing};
 
-/// Half-open sessions of each standing, kept at once.
+/// Maximum number of half-open sessions of each standing.
 const MAX_HALF_OPEN: usize = 256;
-/// Half-open sessions kept for one address; many test clients share the loopback address, so it is exempt.
+/// Maximum number of half-open sessions for one IP address. Loopback is exempt, since many test clients share
+/// that address.
 const MAX_HALF_OPEN_PER_IP: usize = 32;
-/// Half-open sessions that clients of each kind may have in any case, so that the answers of the server to all kinds are
-/// known.
+/// Half-open sessions that clients of each kind may have in any case, so that the server's answers to all
+/// kinds are known.
 const SHARE: usize = 8;
-/// The time for which the answers of the server to one kind of CONNECT are expected to stay the same.
+/// Time for which the server is expected to answer a kind of CONNECT in the same way.
 const KNOWN: Duration = Duration::from_secs(30);
 
 /// Clients that send the same kind of CONNECT to the same listen socket.
 pub(super) type Group = (ListenerId, Proto);
 
-/// A socket, or the time to inflate a packet, that a stranger can cost the proxy.
+/// A resource that a stranger can make the proxy spend: a socket, or the time to inflate a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cost {
-    /// A session for a CONNECT whose sender's address may be forged.
+    /// A session for a CONNECT from an address that may be forged.
     Unproved(Group),
     /// A session for a client that has shown a token of the proxy.
     Proved,
@@ -35,7 +37,7 @@ pub(super) enum Cost {
     Beside,
     /// A session for the first packet of a client without tokens.
     Tokenless,
-    /// Inflating a packet that may be the first of a client.
+    /// Inflating a packet that may be the first one of a client.
     Inflating,
 }
 
@@ -44,12 +46,12 @@ pub(super) enum Cost {
 pub(super) struct Crowd {
     /// The time up to which each allowance is spent.
     spent: BTreeMap<Cost, Time>,
-    /// The protocol in which the server has answered each kind of CONNECT, and when it last did.
+    /// The protocol in which the server last answered each kind of CONNECT, and the time of that answer.
     answers: BTreeMap<Group, (Proto, Time)>,
 }
 
 impl Cost {
-    /// Returns the most that may be spent at once, and in each second.
+    /// Returns the maximum that may be spent at once, and per second.
     const fn allowance(self) -> (u32, u32) {
         match self {
             Self::Unproved(_) => (256, 64),
@@ -59,7 +61,7 @@ impl Cost {
         }
     }
 
-    /// Returns the standing of the sessions that it bounds.
+    /// Returns the standing of the sessions that this cost bounds.
     pub(super) const fn standing(self) -> Standing {
         match self {
             Self::Proved => Standing::Proved,
@@ -70,7 +72,7 @@ impl Cost {
 }
 
 impl Crowd {
-    /// Spends one of an allowance. Returns false if nothing of it is left.
+    /// Spends one unit of an allowance. Returns false if the allowance is used up.
     pub(super) fn spend(&mut self, cost: Cost, now: Time) -> bool {
         let (at_once, per_second) = cost.allowance();
         let one = Duration::from_secs(1) / per_second;
@@ -83,27 +85,29 @@ impl Crowd {
         is_left
     }
 
-    /// Remembers the protocol in which the server has answered a kind of CONNECT.
+    /// Records the protocol in which the server has answered a kind of CONNECT.
     pub(super) fn server_answered(&mut self, group: Group, proto: Proto, now: Time) {
         self.answers.insert(group, (proto, now));
     }
 
-    /// Returns the protocol in which the server answers a kind of CONNECT; `None` if it has not answered one lately.
+    /// Returns the protocol in which the server answers a kind of CONNECT; `None` if it has not answered one
+    /// within [`KNOWN`].
     pub(super) fn answer(&self, group: Group, now: Time) -> Option<Proto> {
         let (proto, at) = self.answers.get(&group)?;
         (now.since(*at) < KNOWN).then_some(*proto)
     }
 }
 
-/// Half-open sessions of one standing, and those that linger: they have ended, or their clients are late.
+/// Half-open sessions of one standing. Those that linger have ended, or their clients are late.
 #[derive(Debug, Default)]
 struct Waiting {
     count: usize,
-    /// The oldest that lingers.
+    /// The oldest session that lingers.
     lingers: Option<Turn>,
-    /// Half-open ones by address: their number, and the oldest.
+    /// Number of half-open sessions for each address, and the oldest of them.
     by_ip: BTreeMap<IpAddr, (usize, Turn)>,
-    /// Half-open ones by kind: their number, and the youngest, those first that the server has not answered.
+    /// Number of half-open sessions of each kind, and the youngest of them. Sessions that the server has not
+    /// answered count as younger.
     by_group: BTreeMap<Group, (usize, (bool, Turn))>,
 }
 
@@ -127,8 +131,9 @@ impl Waiting {
         (*count, *last) = (*count + 1, youth.max(*last));
     }
 
-    /// Returns the room for one more session of a client that was there before or has shown a sign of life. If there is
-    /// none, the oldest session of its address gives way, or the oldest of the address with the most sessions.
+    /// Returns the room for one more session of a client that was there before or has shown a sign of life.
+    /// If all places are taken, the oldest session of its address is ended, or the oldest of the address with
+    /// the most sessions.
     fn for_known(&self, ip: IpAddr) -> Room {
         let of_ip = self.by_ip.get(&ip).filter(|_| !ip.is_loopback());
         if let Some((_, (_, first))) = of_ip.filter(|(count, _)| *count >= MAX_HALF_OPEN_PER_IP) {
@@ -139,8 +144,8 @@ impl Waiting {
         self.room(crowded.map(|(_, (_, first))| *first))
     }
 
-    /// The same for a CONNECT whose sender's address may be forged: it finds no room, unless its kind has less than its
-    /// share. Then the youngest of the largest kind gives way.
+    /// Returns the room for a CONNECT from an address that may be forged. If all places are taken there is
+    /// none, unless its kind has less than its share: then the youngest session of the largest kind is ended.
     fn for_forgeable(&self, ip: IpAddr, group: Group) -> Room {
         let of_ip = self.by_ip.get(&ip).filter(|_| !ip.is_loopback());
         if of_ip.is_some_and(|(count, _)| *count >= MAX_HALF_OPEN_PER_IP) {
@@ -152,7 +157,8 @@ impl Waiting {
         self.room(youngest.map(|(_, (_, (_, id)))| *id))
     }
 
-    /// Returns the room there is; in a full house that of one that lingers, or else of `gives_way`.
+    /// Returns the room for one more session. If all places are taken, a session that lingers is ended, or
+    /// else `gives_way`.
     fn room(&self, gives_way: Option<SessionId>) -> Room {
         if self.count < MAX_HALF_OPEN {
             return Room::Free;
@@ -166,13 +172,13 @@ impl Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     Free,
-    /// If this session gives way.
+    /// There is room if this session is ended.
     Instead(SessionId),
     None,
 }
 
 impl Hub {
-    /// Makes room for one more session of a client. Returns false if there is none for it.
+    /// Makes room for one more session of a client. Returns false if there is no room for it.
     pub(super) fn make_room(&mut self, addr: ClientAddr, cost: Cost) -> bool {
         if !self.crowd.spend(cost, self.env.now) {
             return false;
@@ -202,8 +208,8 @@ impl Hub {
 }
 
 impl Hub {
-    /// Closes the socket of the oldest session that deserves it least, other than `except`: one that lingers, or whose
-    /// client has not come. Returns false if there is none.
+    /// Ends the oldest and least trusted session other than `except` to close its socket: one that lingers,
+    /// or whose client has not proved itself. Returns false if there is none.
     pub(super) fn free_socket(&mut self, except: Option<SessionId>) -> bool {
         let links = self.sessions.links.values();
         let gives_way = links
@@ -237,14 +243,15 @@ mod tests {
         assert_eq!(spend(&mut crowd, 5, 100), 0);
         assert_eq!(spend(&mut crowd, 500_005, 100), 32);
         assert_eq!(spend(&mut crowd, 9_000_000, 100), 64);
-        // Other allowances are separate.
+        // Each cost has its own allowance.
         assert!(crowd.spend(Cost::Proved, Time(9_000_000)));
     }
 
-    /// A kind gives way to another one only if it has more than its share, and only to one that has less.
+    /// A kind is displaced only if it has more than its share, and only for a kind that has less.
     #[test]
     fn a_kind_keeps_its_share() {
-        // One group for each listener, each with its count of sessions; the youngest session of a group has its number.
+        // One group for each listener, with its count of sessions. The number of the listener is also that of
+        // its youngest session.
         let room = |counts: &[usize], asks: u32| {
             let group = |listener: u32| (ListenerId(listener), Proto::Ddnet);
             let counts = (0..).zip(counts);

@@ -1,6 +1,8 @@
-//! Tokens of sessions that have ended: a client that still shows one gets a CLOSE, so that it does not wait in vain.
+//! Tokens of sessions that have ended. A client that still shows such a token gets a CLOSE, so that it does
+//! not wait in vain.
 //!
-//! Law: bounded, the oldest is forgotten first. Nothing is sent to an address that does not show the token.
+//! Law: the number of tokens is bounded, and the oldest is forgotten first. Nothing is sent to an address
+//! that does not show the token.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,10 +11,10 @@ use teetap_wire::{Flags, Header, control, write};
 use super::{Hub, crowd::Cost, sessions::Slot};
 use crate::session::{ClientAddr, leg::EndedLeg, link::Link, outbox::Destination};
 
-/// Ended sessions that are remembered.
+/// Maximum number of ended sessions that are remembered.
 const MAX_ENDED: usize = 1024;
 
-/// The sessions that have ended, by the addresses of their clients.
+/// The sessions that have ended, by client address.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     legs: BTreeMap<(ClientAddr, u32), EndedLeg>,
@@ -34,7 +36,7 @@ impl Ended {
         self.order.push_back(key);
     }
 
-    /// The ended sessions of an address.
+    /// Returns the ended sessions of an address.
     fn of(&self, client: ClientAddr) -> impl Iterator<Item = EndedLeg> {
         let all = (client, 0)..=(client, u32::MAX);
         self.legs.range(all).map(|(_, leg)| *leg)
@@ -42,8 +44,8 @@ impl Ended {
 }
 
 impl Hub {
-    /// Opens a session for a client of DDNet that sends its ACCEPT long after the answer to its CONNECT, when the session that had that
-    /// answer is forgotten. Returns false if it is not one.
+    /// Opens a session for a DDNet client that sends its ACCEPT long after the answer to its CONNECT, when
+    /// the session that was answered is forgotten. Returns false if the datagram is not such an ACCEPT.
     pub(super) fn admit_late(&mut self, addr: ClientAddr, slot: Slot, bytes: &[u8]) -> bool {
         let scratch = &mut self.scratch;
         let leg = self.ended.of(addr).find(|leg| leg.is_accepted(bytes, scratch));
@@ -54,7 +56,7 @@ impl Hub {
         true
     }
 
-    /// Answers a client that shows the token of a session that has ended. Returns false if it does not.
+    /// Answers a client that shows the token of an ended session. Returns false if it does not show one.
     pub(super) fn answer_ended(&mut self, addr: ClientAddr, bytes: &[u8]) -> bool {
         let scratch = &mut self.scratch;
         let leg = self.ended.of(addr).find(|leg| leg.is_due(bytes, scratch));

@@ -1,8 +1,8 @@
-//! Clients that speak what the server does not.
+//! Clients that speak a protocol that the server does not speak.
 //!
-//! Law: a request is left unanswered only where the server would not answer it. What the probe has found may be wrong, since
-//! datagrams are lost and servers change, so that the server gets a request when a client of 0.7 comes, and its
-//! answer leads to one for the client.
+//! Law: a request is left unanswered only if the server would not answer it. The result of the probe may be
+//! wrong, since datagrams are lost and servers change. So when a client of 0.7 sends a request, the proxy
+//! also sends one to the server, and an answer of the server makes the proxy answer the client.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -11,33 +11,34 @@ use teetap_wire::{Proto, Token};
 use super::{Hub, SessionId, strangers::Kind};
 use crate::session::{ClientAddr, Family, ListenerId, Notice, Speaks, Time};
 
-/// The interval of requests to the server, which may speak 0.7 after all.
+/// Interval of requests to a server that may speak 0.7 after all.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
-/// TOKEN requests that are kept until the server has answered; others have to be repeated.
+/// Maximum number of TOKEN requests that are kept until the server has answered; clients have to repeat
+/// others.
 const MAX_UNANSWERED: usize = 64;
 
 /// The families that the server speaks.
 #[derive(Debug, Default)]
 pub(super) struct Families {
     speaks: Speaks,
-    /// The earliest time of the next request.
+    /// Time before which no further request is sent to the server.
     next_ask: Time,
-    /// TOKEN requests since the last one to the server, by their senders: the token and the bytes of each. Some clients send
-    /// only one.
+    /// TOKEN requests since the last request to the server, by client address: the token and the size in
+    /// bytes of each. They are kept because some clients send only one.
     unanswered: BTreeMap<ClientAddr, (Token, usize)>,
 }
 
 impl Families {
-    /// Takes note of an answer of the server behind a listen socket.
+    /// Records an answer of the server behind a listen socket.
     pub(super) fn answered(&mut self, listener: ListenerId, proto: Proto) {
         if listener == ListenerId::FIRST {
             self.speaks.has_answered(Family::of(proto));
         }
     }
 
-    /// Returns true if the server speaks both families: then it is one of DDNet's. Servers that redirects lead to are not
-    /// known.
+    /// Returns true if the server speaks both families, as only DDNet servers do. The families of servers to
+    /// which redirects lead are unknown.
     pub(super) fn are_both(&self, listener: ListenerId) -> bool {
         listener == ListenerId::FIRST && self.speaks.are_both()
     }
@@ -47,14 +48,14 @@ impl Families {
         listener == ListenerId::FIRST && self.speaks.only() == Some(family)
     }
 
-    /// Returns true if the tokens of the server may be valid for ever, as those of DDNet's: it is not known to be one of
-    /// Teeworlds.
+    /// Returns true if the tokens of the server may stay valid forever, as those of DDNet do: the server is
+    /// not known to be Teeworlds.
     pub(super) fn keep_tokens(&self, listener: ListenerId) -> bool {
         !self.is_only(listener, Family::Seven)
     }
 
-    /// Returns the only family that the server speaks, if the client speaks the other one. Servers that redirects lead to are
-    /// not known.
+    /// Returns the only family that the server speaks, if the client speaks the other one. The families of
+    /// servers to which redirects lead are unknown.
     fn other_than(&self, listener: ListenerId, client: Family) -> Option<Family> {
         let only = self.speaks.only().filter(|_| listener == ListenerId::FIRST);
         only.filter(|server| *server != client)
@@ -62,7 +63,7 @@ impl Families {
 }
 
 impl Hub {
-    /// Takes the result of the probe. Clients that have come before it are reported now.
+    /// Records the result of the probe and reports the clients that have been waiting for it.
     pub(super) fn on_probed(&mut self, speaks: Speaks) {
         self.families.speaks.learn(speaks);
         let links = self.sessions.links.values();
@@ -72,7 +73,7 @@ impl Hub {
         waiting.into_iter().for_each(|id| self.report_family(id));
     }
 
-    /// Reports a session whose server will not answer.
+    /// Reports a session if the server will not answer its client.
     pub(super) fn report_family(&mut self, id: SessionId) {
         if let Some(link) = self.sessions.links.get(&id) {
             let (client, speaks) = (link.client_addr(), Family::of(link.requested()));
@@ -80,7 +81,7 @@ impl Hub {
         }
     }
 
-    /// Reports a client if it speaks what the server does not. Returns true then.
+    /// Reports a client if the server does not speak its family. Returns true if so.
     fn notice_family(&mut self, addr: ClientAddr, speaks: Family, session: Option<SessionId>) -> bool {
         let Some(server) = self.families.other_than(addr.listener, speaks) else {
             return false;
@@ -93,8 +94,9 @@ impl Hub {
         true
     }
 
-    /// Returns true for a TOKEN request that the server would not answer, since it speaks only 0.6. The server gets
-    /// a request of the proxy instead: if it answers, the client gets its answer, too.
+    /// Returns true for a TOKEN request that the server would not answer, since it speaks only 0.6. The proxy
+    /// sends a request of its own to the server instead: if the server answers, the client gets its answer,
+    /// too.
     pub(super) fn is_in_vain(&mut self, addr: ClientAddr, token: Token, bytes: &[u8]) -> bool {
         if !self.notice_family(addr, Family::Seven, None) {
             return false;
@@ -113,11 +115,11 @@ impl Hub {
         true
     }
 
-    /// Answers the requests that were left, now that the server has answered one.
+    /// Answers the TOKEN requests that were left unanswered, since the server has now answered one.
     pub(super) fn answer_unanswered(&mut self) {
         for (addr, (token, size)) in std::mem::take(&mut self.families.unanswered) {
             if self.sessions.at(addr.addr).next().is_some() {
-                // It plays by now, maybe 0.6.
+                // The client has a session by now, maybe one of 0.6.
                 continue;
             }
             let mark = self.env.out.mark();
