@@ -1,12 +1,13 @@
-//! Forms of CONNECTs and TOKEN requests that no client sends, but that servers read.
+//! Forms of CONNECTs and TOKEN requests that no client sends, but that servers accept.
 
 use teetap_wire::{HeaderView, Packet, Proto};
 
 use super::{Hub, Link, SessionId, crowd::Cost};
 use crate::session::{ClientAddr, Family};
 
-/// Returns true for a CONNECT of DDNet or 0.6.5 with a bit that its server ignores, but that marks a token in 0.6.5 or a
-/// control packet in 0.7. Nothing else begins with these five bytes behind such a header. Servers of DDNet ignore bit 08 in each CONNECT.
+/// Returns true for a CONNECT of DDNet or 0.6.5 with a header bit that its server ignores, but that marks a
+/// token in 0.6.5 or a control packet in 0.7. No other datagram has these five bytes after such a header.
+/// DDNet servers ignore bit 08 in each CONNECT.
 fn is_spare_connect(bytes: &[u8], is_ddnet: impl FnOnce() -> bool) -> bool {
     let spare = bytes.first().map_or(0, |first| first & 0x9c);
     if !matches!(spare, 0x14 | 0x18) {
@@ -19,15 +20,17 @@ fn is_spare_connect(bytes: &[u8], is_ddnet: impl FnOnce() -> bool) -> bool {
     }
 }
 
-/// The bits of a header of 0.6 that say how it is read, apart from the ack and the resend flag.
+/// The header bits that decide how a datagram of 0.6 is parsed; excludes the ack and the resend flag.
 const FORM: u8 = 0xbc;
-/// Bytes of the header of 0.6.
+/// Size of the header of 0.6 in bytes.
 const BASE: usize = 3;
-/// The payload in bytes from which on a server of 0.6.5 takes a CONNECT for one with a token (0.6.5, network_server.cpp, `Recv`).
+/// Payload size in bytes from which a server of 0.6.5 reads a CONNECT as one with a token (0.6.5,
+/// network_server.cpp, `Recv`).
 const WITH_TOKEN: usize = 513;
 
 impl Hub {
-    /// Returns the form in which servers read a CONNECT or TOKEN request, if it differs from its own.
+    /// Returns the form in which servers parse a CONNECT or TOKEN request; `None` if it is the form of the
+    /// datagram itself.
     pub(super) fn readable_form(
         &mut self,
         addr: ClientAddr,
@@ -38,14 +41,15 @@ impl Hub {
         marked.or_else(|| self.plain_form(addr, bytes))
     }
 
-    /// Returns a CONNECT with a mark that its server ignores without that mark; `None` for other datagrams. The same bytes mean
-    /// something else to other servers, and in a session.
+    /// Returns a CONNECT without a header bit that its server ignores; `None` for other datagrams. The same
+    /// bytes mean something else to other servers, and in a session.
     ///
-    /// A server of DDNet has no flag of 0.6.5's (16.4, network.cpp, `UnpackPacket`). One of 0.6.5 ignores the mark of 0.7, and reads
-    /// a CONNECT behind a token, which it takes for the token of the client (0.6.5, network_server.cpp, `Recv`).
+    /// A DDNet server does not know the token flag of 0.6.5 (16.4, network.cpp, `UnpackPacket`). A server of
+    /// 0.6.5 ignores the control bit of 0.7, and accepts a CONNECT after a token in the header, which it uses
+    /// as the token of the client (0.6.5, network_server.cpp, `Recv`).
     fn marked_connect(&self, addr: ClientAddr, bytes: &[u8], current: Option<SessionId>) -> Option<Vec<u8>> {
         const IS_CONNECT: Option<&u8> = Some(&1);
-        // Ordinary datagrams of a session look up nothing here.
+        // Returns early, so that ordinary datagrams of a session cost no lookup.
         if !matches!(bytes.first()? & FORM, 0x14 | 0x18 | 0x1c) {
             return None;
         }
@@ -76,15 +80,15 @@ impl Hub {
         Some(plain)
     }
 
-    /// Returns true if the server behind a listen socket is known to be one of DDNet.
+    /// Returns true if the server behind a listen socket is known to be a DDNet server.
     fn is_ddnet(&self, addr: ClientAddr) -> bool {
         let answer = self.crowd.answer((addr.listener, Proto::Ddnet), self.env.now);
         self.families.are_both(addr.listener) || answer == Some(Proto::Ddnet)
     }
 
-    /// Returns a control datagram without what no client sends with it, but what servers overlook: the resend flag, and in 0.7
-    /// the reserved bits; and inflated, since servers of Teeworlds inflate it. `None` if it has nothing of these, or if the server
-    /// drops it.
+    /// Returns a control datagram without the parts that no client sends but that servers ignore: the resend
+    /// flag, and in 0.7 the reserved bits. Inflates it, since servers of Teeworlds do. `None` if it has none
+    /// of these parts, or if the server drops it.
     fn plain_form(&mut self, addr: ClientAddr, bytes: &[u8]) -> Option<Vec<u8>> {
         const CONNLESS: u8 = 0x20;
         let first = *bytes.first()?;
@@ -104,7 +108,7 @@ impl Hub {
             return Some(other);
         }
         if proto == Proto::V7 && self.families.are_both(addr.listener) {
-            // DDNet takes no compressed control packet (16.4, network.cpp, `UnpackPacket`).
+            // DDNet drops compressed control packets (16.4, network.cpp, `UnpackPacket`).
             return None;
         }
         if !self.crowd.spend(Cost::Inflating, self.env.now) {

@@ -1,4 +1,4 @@
-//! The sessions of a hub, for a person who wants to name one.
+//! The list of a hub's sessions, from which a user chooses one.
 
 use std::net::SocketAddr;
 
@@ -12,18 +12,18 @@ use crate::session::State;
 pub struct Listed {
     /// The session.
     pub id: SessionId,
-    /// The state.
+    /// The state of the session.
     pub state: State,
     /// The protocol of its legs.
     pub proto: Proto,
-    /// The client.
+    /// The client's address.
     pub client: SocketAddr,
-    /// The time at which it opened.
+    /// The time at which the session was opened.
     pub opened: Time,
 }
 
 impl Hub {
-    /// Returns the sessions in the order of their numbers, without those that may replace another one.
+    /// Returns the sessions in the order of their numbers, without candidates.
     #[must_use]
     pub fn list(&self) -> Vec<Listed> {
         let links = self.sessions.links.values();

@@ -1,4 +1,4 @@
-//! Listen sockets that redirects requested: they are open, or they are not.
+//! Listen sockets that redirects requested: the result of opening them.
 
 use std::net::SocketAddr;
 
@@ -23,7 +23,7 @@ impl Hub {
         }
     }
 
-    /// Datagrams that wait for a listen socket have another look.
+    /// Handles the datagrams that waited for a listen socket.
     fn resume_all(&mut self) {
         let waiting = |link: &mut Link| Some((link.upstream(), link.take_waiting()?));
         let waiting: Vec<_> = self.sessions.links.values_mut().filter_map(waiting).collect();

@@ -1,4 +1,4 @@
-//! All sessions of one server's listen socket, and of those that its redirects requested.
+//! All sessions on the listen socket of one server, and on the listen sockets that its redirects requested.
 
 mod admit;
 mod browser;
@@ -46,14 +46,14 @@ use super::{
 pub use self::list::Listed;
 pub use self::stats::{Stats, Traffic};
 
-/// The session core. See the module documentation of [`super`] for how it is driven.
+/// The session core. The module documentation of [`super`] describes how to drive it.
 pub struct Hub {
     env: Env,
     scratch: Scratch,
     sessions: Sessions,
     browser: Browser,
     late: Late,
-    /// When the next datagram outside of sessions leaves its link.
+    /// Departure time of the next datagram outside of sessions that waits in a link.
     browsing_alarm: Alarm,
     tokens: Tokens,
     named: NamedTokens,
@@ -64,12 +64,12 @@ pub struct Hub {
     timers: Timers,
     strangers: Strangers,
     stats: Stats,
-    /// Sessions in which the window of a link line has begun or ended.
+    /// Sessions in which the window of a link line has begun or ended while this input was handled.
     unsettled: Vec<SessionId>,
 }
 
 impl Hub {
-    /// An empty hub.
+    /// Returns a hub without sessions.
     #[must_use]
     pub fn new(config: Config, route: Route) -> Self {
         Self {
@@ -102,12 +102,12 @@ impl Hub {
         }
     }
 
-    /// Changes the events to emit from now on. What is sent does not depend on them.
+    /// Changes the events to emit from now on. The datagrams that are sent do not depend on them.
     pub fn watch(&mut self, events: super::Events) {
         self.env.out.watch(events);
     }
 
-    /// Handles an input. Time never goes back: an earlier `now` counts as the latest one.
+    /// Handles an input. Time never goes back: a `now` that is earlier than the last one is replaced by it.
     pub fn handle(&mut self, now: Time, input: Input<'_>) {
         self.env.now = self.env.now.max(now);
         self.env.out.reset();
@@ -161,7 +161,7 @@ impl Hub {
                     .event(self.env.now, command.session(), What::Answer(answer));
             }
             Input::Shutdown { reason } => self.each_link(|link, env| {
-                // The peers get their CLOSE, whatever the links and the rules do.
+                // The peers get their CLOSE regardless of links and rules.
                 link.close_links();
                 link.end_rules(env);
                 link.close(None, reason, env);
@@ -177,35 +177,35 @@ impl Hub {
         self.env.settle_browsing();
     }
 
-    /// Returns the next output; `None` when there is nothing left.
+    /// Returns the next output; `None` if there is none left.
     pub fn poll(&mut self) -> Option<Output<'_>> {
         self.env.out.poll()
     }
 
-    /// Returns the time at which [`Input::Timeout`] has to be handled at the latest.
+    /// Returns the time by which [`Input::Timeout`] has to be handled; `None` if no timer is set.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         self.timers.first()
     }
 
-    /// The traffic so far.
+    /// Returns the traffic so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// Keeps the decisions of rules and link lines from now on, for [`Self::decisions`].
+    /// Records the decisions of rules and link lines from now on, for [`Self::decisions`].
     pub fn record_decisions(&mut self) {
         self.env.shared.record();
     }
 
-    /// Takes out the decisions since the last call; none unless they are kept.
+    /// Removes and returns the decisions since the last call; none unless they are recorded.
     pub fn decisions(&mut self) -> Vec<Decision> {
         self.env.shared.decisions()
     }
 
-    /// Takes out the entries into the game since the last call. There are none unless a program is set and decisions are
-    /// recorded.
+    /// Removes and returns the entries into the game since the last call. There are none unless a program is
+    /// set and decisions are recorded.
     pub fn entries(&mut self) -> Vec<Entry> {
         self.env.shared.entries()
     }
@@ -219,13 +219,13 @@ impl Hub {
             .unwrap_or_default()
     }
 
-    /// Returns the number of sessions: opening, online or just closed.
+    /// Returns the number of sessions, including those that are opening or closing.
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.sessions.links.len()
     }
 
-    /// Returns the living session of a client; for a bare address, that of the first listen socket.
+    /// Returns the live session of a client. A bare address stands for a client of the first listen socket.
     #[must_use]
     pub fn session_of(&self, client: impl Into<ClientAddr>) -> Option<SessionId> {
         self.sessions.slot(client.into()).current
@@ -306,7 +306,7 @@ impl Hub {
                 });
             }
             Some(Owner::Relay(addr)) => {
-                // The next request of the browser opens another one.
+                // The next request of the browser opens a new relay.
                 self.close_relay(addr);
                 let notice = Notice::UpstreamFailed { error: error.into() };
                 self.env.out.event(self.env.now, None, What::Notice(notice));
@@ -331,7 +331,8 @@ impl Hub {
         }
     }
 
-    /// Runs `act` on a session, then looks at what became of it.
+    /// Runs `act` on a session and then updates the hub: counters, timers, and removal if the session is
+    /// closed.
     fn with_link<T>(
         &mut self,
         id: SessionId,
@@ -393,8 +394,8 @@ impl Hub {
         }
     }
 
-    /// Sends the datagram that `write` puts into an empty buffer. Everything leaves here that belongs to no session:
-    /// what goes through browser relays, and answers that keep no state.
+    /// Sends the datagram that `write` appends to an empty buffer, for datagrams that belong to no session:
+    /// token requests of browser relays, and answers that keep no state.
     fn transmit(&mut self, to: Destination, write: impl FnOnce(&mut Vec<u8>)) {
         self.env.out.send(to, write);
     }
@@ -410,7 +411,8 @@ impl Hub {
         });
     }
 
-    /// Returns true for a CONNECT of 0.7 that has the token that was given to its sender in reverse.
+    /// Returns true for a CONNECT of 0.7 that shows the token that was given to its sender, with the bytes in
+    /// reverse order.
     fn is_token_reversed(&self, addr: ClientAddr, bytes: &[u8]) -> bool {
         let First::Connect7 { header_token, token } = detect(bytes) else {
             return false;

@@ -1,4 +1,4 @@
-//! The tokens that 0.7 clients named in their last TOKEN requests.
+//! The tokens that clients of 0.7 named in their last TOKEN requests.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -9,25 +9,25 @@ use teetap_wire::Token;
 
 use crate::session::Time;
 
-/// Tokens that are remembered. A flood of requests with forged addresses must not push out those of a client in the time
-/// between its request and its CONNECT.
+/// Maximum number of tokens that are remembered. A flood of requests with forged addresses must not displace
+/// the token of a client between its request and its CONNECT.
 const MAX_NAMED: usize = 16_384;
-/// And of one address: DDNet's client names a fresh token with every request, and any answer may be the one it uses.
+/// Maximum per address. DDNet's client names a new token in every request and may use any of the answers.
 const MAX_NAMED_PER_ADDRESS: usize = 4;
 
-/// The tokens that 0.7 clients named in their last TOKEN requests. Only DDNet's 0.7 client needs them: it repeats its
-/// CONNECT with `TKEN` in place of its token, and its browser requests name other tokens than the TOKEN requests before
-/// them. The oldest tokens are forgotten first.
+/// The tokens that clients of 0.7 named in their last TOKEN requests. Only DDNet's 0.7 client needs them: it
+/// repeats its CONNECT with `TKEN` in place of its token, and its browser requests name other tokens than the
+/// TOKEN requests before them. The oldest tokens are forgotten first.
 #[derive(Debug, Default)]
 pub(super) struct NamedTokens {
-    /// Newest last, with the numbers of their requests.
+    /// The tokens of each address, newest last.
     of: BTreeMap<SocketAddr, VecDeque<Named>>,
-    /// All requests that are remembered, in their order.
+    /// Number and address of all requests that are remembered, oldest first.
     requests: VecDeque<(u64, SocketAddr)>,
     last: u64,
 }
 
-/// The last request that named a token.
+/// A token and the last request that named it.
 #[derive(Debug)]
 struct Named {
     number: u64,
@@ -73,7 +73,7 @@ impl NamedTokens {
         of_client.rev().map(|named| named.token)
     }
 
-    /// Returns the time of the last request of an address that named a token; `None` if it is not known.
+    /// Returns the time of the last request of an address that named a token; `None` if unknown.
     pub(super) fn requested_at(&self, client: SocketAddr, token: Token) -> Option<Time> {
         let of_client = self.of.get(&client)?;
         let named = of_client.iter().find(|named| named.token == token)?;

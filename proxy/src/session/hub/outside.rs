@@ -1,4 +1,4 @@
-//! Rules on what belongs to no session: messages of the server browser, and requests for tokens.
+//! Rules on datagrams that belong to no session: messages of the server browser and requests for tokens.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,22 +14,22 @@ use crate::session::{
     timers::{Alarm, Timer},
 };
 
-/// Messages that wait at most; more pass at once.
+/// Maximum number of delayed messages; others are forwarded without a delay.
 const MAX_LATE: usize = 256;
 
-/// A message and its way.
+/// A delayed message and its route.
 type Delayed = (Way, Box<[u8]>);
 
 /// Messages outside a connection that rules delay.
 #[derive(Debug, Default)]
 pub(super) struct Late {
-    /// By the time at which they pass, and their number.
+    /// The messages by the time at which they are forwarded and their number.
     waiting: BTreeMap<(Time, u64), Delayed>,
     next: u64,
     alarm: Alarm,
 }
 
-/// The way of a message outside a connection.
+/// Sender and receiver of a message outside a connection.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     /// From a client's address.
@@ -53,7 +53,7 @@ impl Hub {
         self.pass(Way::ToSession(id), bytes);
     }
 
-    /// Passes a message as often, as late and with the bytes that the rules want.
+    /// Forwards a message with the copies, delays and bytes that the rules decide on.
     fn pass(&mut self, way: Way, bytes: &[u8]) {
         let read = Wire::parse(readable(bytes)).filter(|_| self.env.browses());
         let Some(read) = read else {
@@ -97,7 +97,7 @@ impl Hub {
         self.timers.set(Timer::Late, &mut self.late.alarm, at);
     }
 
-    /// Passes the messages whose time has come.
+    /// Forwards the messages that are due.
     pub(super) fn on_late(&mut self) {
         self.late.alarm.clear();
         while let Some(entry) = self.late.waiting.first_entry() {
@@ -137,8 +137,8 @@ impl Hub {
         self.rule_outside(&message)
     }
 
-    /// Lets the rules decide about a 0.7 client's request for a token, which opens no session. Returns how often it is
-    /// answered.
+    /// Evaluates the rules on a 0.7 client's request for a token, which opens no session. Returns the number
+    /// of answers to send.
     pub(super) fn rule_token_request(&mut self, token: Token, size: usize) -> usize {
         if !self.env.controls() {
             return 1;
@@ -155,8 +155,8 @@ impl Hub {
         }
     }
 
-    /// Lets the rules decide about a CONNECT of 0.6 and its answer, which open no session. Returns false if they drop one.
-    /// Without a rule that can drop one, no rule sees them.
+    /// Evaluates the rules on a CONNECT of 0.6 and its answer, which open no session. Returns false if the
+    /// rules drop either of them. Unless a rule can drop such a message, no rule sees them.
     pub(super) fn rules_pass_greeting(&mut self, request: (Proto, &[u8]), answer: (Proto, &[u8])) -> bool {
         let program = self.env.program.as_ref();
         if !program.is_some_and(|program| program.decides_alone()) {

@@ -1,4 +1,4 @@
-//! The sessions of a hub, and whose each address and socket is.
+//! The sessions of a hub, and the owners of addresses and sockets.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ pub(super) enum Owner {
     Relay(ClientAddr),
 }
 
-/// The sessions of one client address: the living one, and one that may take its place.
+/// The sessions of one client address: the current one, and a candidate that may replace it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Slot {
     pub(super) current: Option<SessionId>,
     pub(super) candidate: Option<SessionId>,
 }
 
-/// All sessions, half-open ones and those that were just closed included.
+/// All sessions, including half-open and just closed ones.
 #[derive(Default)]
 pub(super) struct Sessions {
     pub(super) links: BTreeMap<SessionId, Link>,
@@ -44,7 +44,7 @@ impl Sessions {
         upstream
     }
 
-    /// The session that an upstream socket belongs to, when it is not that of a relay.
+    /// Returns the session that owns an upstream socket; `None` if a relay owns it, or nobody.
     pub(super) fn of_upstream(&self, upstream: UpstreamId) -> Option<SessionId> {
         match self.owners.get(&upstream) {
             Some(Owner::Session(id)) => Some(*id),
@@ -56,14 +56,15 @@ impl Sessions {
         self.slots.get(&client).copied().unwrap_or_default()
     }
 
-    /// The living sessions of an address, behind any listen socket.
+    /// Returns the current sessions of an address, on all listen sockets.
     pub(super) fn at(&self, addr: std::net::SocketAddr) -> impl Iterator<Item = SessionId> {
         let at = |listener| ClientAddr { addr, listener };
         let slots = self.slots.range(at(ListenerId::FIRST)..=at(ListenerId(u32::MAX)));
         slots.filter_map(|(_, slot)| slot.current)
     }
 
-    /// Takes a session out. The candidate beside it takes its place; its promotion has to be reported.
+    /// Removes a session. If it was current, its candidate replaces it; the caller has to report the
+    /// promotion of the returned candidate.
     pub(super) fn remove(&mut self, id: SessionId) -> Option<(Link, Option<SessionId>)> {
         let link = self.links.remove(&id)?;
         let upstream = link.upstream();
@@ -81,7 +82,7 @@ impl Sessions {
                 self.slots.remove(&addr);
             }
         }
-        // The other session of the client may have the same socket, which is its own now.
+        // Another session of the client that shared the socket now owns it.
         let Slot { current, candidate } = self.slot(addr);
         let mut others = [current, candidate].into_iter().flatten();
         let heir = others.find(|other| {

@@ -1,7 +1,8 @@
 //! Answers to CONNECTs without a session, and the first packets of clients that got one.
 //!
-//! Law: an answer is the one that a session would send, and no larger than its request. Its token depends on the
-//! address and the time alone, so nothing is kept; it is valid for 10 to 20 seconds, as that of 0.6.5 is.
+//! Law: an answer is the one that a session would send, and no larger than its request. Its token depends
+//! only on the address and the time, so no state is kept. It is valid for 10 to 20 seconds, like a token of
+//! 0.6.5.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -16,20 +17,20 @@ use super::{
 };
 use crate::session::{ClientAddr, Datagram, Origin, Time, outbox::Destination, tokens::Purpose};
 
-/// A new token is used this often; the one before it stays valid.
+/// Interval at which the token changes; the previous token stays valid.
 const EPOCH: Duration = Duration::from_secs(10);
 
-/// Answers without a session.
+/// State of the answers without a session.
 #[derive(Debug, Default)]
 pub(super) struct Stateless {
-    /// The time of the last one in each protocol.
+    /// Time of the last answer in each protocol.
     last: BTreeMap<Proto, Time>,
-    /// The time at which a rule that prevents them was last named.
+    /// Time of the last notice about a rule that prevents such answers.
     named: Option<Time>,
 }
 
 impl Stateless {
-    /// Returns true if a client may have an answer in this protocol whose token is still valid.
+    /// Returns true if a client may have received an answer in this protocol whose token is still valid.
     fn may_have_answered(&self, proto: Proto, now: Time) -> bool {
         self.last
             .get(&proto)
@@ -38,7 +39,7 @@ impl Stateless {
 }
 
 impl Hub {
-    /// Returns the tokens of answers to an address that are valid now, the newest first.
+    /// Returns the valid tokens of answers to an address, the newest first.
     fn stateless_tokens(&self, addr: ClientAddr) -> [Token; 2] {
         let epoch = self.env.now.since(Time::ZERO).as_secs() / EPOCH.as_secs();
         [epoch, epoch.saturating_sub(1)].map(|epoch| {
@@ -47,9 +48,9 @@ impl Hub {
         })
     }
 
-    /// Returns the protocol and the token of an answer to a CONNECT without a session. `None` if its client needs one: how
-    /// the server answers is not known, a rule that needs a session can change the CONNECT or its answer, or the
-    /// client plays already, without tokens or with this one.
+    /// Returns the protocol and the token of an answer to a CONNECT without a session. `None` if the CONNECT
+    /// needs a session: it is unknown how the server answers, a rule that needs a session can change the
+    /// CONNECT or its answer, or the client already plays without a token or with this one.
     pub(super) fn stateless_answer(&self, addr: ClientAddr, connect: Connect) -> Option<(Proto, Token)> {
         let proto = self
             .crowd
@@ -66,7 +67,8 @@ impl Hub {
         current.is_none_or(is_distinct).then_some((proto, token))
     }
 
-    /// Answers a CONNECT for which there is no room, as the server would: in the protocol in which it answered others.
+    /// Answers a CONNECT for which there is no room like the server would: in the protocol in which it
+    /// answered others.
     pub(super) fn answer_without_session(&mut self, addr: ClientAddr, connect: Connect, bytes: &[u8]) {
         let Some((proto, ours)) = self.stateless_answer(addr, connect) else {
             self.stats.refused += 1;
@@ -103,14 +105,15 @@ impl Hub {
         });
     }
 
-    /// Returns the name of the rule that can change a CONNECT or its answer, and needs a session for that.
+    /// Returns the name of a rule that can change the CONNECT or its answer and needs a session to do so.
     fn ruled_with_session(&self, requested: Proto, answered: Proto) -> Option<&str> {
         let program = self.env.program.as_ref()?;
         let rule = program.needs_session(requested, answered, &self.env.shared)?;
         Some(program.rule(rule).unwrap_or_default())
     }
 
-    /// Names the rule for which a CONNECT got no answer, if there is one, from time to time.
+    /// Emits a notice about the rule because of which a CONNECT got no answer, if there is one; at most every
+    /// 10 s.
     fn name_rule_with_session(&mut self, addr: ClientAddr, connect: Connect) {
         let now = self.env.now;
         let answer = self.crowd.answer((addr.listener, connect.proto), now);
@@ -128,8 +131,8 @@ impl Hub {
         }
     }
 
-    /// Opens a session for the first packet of a client that got an answer without one, or drops it if there is no room. Returns
-    /// false if it is not one.
+    /// Opens a session for the first packet of a client that was answered without one, or drops the packet if
+    /// there is no room. Returns false if the datagram is not such a packet.
     pub(super) fn admit_first_packet(&mut self, addr: ClientAddr, slot: Slot, bytes: &[u8]) -> bool {
         let valid = self.stateless_tokens(addr);
         for proto in [Proto::V65, Proto::Ddnet] {
@@ -177,7 +180,8 @@ impl Hub {
         });
     }
 
-    /// Returns the token of a first packet: the one of `valid` that it shows. Any, where there are no tokens.
+    /// Returns the token that a first packet shows, if it is in `valid`; [`Token::NONE`] in a protocol
+    /// without tokens. `None` if the datagram is not a first packet.
     fn shown_first(
         &mut self,
         addr: ClientAddr,
@@ -213,13 +217,13 @@ impl Hub {
         is_first(&packet).then_some(token)
     }
 
-    /// Reports a request of an address without a session, and what was sent since `mark` in answer to it.
+    /// Reports a request of an address without a session, and the answer sent since `mark`.
     pub(super) fn report_exchange(&mut self, addr: ClientAddr, proto: Proto, bytes: &[u8], mark: usize) {
         self.report_request(addr, proto, bytes);
         self.report_answer(addr, proto, mark);
     }
 
-    /// Reports what was sent since `mark` to an address without a session.
+    /// Reports the datagrams sent since `mark` to an address without a session.
     pub(super) fn report_answer(&mut self, addr: ClientAddr, proto: Proto, mark: usize) {
         if self.env.out.is_watched_closely() {
             let sent = self.env.out.sent_since(mark);
@@ -243,8 +247,8 @@ impl Hub {
     }
 }
 
-/// Returns true for the first packet after the answer to CONNECT: ACCEPT, or the first vital message. A server has not
-/// sent anything by then.
+/// Returns true for the first packet after the answer to CONNECT: ACCEPT, or the first vital message. Its ack
+/// is 0, since the server has not sent any message by then.
 fn is_first(packet: &Packet<'_>) -> bool {
     if packet.header.ack != Seq::ZERO {
         return false;

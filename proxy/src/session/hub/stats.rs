@@ -5,14 +5,14 @@
 pub struct Stats {
     /// Sessions that came online.
     pub sessions: u64,
-    /// Sessions that were opened, whether they came online or not. A new CONNECT beside a living session counts once it
-    /// has replaced that session.
+    /// Sessions that were opened, whether they came online or not. A candidate beside a live session counts
+    /// once it has replaced that session.
     pub opened: u64,
-    /// Datagrams and bytes that came from clients.
+    /// Datagrams and bytes received from clients.
     pub c2s: Traffic,
-    /// Datagrams and bytes that came from the server.
+    /// Datagrams and bytes received from the server.
     pub s2c: Traffic,
-    /// Datagrams that no session took.
+    /// Datagrams that were refused.
     pub refused: u64,
 }
 
@@ -21,7 +21,7 @@ pub struct Stats {
 pub struct Traffic {
     /// Number of datagrams.
     pub datagrams: u64,
-    /// Their bytes.
+    /// Total size of the datagrams.
     pub bytes: u64,
 }
 

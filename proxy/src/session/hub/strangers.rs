@@ -1,6 +1,7 @@
-//! Notices about datagrams of strangers: a flood of them is counted, not listed.
+//! Notices about datagrams of strangers. A flood of such datagrams is counted instead of listed.
 //!
-//! Law: of each kind at most [`MOST`] are emitted in each [`WINDOW`]. One more notice has the number of the others.
+//! Law: at most [`MOST`] notices of each kind are emitted per [`WINDOW`]. An additional notice has the number
+//! of the others.
 
 use std::time::Duration;
 
@@ -10,9 +11,9 @@ use crate::session::{
     timers::{Alarm, Timer},
 };
 
-/// Notices of a kind in one window.
+/// Maximum number of notices of a kind per window.
 const MOST: u32 = 10;
-/// The time from the first notice of a kind until its count begins anew.
+/// Length of a window, which begins with the first notice of a kind.
 const WINDOW: Duration = Duration::from_secs(5);
 
 /// The counts of notices about strangers.
@@ -38,7 +39,7 @@ pub(super) enum Kind {
 /// The notices of one kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
-    /// The end of the window; `None` if there is none.
+    /// End of the window; `None` if none is open.
     until: Option<Time>,
     emitted: u32,
     suppressed: u64,
@@ -72,13 +73,13 @@ impl Kind {
 }
 
 impl Hub {
-    /// Reports a request for a session that is dropped because of a limit.
+    /// Emits the notice about a request for a session that was dropped because of a limit.
     pub(super) fn notice_dropped(&mut self, addr: ClientAddr) {
         let client = addr.addr;
         self.notice_stranger(Kind::DroppedByProxy, None, || Notice::DroppedByProxy { client });
     }
 
-    /// Emits a notice of a kind, unless there were too many.
+    /// Emits a notice of a kind, or only counts it if the window has too many.
     pub(super) fn notice_stranger(
         &mut self,
         kind: Kind,
@@ -103,7 +104,7 @@ impl Hub {
         }
     }
 
-    /// Ends the windows that are over.
+    /// Ends the windows that are over and reports the suppressed notices.
     pub(super) fn on_strangers(&mut self) {
         let now = self.env.now;
         self.strangers.alarm.clear();

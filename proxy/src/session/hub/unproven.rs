@@ -1,9 +1,10 @@
 //! CONNECTs of 0.7 that do not show the token that their sender was given.
 //!
-//! Law: as directly. A server of Teeworlds drops them (0.7.5, network_token.cpp, `ProcessMessage`), and so does the proxy. One
-//! of DDNet answers each, but gives a slot only to those that show its token (16.4, network_server.cpp, `OnSixupCtrlMsg`), so
-//! that it gets them as they are. Their senders may be forged: they cost what a CONNECT of 0.6 costs, and change no session
-//! of a client that has proved its address.
+//! Law: the effect is the same as without the proxy. A server of Teeworlds drops such CONNECTs (0.7.5,
+//! network_token.cpp, `ProcessMessage`), and so does the proxy. A DDNet server answers each of them, but
+//! gives a slot only to those that show its token (16.4, network_server.cpp, `OnSixupCtrlMsg`), so the proxy
+//! forwards them to it. Their senders may be forged: they cost as much as a CONNECT of 0.6, and change no
+//! session of a client that has proved its address.
 
 use teetap_wire::Proto;
 
@@ -16,7 +17,7 @@ use super::{
 use crate::session::{ClientAddr, SessionId, link::Standing};
 
 impl Hub {
-    /// Sends such a CONNECT on, if the server answers it. A notice names it in any case.
+    /// Forwards such a CONNECT if the server answers it. Emits a notice in any case.
     pub(super) fn on_unproven_connect(
         &mut self,
         addr: ClientAddr,
@@ -37,7 +38,7 @@ impl Hub {
                 self.with_link(id, |link, _, env| link.on_repeated_connect(bytes, env));
                 return;
             }
-            // The server has a slot for the client, or a client that has proved its address asks for one.
+            // The server has a slot for the client, or a client that has proved its address requests one.
             Some(_) => return,
         }
         let cost = Cost::Unproved((addr.listener, Proto::V7));
@@ -60,7 +61,8 @@ impl Hub {
         }
     }
 
-    /// Keeps a TOKEN request until the server has got a CONNECT that came before it. Returns false if there is none.
+    /// Keeps a TOKEN request until a CONNECT that was received before it is sent to the server. Returns false
+    /// if there is none.
     pub(super) fn follows_unproven(&mut self, id: SessionId, bytes: &[u8]) -> bool {
         let link = self.sessions.links.get(&id);
         let waits = link.is_some_and(|link| Self::is_unproven(link) && link.is_waiting_for_token());

@@ -1,4 +1,4 @@
-//! Arming: from when on the numbers of a direction are translated.
+//! Arming: when sequence numbers in a direction start to be translated.
 
 use teetap_wire::{Dir, Packet, Proto, Side};
 
@@ -6,23 +6,26 @@ use super::{Env, Link, phase::Phase};
 use crate::session::{Notice, splice::Splice};
 
 impl Link {
-    /// The legacy and anti-spoof joins hide a token in game messages and start their numbers late: nothing is
-    /// touched before a tokenless server has acked the client.
+    /// Returns false until a tokenless server has acked the client. The legacy and anti-spoof joins hide a
+    /// token in game messages and start their numbers late, so nothing may be changed before that.
     pub(super) fn may_renumber(&self) -> bool {
         self.server.proto != Proto::V6 || self.c2s.has_been_acked()
     }
 
-    /// Returns true if this direction may be renumbered. A tokenless server that does not begin with a challenge has a slot
-    /// for its client since CONNECT. Its numbers start as usual, so the client's are translated from the first one on. Its
-    /// own wait for the ack, which proves the client's address: what rules make could be more than came from there.
+    /// Returns true if this direction may be renumbered. A tokenless server that does not begin with a
+    /// challenge has had a slot for its client since CONNECT. Its numbers start as usual, so the client's
+    /// numbers are translated from the first one on. The server's numbers are not translated before its ack
+    /// proves the client's address, because messages made by rules could exceed what was received from that
+    /// address.
     pub(super) fn may_arm(&self, dir: Dir) -> bool {
         let client_began =
             || matches!(&self.phase, Phase::Online(online) if online.began == Some(Side::Client));
         self.may_renumber() || dir == Dir::C2s && client_began()
     }
 
-    /// Notes a datagram of messages. A tokenless server that sends the first one, or a snapshot, before it acks anything
-    /// challenges its client. If the challenge comes late, the join begins with it, and nothing stays renumbered.
+    /// Records a datagram with messages. If a tokenless server sends the first messages, or a snapshot,
+    /// before it acks the client, it challenges the client. If the challenge is late, the join begins with
+    /// it, and no number stays translated.
     pub(super) fn note_messages(&mut self, from: Side, packet: &Packet<'_>, env: &mut Env) {
         if self.may_renumber() {
             return;
@@ -51,7 +54,8 @@ impl Link {
         self.notice(Notice::LegacyJoin, env);
     }
 
-    /// Another program was set, or none. What the rules of the old one remember may be carried over.
+    /// Opens the rules of a new program, or closes them if there is none. The state of the old rules may be
+    /// carried over.
     pub(crate) fn on_program(&mut self, env: &mut Env) {
         let is_new = matches!(self.phase, Phase::Opening(_));
         self.rules = env.open_rules(&self.opened, is_new, self.rules.take());
@@ -61,7 +65,7 @@ impl Link {
         }
     }
 
-    /// Arms the directions in which rules act.
+    /// Arms the directions in which rules act. Directions that may not be armed yet stay pending.
     pub(crate) fn arm_for_rules(&mut self, env: &mut Env) {
         let mut is_pending = false;
         for dir in [Dir::C2s, Dir::S2c] {
@@ -86,7 +90,8 @@ impl Link {
     }
 }
 
-/// Returns true if a server's datagram has an empty snapshot, in which a challenge hides its number.
+/// Returns true if a datagram of the server contains an empty snapshot, in which a challenge hides its
+/// number.
 fn has_snapshot(packet: &Packet<'_>, env: &Env) -> bool {
     packet.chunks().any(|chunk| {
         let found = env.config.registry.message(packet.proto, Dir::S2c, chunk.data);

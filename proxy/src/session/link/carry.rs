@@ -1,13 +1,14 @@
-//! Handshake datagrams, carried from one leg to the other with the tokens replaced.
+//! Handshake datagrams, forwarded from one leg to the other with the tokens replaced.
 //!
-//! Law: the proxy translates. Each CONNECT, ACCEPT and TOKEN request of the client that its rules let through causes one
-//! datagram to the server, each answer of the server one to the client. Ack, flags, counts, compression, padding and
-//! trailing bytes stay; only tokens differ. So a wrong form reaches the server, and the server decides. The proxy
-//! requests only what the client cannot see: the server's token of 0.7, for its CONNECT, and a session for a client
-//! that was answered while there was none.
+//! Law: the proxy translates. Each CONNECT, ACCEPT and TOKEN request of the client that the rules allow
+//! causes one datagram to the server, and each answer of the server one to the client. Ack, flags, counts,
+//! compression, padding and trailing bytes stay the same; only tokens differ. So a wrong form reaches the
+//! server, and the server decides. The proxy sends requests of its own only for what the client cannot
+//! request: the server's token of 0.7, which the client's CONNECT needs, and a session for a client that was
+//! answered while there was none.
 //!
-//! A client may name another token in each CONNECT. Each name has one counterpart on the server leg, so that the server
-//! sees as many names as the client has, and its answers say which one it has chosen.
+//! A client may name another token in each CONNECT. Each name has one counterpart on the server leg, so that
+//! the server sees as many names as the client uses, and its answers show which one it has chosen.
 
 use teetap_wire::{
     Control, First, Flags, HeaderView, Packet, Proto, Rewrite, Scratch, Side, Token, Trailing, compress,
@@ -20,9 +21,9 @@ use super::{
 };
 use crate::session::{datagram::readable, handshake::Handshake, tokens::Purpose};
 
-/// Datagrams of a client that wait for the server's token or answer; its resends make up for more.
+/// Maximum datagrams of a client that wait for the server's token or answer; the client retransmits others.
 const MAX_EARLY: usize = 16;
-/// Names of a client that have a counterpart; the oldest but the first is forgotten.
+/// Maximum names of a client that have a counterpart; the oldest except the first is forgotten.
 const MAX_NAMES: usize = 8;
 
 /// A token that the client names, and its counterpart on the server leg.
@@ -33,7 +34,8 @@ pub(super) struct Name {
 }
 
 impl Name {
-    /// Returns the name with this counterpart. A name without a meaning is its own: the server decides about it.
+    /// Returns the name with this counterpart. A name without a meaning is its own counterpart: the server
+    /// decides about it.
     pub(super) fn new(client: Token, own: Token) -> Self {
         let is_void = [Token::NONE, Token([0; 4])].contains(&client);
         Self {
@@ -59,12 +61,12 @@ impl Link {
         name.own
     }
 
-    /// Returns the name of the client whose counterpart a server's datagram shows in its header.
+    /// Returns the name of the client whose counterpart the header of a server's datagram shows.
     pub(super) fn named_by(&self, shown: Option<Token>) -> Option<Name> {
         self.names.iter().copied().find(|name| Some(name.own) == shown)
     }
 
-    /// Returns the name of the client that a server's datagram in a handshake answers.
+    /// Returns the name of the client that a server's datagram of the handshake answers.
     pub(super) fn chosen_by(&self, datagram: &[u8], scratch: &mut Scratch) -> Option<Name> {
         let proto = self.opened.requested;
         if !matches!(proto, Proto::V65 | Proto::V7) {
@@ -74,7 +76,8 @@ impl Link {
         self.named_by(packet.header.token)
     }
 
-    /// Learns which of the client's names the server has chosen (0.7), until it has let the client in.
+    /// Records which of the client's names the server has chosen (0.7), until the server has let the client
+    /// in.
     pub(super) fn adopt_name(&mut self, datagram: &[u8], scratch: &mut Scratch) {
         let is_open = self.server.proto == Proto::V7 && self.server.token_out.is_some();
         if !is_open || self.names.len() < 2 || self.is_online() || self.is_closing() {
@@ -86,8 +89,8 @@ impl Link {
         }
     }
 
-    /// Sends one more answer to a CONNECT on whose header shows the client's name, not the session's token (0.6.5). Returns
-    /// false for other datagrams.
+    /// Forwards a further answer to a CONNECT whose header shows the client's name instead of the session's
+    /// token (0.6.5). Returns false for other datagrams.
     pub(super) fn answers_again(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> bool {
         if self.server.proto != Proto::V65 || self.is_online() && !self.is_new_slot() {
             return false;
@@ -110,7 +113,7 @@ impl Link {
             self.restart(env);
         }
         if let Some(told) = told.filter(|_| matches!(self.phase, Phase::Answered(_)) || self.is_new_slot()) {
-            // Its token is renewed every 10 s, and one that is older than 20 s is worth nothing.
+            // The server renews its token every 10 s, and a token older than 20 s is invalid.
             (self.server.token_in, self.server.token_out) = (Some(told), Some(told));
         }
         self.pass_answer(datagram, env);
@@ -120,7 +123,7 @@ impl Link {
         true
     }
 
-    /// Sends a CONNECT of the client on, or keeps it until there is a socket, or the server's token.
+    /// Forwards a CONNECT of the client, or keeps it until there is a socket and, in 0.7, the server's token.
     pub(super) fn pass_connect(&mut self, datagram: &[u8], env: &mut Env) {
         if self.must_wait() {
             self.wait(datagram);
@@ -138,18 +141,19 @@ impl Link {
                 Some(Token::TKEN) if env.config.heals => self.opened.client_token,
                 token => token,
             };
-            // A server of 0.7 answers a CONNECT without a token as one that names none.
+            // A server of 0.7 answers a CONNECT without a token like one that names none.
             let named = token.or((proto == Proto::V7).then_some(Token::NONE));
             let named = named.map(|named| self.counterpart(named));
             let named = at.zip(named.filter(|_| token.is_some()));
-            // One that shows another token than the proxy's gets the server's answer to that.
+            // A CONNECT that shows a token other than the proxy's gets the server's answer to that token.
             let shown = match packet.header.token {
                 Some(shown) if shown == self.opened.token => self.server.token_out,
                 shown => shown,
             };
             let shown = match proto {
                 Proto::V7 => shown,
-                // A server of 0.6.5 takes it for the token of the client (0.6.5, network_server.cpp, `Recv`).
+                // A server of 0.6.5 uses the header token as the token of the client (0.6.5,
+                // network_server.cpp, `Recv`).
                 Proto::V65 => packet.header.token.map(|token| self.counterpart(token)),
                 Proto::V6 | Proto::Ddnet => None,
             };
@@ -158,15 +162,15 @@ impl Link {
         self.send_datagram(Side::Server, &bytes, false, env);
     }
 
-    /// Sends a control message of the client on: DDNet's ACCEPT.
+    /// Forwards DDNet's ACCEPT.
     pub(super) fn pass_accept(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
         let token = self.server.token_out;
         let bytes = translated(packet, datagram, token, None, self.client.trailing);
-        // The network between the legs neither doubles nor reorders it: that would reset the server's numbers.
+        // The link must neither duplicate nor reorder it: that would reset the server's numbers.
         self.send_datagram(Side::Server, &bytes, true, env);
     }
 
-    /// Sends a server's answer to a CONNECT on to the client.
+    /// Forwards a server's answer to a CONNECT to the client.
     pub(super) fn pass_answer(&mut self, datagram: &[u8], env: &mut Env) {
         let proto = self.client.proto;
         let mut scratch = Scratch::new();
@@ -174,7 +178,8 @@ impl Link {
             return;
         };
         let shown = packet.header.token;
-        // 0.6.5 and 0.7 show the name that the client gave, DDNet the token of the session.
+        // In 0.6.5 and 0.7 the header shows the token that the client named, in DDNet the token of the
+        // session.
         let named = self.named_by(shown).map(|name| name.client);
         let token = match proto {
             Proto::V65 => named.or(self.opened.client_token),
@@ -191,7 +196,7 @@ impl Link {
         let reversed = |token: Token| Token([token.0[3], token.0[2], token.0[1], token.0[0]]);
         let told = match (proto, told) {
             (Proto::V65, Some(_)) => Some((1, ours)),
-            // DDNet's server adds its token, some releases with its bytes turned round. No client reads it.
+            // DDNet's server appends its token, in some releases with the bytes reversed. No client reads it.
             (Proto::V7, Some(told)) if Some(told) == known => Some((1, ours)),
             (Proto::V7, Some(told)) if Some(reversed(told)) == known => Some((1, reversed(ours))),
             _ => None,
@@ -200,8 +205,8 @@ impl Link {
         self.send_to_client(bytes, proto, env);
     }
 
-    /// Sends a server's refusal on to the client, without a token if it has none: a client of 0.6.5 does not read that
-    /// (0.6.5, network_conn.cpp, `Feed`).
+    /// Forwards a server's refusal to the client. If the refusal has no token, neither has the forwarded one:
+    /// a client of 0.6.5 ignores that (0.6.5, network_conn.cpp, `Feed`).
     pub(super) fn pass_refusal(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) {
         let proto = self.opened.requested;
         let mut bytes = readable(datagram).to_vec();
@@ -223,8 +228,8 @@ impl Link {
         self.send_datagram(Side::Client, &bytes, false, env);
     }
 
-    /// Sends an answer on as it is that the client cannot take: a server of 0.6.5 takes a long CONNECT of DDNet's for one of its
-    /// own.
+    /// Forwards an answer that the client cannot use without a change: a server of 0.6.5 reads a long CONNECT
+    /// of DDNet as one of its own protocol.
     pub(super) fn pass_foreign_answer(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) {
         let is_answer = Packet::parse(Proto::V65, datagram, scratch).is_ok_and(|packet| {
             packet.header.token.is_some()
@@ -239,7 +244,8 @@ impl Link {
         self.report_made(Side::Client, crate::session::Origin::Proxy, mark, env);
     }
 
-    /// Sends a datagram of a client that has no token yet on as it is, for a server without tokens to take it.
+    /// Forwards a datagram of a client that has no token yet without a change, because a server without
+    /// tokens accepts it.
     pub(super) fn pass_raw(&mut self, datagram: &[u8], env: &mut Env) {
         let mark = env.out.mark();
         self.transmit(Side::Server, env, |out| out.extend_from_slice(readable(datagram)));
@@ -251,7 +257,8 @@ impl Link {
         matches!(self.phase, Phase::Opening(_)) && self.must_wait()
     }
 
-    /// Returns true if nothing can be sent on yet: there is no socket, or the server's token is not known.
+    /// Returns true if no datagram of the client can be forwarded yet: there is no socket, the server's token is
+    /// unknown, or the client was answered before the server answered the proxy.
     pub(super) fn must_wait(&self) -> bool {
         let Phase::Opening(opening) = &self.phase else {
             return false;
@@ -260,7 +267,7 @@ impl Link {
         self.local.is_none() || !has_token || opening.was_answered
     }
 
-    /// Keeps a datagram of the client.
+    /// Keeps a datagram of the client until it can be forwarded, up to [`MAX_EARLY`].
     pub(crate) fn wait(&mut self, datagram: &[u8]) {
         if let Phase::Opening(Opening { early, .. }) = &mut self.phase
             && early.len() < MAX_EARLY
@@ -269,7 +276,7 @@ impl Link {
         }
     }
 
-    /// Handles what waits, now that the session can carry it.
+    /// Handles the datagrams that were kept, since they can be forwarded now.
     pub(super) fn handle_early(&mut self, early: Vec<Box<[u8]>>, scratch: &mut Scratch, env: &mut Env) {
         for datagram in early {
             if self.is_closing() {
@@ -297,8 +304,8 @@ pub(super) fn is_connect(proto: Proto, datagram: &[u8], scratch: &mut Scratch) -
         .is_ok_and(|packet| matches!(packet.control(), Some(Control::Connect { .. })))
 }
 
-/// Returns a handshake datagram with another token in its header or at its end, and another one at a place of its
-/// payload.
+/// Returns a handshake datagram with another token in its header or at its end, and another token at an
+/// offset of its payload.
 pub(super) fn translated(
     packet: &Packet<'_>,
     datagram: &[u8],
