@@ -1,4 +1,5 @@
-//! The end of a session: CLOSE of a peer, silence, custody that is never acked, or a command.
+//! The end of a session: by a CLOSE of a peer, silence, a message in custody that is never acked, or a
+//! command.
 
 use std::time::Duration;
 
@@ -12,14 +13,15 @@ use super::{
 use crate::session::{Notice, Origin, State, Time};
 use crate::words::Word;
 
-/// The time for which late datagrams of a session that has ended are expected.
+/// Time for which late datagrams of an ended session are expected.
 const LINGER: Duration = Duration::from_secs(2);
-/// How much longer a closed session waits for what is still in its links.
+/// Maximum additional time for which an ended session waits for datagrams in its links.
 const LATEST: Duration = Duration::from_secs(10);
-/// Bytes of a reason that are sent on. Receivers keep 127, DDNet 255, so nothing is lost, and the datagram
-/// stays one that they read.
+/// Maximum bytes of a reason that are sent. Receivers keep 127, DDNet 255, so they lose nothing, and the
+/// datagram stays one that they accept.
 const MAX_REASON: usize = 1024;
-/// 0.6.4 and 0.7 servers ban an address whose connection ends this soon (transport reference, section 8).
+/// Age up to which 0.6.4 and 0.7 servers ban the address of a connection that ends (transport reference,
+/// section 8).
 const EARLY: Duration = Duration::from_secs(1);
 
 impl Link {
@@ -58,7 +60,7 @@ impl Link {
         }
     }
 
-    /// Sends what the program makes at this time.
+    /// Sends the messages that the program makes at this time.
     fn run_rules(&mut self, env: &mut Env) {
         let due = |rules: &&mut Box<dyn Decide>| rules.deadline().is_some_and(|at| at <= env.now.0);
         let made = match self.rules.as_mut().filter(due) {
@@ -71,7 +73,8 @@ impl Link {
         self.carry_out_effects(env);
     }
 
-    /// Takes the effects of rules and begins stalls, which include the message that they are about.
+    /// Collects the effects of rules and begins stalls, so that a stall also applies to the message that
+    /// caused it.
     pub(super) fn begin_stalls(&mut self, env: &mut Env) {
         let Some(rules) = &mut self.rules else {
             return;
@@ -90,9 +93,10 @@ impl Link {
         }
     }
 
-    /// Carries out the effects of rules beside what becomes of messages. Returns true if the session is closing.
+    /// Carries out the effects of rules other than the fate of a message. Returns true if the session is
+    /// closing.
     pub(super) fn carry_out_effects(&mut self, env: &mut Env) -> bool {
-        // Each datagram asks; without rules there is nothing to do.
+        // Called for each datagram; without rules there is nothing to do.
         if self.rules.is_none() && env.work.failed.is_empty() && env.work.effects.is_empty() {
             return self.is_closing();
         }
@@ -125,7 +129,7 @@ impl Link {
         self.is_closing()
     }
 
-    /// Reports that a rule ends the run. The caller of the core ends it.
+    /// Reports that a rule ends the run. The user of the core has to end it.
     fn notice_end(&self, rule: RuleId, end: End, message: Option<(Dir, Box<str>)>, env: &mut Env) {
         if let End::Fail(why) | End::Unmet(why) = &end {
             let failure = Failure {
@@ -160,8 +164,8 @@ impl Link {
         self.notice(notice, env);
     }
 
-    /// How long a peer of this kind lets a message go unacked before it closes; the proxy does the same for what
-    /// it answers for.
+    /// Returns the time for which a peer of this kind lets a message stay unacked before it closes the
+    /// session. The proxy applies the same limit to the messages in its custody.
     fn not_acked_limit(&self) -> Duration {
         match self.server.proto {
             Proto::Ddnet => Duration::from_secs(100),
@@ -169,7 +173,7 @@ impl Link {
         }
     }
 
-    /// Closes one leg or both for the proxy itself, or at the end of the run.
+    /// Closes one leg or both on behalf of the proxy, or at the end of the run.
     pub(crate) fn close(&mut self, side: Option<Side>, reason: &[u8], env: &mut Env) {
         if self.is_closing() {
             return;
@@ -182,8 +186,8 @@ impl Link {
         self.begin_closing(None, Some(reason), env);
     }
 
-    /// Closes the session for a person or a rule. The side that is named gets the reason, the other one a CLOSE without:
-    /// neither is left with a peer that is gone.
+    /// Closes the session for a user or a rule. Sends the reason to `side` and a CLOSE without a reason to
+    /// the other peer, so that neither peer waits for one that is gone.
     pub(crate) fn close_on_request(&mut self, side: Option<Side>, reason: &[u8], env: &mut Env) {
         if self.is_closing() {
             return;
@@ -200,14 +204,14 @@ impl Link {
         self.close(None, reason, env);
     }
 
-    /// Ends a session in which nothing is sent any more. Neither peer gets a CLOSE, as directly: the server gives the client up
-    /// in its own time, or keeps the player for it (DDNet's timeout protection).
+    /// Ends a session in which both peers are silent. Neither peer gets a CLOSE, as without the proxy: the
+    /// server gives the client up in its own time, or keeps the player for it (DDNet's timeout protection).
     pub(super) fn forget(&mut self, reason: &[u8], env: &mut Env) {
         self.is_forgotten = true;
         self.begin_closing(None, Some(reason), env);
     }
 
-    /// Ends the session that a restarted client left: only the server gets a CLOSE.
+    /// Ends a session that gives way or that a restarted client has left: only the server gets a CLOSE.
     pub(crate) fn leave(&mut self, env: &mut Env) {
         if !self.is_closing() {
             self.close(Some(Side::Server), b"", env);
@@ -215,7 +219,8 @@ impl Link {
         self.finish(env);
     }
 
-    /// Ends the session silently: another session of its client takes over its socket, and the server knows.
+    /// Ends the session without a CLOSE: another session of its client takes over the socket, and the server
+    /// knows about it.
     pub(crate) fn hand_over(&mut self, env: &mut Env) {
         if !self.is_closing() {
             self.begin_closing(None, None, env);
@@ -225,18 +230,19 @@ impl Link {
 
     fn close_leg(&mut self, leg: Side, reason: &[u8], env: &mut Env) {
         if leg == Side::Server && self.opened.is_candidate && self.shares_socket {
-            // The server knows the other session only.
+            // The server knows only the other session.
             return;
         }
         match (leg, &self.phase) {
             (Side::Server, Phase::Opening(_)) => self.close_server_while_opening(reason, env),
-            // A server of a stateless kind has no slot before the client's first packet, but others do.
+            // DDNet's server has no slot before the client's first packet, but other servers do.
             _ => self.send_close(leg, reason, env),
         }
     }
 
-    /// CLOSE with the leg's token and an ack inside the peer's window. A client that was not answered yet takes it
-    /// with ack 0, and a DDNet client, which has no token then, without one, as its server would send it.
+    /// Sends a CLOSE with the leg's token and an ack inside the peer's window. A client that was not answered
+    /// yet accepts ack 0. A DDNet client has no token then and accepts a CLOSE without one, as its server
+    /// would send it.
     pub(super) fn send_close(&mut self, to: Side, reason: &[u8], env: &mut Env) {
         let (leg, _, back) = self.parts(to);
         let header = Header {
@@ -269,9 +275,10 @@ impl Link {
         self.report_state(State::Closing, by, reason, env);
     }
 
-    /// Handles a datagram after the end. The other peer decides what to do with it, as it would directly: a server of 0.6.5
-    /// gives a client that goes on a new slot (0.6.5, network_server.cpp, `Recv`). If the proxy has ended the session, or has
-    /// changed its numbers, the datagram goes no further.
+    /// Handles a datagram that is received after the end. The other peer decides what to do with it, as
+    /// without the proxy: a server of 0.6.5 gives a client that continues a new slot (0.6.5,
+    /// network_server.cpp, `Recv`). If the proxy has ended the session, or has translated its numbers, the
+    /// datagram is not forwarded.
     pub(super) fn came_after_end(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
         let is_identity = self.c2s.is_identity() && self.s2c.is_identity();
         let has_tokens = self.server.token_out.is_some() || self.server.proto == Proto::V6;
@@ -303,7 +310,7 @@ impl Link {
             _ => None,
         };
         self.phase = Phase::Closed(by);
-        // What is left there leaves now: later there is no socket.
+        // Datagrams that are still in the links are sent now, because there is no socket later.
         self.send_late(Time(u64::MAX), env);
         if !self.shares_socket {
             env.out.close(self.upstream());

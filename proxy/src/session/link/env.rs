@@ -23,11 +23,11 @@ use crate::session::{
 
 const DIRS: [Dir; 2] = [Dir::C2s, Dir::S2c];
 
-/// The links of messages outside a connection that belong to no session: one for each direction.
+/// The links of messages outside a connection that belong to no session, one per direction.
 #[derive(Debug)]
 pub(crate) struct Browsing {
     lanes: [Lane; 2],
-    /// The link lines whose windows were open when the datagram at hand came.
+    /// The link lines whose windows were open when the current datagram was received.
     pub(crate) open_lines: LineSet,
 }
 
@@ -49,31 +49,32 @@ impl Browsing {
         }
     }
 
-    /// Returns the time at which the next datagram leaves.
+    /// Returns the departure time of the next datagram; `None` if none is queued.
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.lanes.iter().filter_map(Lane::deadline).min()
     }
 }
 
-/// The environment that the hub lends to a session while it handles an input.
+/// The environment that the hub lends to a session while the session handles an input.
 pub(crate) struct Env {
-    /// When the input happened.
+    /// Time of the input.
     pub(crate) now: Time,
     pub(crate) config: Config,
     pub(crate) out: Outbox,
     pub(crate) work: Work,
     pub(crate) program: Option<Arc<Program>>,
-    /// The counts of its rules that all sessions share.
+    /// Counts of the program's rules that all sessions share.
     pub(crate) shared: Shared,
-    /// The state of the program for what belongs to no session.
+    /// State of the program for messages that belong to no session; `None` if the program does not act on
+    /// them.
     pub(crate) outside: Option<Box<dyn Decide>>,
-    /// The links of what belongs to no session: messages of the server browser.
+    /// The links of messages that belong to no session: those of the server browser.
     pub(crate) browsing: Browsing,
     pub(crate) listeners: Listeners,
 }
 
 impl Env {
-    /// Sets another program. Rules that are in both keep the counts that all sessions share.
+    /// Replaces the program. Rules that both programs contain keep the counts that all sessions share.
     pub(crate) fn set_program(&mut self, program: Option<Arc<Program>>) {
         let named = |program: &Option<Arc<Program>>| program.as_ref().map(|program| program.names());
         let before = named(&self.program).unwrap_or_default();
@@ -107,7 +108,8 @@ impl Env {
         self.settle_browsing();
     }
 
-    /// Lets link lines act on messages outside a connection whose windows have begun.
+    /// Updates the link lines that act on messages outside a connection, since their windows may have begun
+    /// or ended.
     pub(crate) fn settle_browsing(&mut self) {
         self.browsing.open_lines = self.windows_outside();
     }
@@ -118,7 +120,8 @@ impl Env {
         rules.map_or(LineSet::ALL, |rules| rules.open_lines())
     }
 
-    /// Sends a counted datagram through the lane of a direction; `leaving` describes its bytes.
+    /// Sends a counted datagram through the lane of a direction; `leaving` describes the datagram with these
+    /// bytes.
     pub(crate) fn pass<'l>(
         &mut self,
         session: SessionId,
@@ -152,8 +155,8 @@ impl Env {
             .is_some_and(|program| program.acts(proto, dir))
     }
 
-    /// Returns true if the program has to see the messages of a direction: those that its rules need, and all of the
-    /// client's while entries into the game are recorded.
+    /// Returns true if the program has to see the messages of a direction: because its rules need them, or,
+    /// for messages of the client, because entries into the game are recorded.
     pub(crate) fn observes(&self, proto: Proto, dir: Dir) -> bool {
         let keeps_entries = dir == Dir::C2s && self.shared.is_recording();
         self.program
@@ -171,7 +174,7 @@ impl Env {
         self.program.as_ref().is_some_and(|program| program.browses())
     }
 
-    /// Returns true if the program looks at further copies of messages of a direction.
+    /// Returns true if the program evaluates rules on retransmissions in a direction.
     pub(crate) fn repeats(&self, proto: Proto, dir: Dir) -> bool {
         self.program
             .as_ref()
@@ -185,12 +188,12 @@ impl Env {
             .is_some_and(|program| program.changes_snapshots(proto))
     }
 
-    /// Returns true if the program needs the round trip to the client.
+    /// Returns true if the program needs the round-trip time to the client.
     pub(crate) fn measures(&self) -> bool {
         self.program.as_ref().is_some_and(|program| program.measures())
     }
 
-    /// Returns the oddities of a datagram that the program sees.
+    /// Returns the oddities of a datagram that rules can see; none without a program.
     pub(crate) fn notes(&self, packet: &Packet<'_>) -> Vec<Note> {
         let Some(program) = &self.program else {
             return Vec::new();
@@ -202,7 +205,8 @@ impl Env {
         notes
     }
 
-    /// The state of the program for a session; `is_new`: none of its messages was missed; `before`: the state that it had so far.
+    /// Returns the state of the program for a session. `is_new` is true if the program sees all messages of
+    /// the session; `before` is the state that the session had so far.
     pub(crate) fn open_rules(
         &self,
         opened: &Opened,
@@ -214,7 +218,8 @@ impl Env {
         Some(program.open(opening, before))
     }
 
-    /// The state of the link in one direction of a session that opened at `at`; `None` without link lines for it.
+    /// Returns the state of the link in one direction of a session that was opened at `at`; `None` if no link
+    /// line acts on it.
     pub(crate) fn open_link(
         &self,
         session: SessionId,
@@ -242,15 +247,16 @@ impl Env {
 pub(crate) struct Work {
     pub(crate) composer: Composer,
     pub(crate) placed: Vec<Placed>,
-    /// The chunks of the last datagram that rules looked at without a decision, by their index.
+    /// The chunks of the last datagram on which rules were evaluated without deciding its fate, by their
+    /// index.
     pub(crate) touched: Vec<(usize, Verdict)>,
     pub(crate) crossing: Vec<Made>,
     /// Effects of rules that are not carried out yet.
     pub(crate) effects: Vec<Effect>,
-    /// The action of rules on the control message at hand, until it is reported.
+    /// The action of rules on the current control message, until it is reported.
     pub(crate) control: Option<Placed>,
-    /// Failures of rules in the last datagram.
+    /// Failures of rules on the last datagram.
     pub(crate) failed: Vec<(RuleId, Box<str>)>,
-    /// Chunks that the last datagram announced and did not have.
+    /// Number of chunks that the last datagram announced but did not contain.
     pub(crate) missing: u8,
 }

@@ -1,8 +1,9 @@
-//! How a session comes online: both handshakes, each with tokens of its own.
+//! How a session comes online: both handshakes, each with its own tokens.
 //!
-//! The client's CONNECT goes to the server in the client's kind; the server's answer goes to the client, in the kind that
-//! the server chose. So a refusal reaches the client in the server's own words, and a client that the server would not let
-//! in is not let in. A session is online once the server has shown that it has let the client in, whatever the client sends.
+//! The client's CONNECT is sent to the server in the client's kind. The server's answer is sent to the client
+//! in the kind that the server chose. So a refusal reaches the client in the server's own words, and a client
+//! that the server refuses is not let in. A session is online once the server has shown that it has let the
+//! client in, whatever the client sends.
 
 use std::time::Duration;
 
@@ -21,15 +22,15 @@ use crate::session::{
     snapshots::Snapshots, splice::Splice, timers::Alarm,
 };
 
-/// A silent server is reported after this long, and again each time it doubles.
+/// Silence after which an unresponsive server is reported; repeated at each doubling.
 const FIRST_NOTICE: Duration = Duration::from_secs(2);
 
 impl Link {
-    /// A client's first CONNECT: opens the server leg.
+    /// Opens a session for a client's first CONNECT, and with it the server leg.
     pub(crate) fn open(opened: Opened, datagram: &[u8], env: &mut Env) -> Self {
         let mut client = Leg::new(opened.requested, opened.at);
-        // Before the server has answered, a refusal shows the token that the client named; only a 0.7 client has
-        // got one from us.
+        // Before the server has answered, a refusal shows the token that the client named. Only a 0.7 client
+        // has received a token from the proxy.
         client.token_out = opened.client_token;
         client.token_in = (opened.requested == Proto::V7).then_some(opened.token);
         let mut link = Self::with(opened, client, None, env);
@@ -41,8 +42,8 @@ impl Link {
         link
     }
 
-    /// The first packet of a client whose CONNECT was answered before there was a session. What it sends waits until the
-    /// server has answered too.
+    /// Opens a session for the first packet of a client whose CONNECT was answered while there was no
+    /// session. Its datagrams wait until the server has answered too.
     pub(crate) fn open_answered(opened: Opened, datagram: &[u8], env: &mut Env) -> Self {
         let mut client = Leg::new(opened.requested, opened.at);
         let shared = (opened.requested != Proto::V6).then_some(opened.token);
@@ -102,7 +103,7 @@ impl Link {
         link
     }
 
-    /// Handles a CONNECT of the client, and sends it on as often as the rules let it through.
+    /// Handles a CONNECT of the client and forwards it as often as the rules allow.
     fn connect_came(&mut self, datagram: &[u8], env: &mut Env) {
         let came = self.request_came(datagram, env);
         self.report_one_leg(Side::Client, datagram, &Notes::default(), env);
@@ -113,7 +114,7 @@ impl Link {
         }
     }
 
-    /// Sends a CONNECT on that the rules have let through.
+    /// Forwards a CONNECT that the rules allow.
     pub(super) fn connect(&mut self, datagram: &[u8], env: &mut Env) {
         self.begin();
         self.note_rejoin(env.now);
@@ -124,7 +125,7 @@ impl Link {
         self.pass_connect(datagram, env);
     }
 
-    /// Handles one more CONNECT. The server knows whether to answer it.
+    /// Handles a repeated CONNECT. The server decides whether to answer it.
     pub(crate) fn on_repeated_connect(&mut self, datagram: &[u8], env: &mut Env) {
         if self.is_closing() {
             return self.report_one_leg(Side::Client, datagram, &Notes::default(), env);
@@ -135,23 +136,24 @@ impl Link {
         self.connect_came(datagram, env);
     }
 
-    /// The candidate takes the place of the session beside which it waited.
+    /// Makes this candidate the current session, because its client restarted.
     pub(crate) fn promote(&mut self, env: &mut Env) {
         self.opened.is_candidate = false;
         self.report_state(State::Opening, None, None, env);
         self.notice(Notice::Restart, env);
     }
 
-    /// The candidate takes the place of a session whose client has not come.
+    /// Makes this candidate the current session in place of a session whose client has not proved itself.
     pub(crate) fn take_over(&mut self, env: &mut Env) {
         self.opened.is_candidate = false;
         self.report_state(State::Opening, None, None, env);
     }
 
-    /// CONNECTACCEPT (ACCEPT in 0.7) to the client.
+    /// Sends CONNECTACCEPT (ACCEPT in 0.7) to the client.
     pub(super) fn answer_client(&mut self, env: &mut Env) {
         let mut payload = Vec::new();
-        // 0.6.5 shows the client's own token in this one header, all others what they always show.
+        // 0.6.5 shows the client's own token in this one header; the others show the token that they always
+        // show.
         let token = match self.client.proto {
             Proto::V65 => self.opened.client_token,
             Proto::V6 | Proto::Ddnet | Proto::V7 => self.client.token_out,
@@ -166,7 +168,7 @@ impl Link {
         self.send_control(Side::Client, &header, &payload, env);
     }
 
-    /// The client's first packet that can be sent on.
+    /// Enters the online phase, on the first packet of the client that can be forwarded.
     pub(super) fn go_online(&mut self, env: &mut Env) {
         let (connect_took, began) = match &self.phase {
             Phase::Answered(answered) => (answered.connect_took, answered.began),
@@ -181,7 +183,7 @@ impl Link {
         }
     }
 
-    /// Notes a valid datagram of the client's, other than a CONNECT.
+    /// Records a valid datagram of the client, other than a CONNECT.
     pub(super) fn client_came(&mut self, env: &mut Env) {
         if matches!(self.phase, Phase::Opening(_) | Phase::Answered(_)) {
             self.go_online(env);
@@ -197,14 +199,14 @@ impl Link {
         self.opened.standing = self.opened.standing.max(shown);
     }
 
-    /// Returns true for DDNet's ACCEPT, which goes to the server as it is. Its header is not looked at: a server takes it
-    /// whatever its ack is (DDNet 16.4, network_server.cpp, `OnConnCtrlMsg`).
+    /// Returns true for DDNet's ACCEPT, which is forwarded without a change. Its header is not checked: a
+    /// server accepts it with any ack (DDNet 16.4, network_server.cpp, `OnConnCtrlMsg`).
     pub(super) fn is_lone_accept(&self, packet: &Packet<'_>, env: &Env) -> bool {
         let is_accept = matches!(packet.control(), Some(Control::Accept));
         is_accept && packet.proto == Proto::Ddnet && !env.config.heals
     }
 
-    /// Handles an ACCEPT of DDNet's: sends it on.
+    /// Forwards an ACCEPT of DDNet.
     pub(super) fn accept_came(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
         self.client.on_valid(packet, env.now);
         self.client_came(env);
@@ -213,8 +215,9 @@ impl Link {
         self.pass_accept(datagram, packet, env);
     }
 
-    /// Notes that the server has let the client in, if its datagram shows that. It answers CONNECT and requests for tokens
-    /// without a slot; of a server without tokens only an ack of the client shows that it is not a challenge.
+    /// Records that the server has let the client in, if its datagram shows that. A server answers CONNECT
+    /// and TOKEN requests without a slot. With a server without tokens, only an ack of the client's messages
+    /// shows that its datagram is not a challenge.
     pub(super) fn note_let_in(&mut self, control: Option<Control<'_>>, env: &mut Env) {
         let is_tokenless = self.server.proto == Proto::V6;
         let shows = match control {
@@ -230,8 +233,9 @@ impl Link {
         }
     }
 
-    /// Sends DDNet's ACCEPT in the client's place, if that is requested. It makes the server's slot. In a living session it
-    /// would reset the server's numbers, so it is sent once, and again only while nothing at all has come back.
+    /// Sends DDNet's ACCEPT in place of the client, if that was requested. The server creates the slot for
+    /// it. In a live session it would reset the server's numbers, so it is sent once, and again only while
+    /// the server has sent nothing at all.
     fn send_accept(&mut self, env: &mut Env) {
         let header = Header {
             flags: Flags::CONTROL,
@@ -241,7 +245,7 @@ impl Link {
         };
         let mut payload = Vec::new();
         control::accept(&mut payload);
-        // A second one would reset the server's numbers.
+        // A duplicate would reset the server's numbers.
         self.send_control_as(Side::Server, &header, &payload, true, env);
     }
 
@@ -253,7 +257,8 @@ impl Link {
         }
     }
 
-    /// Handshake packets in a living session belong to one leg. True when this was one.
+    /// Handles a handshake packet in a live session, which belongs to one leg. Returns true if the packet is
+    /// one.
     pub(super) fn keep_on_leg(
         &mut self,
         from: Side,
@@ -271,15 +276,15 @@ impl Link {
                 }
                 self.pass_answer(datagram, env);
                 if matches!(self.phase, Phase::Online(_)) && self.c2s.is_shifted() {
-                    // It may send nothing else, because rules drop all that the client sends; the client gets its acks all
-                    // the same.
+                    // The server may send nothing else, since rules may drop everything that the client
+                    // sends. The client needs the acks of its messages all the same.
                     self.show_ack(Dir::S2c, env);
                 }
                 return true;
             }
             Some(Control::ConnectAccept { .. } | Control::Connect { .. }) => {}
             Some(Control::Token { token, .. }) => {
-                // What a 0.7 peer does with it: the token is the one to show from now on, none when it is cut off.
+                // Like a peer of 0.7: this is the token to show from now on, or none if it is cut off.
                 self.leg(from).token_out = Some(token.unwrap_or(Token::NONE));
                 self.notice(Notice::NewToken { side: from }, env);
             }

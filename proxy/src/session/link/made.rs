@@ -1,4 +1,5 @@
-//! Datagrams that the proxy makes: injected and released messages, resends of what it answers for, requests.
+//! Datagrams that the proxy creates: injected and released messages, retransmissions of messages in its
+//! custody, requests.
 
 use teetap_rules::Made;
 use teetap_wire::{Dir, Flags, Header, Seq, Side, Trailing, control, write};
@@ -11,10 +12,10 @@ const NOT_HELD: &str = "it is not held";
 const TOO_LARGE: &str = "it is larger than a chunk can be";
 
 impl Link {
-    /// Sends a message of a person, or one that a rule made for the other direction.
+    /// Sends a message of a user, or a message that a rule made for the other direction.
     ///
     /// # Errors
-    /// Why it is not sent.
+    /// Returns the reason why the message is not sent.
     pub(crate) fn inject(&mut self, made: &Made, origin: Origin, env: &mut Env) -> Result<(), &'static str> {
         let why = if self.online().is_none() {
             Some(NOT_ONLINE)
@@ -42,7 +43,7 @@ impl Link {
         Ok(())
     }
 
-    /// Asks the server for a complete snapshot, from the client's next input on.
+    /// Makes the server send a complete snapshot, from the client's next input on.
     pub(crate) fn resync(&mut self, env: &mut Env) -> Result<(), &'static str> {
         let Some(online) = self.online() else {
             self.notice(
@@ -58,10 +59,10 @@ impl Link {
         Ok(())
     }
 
-    /// Drops a held message. Those that waited for it go.
+    /// Drops a held message. Messages that waited for it are sent.
     ///
     /// # Errors
-    /// Why it is not dropped.
+    /// Returns the reason why the message is not dropped.
     pub(crate) fn drop_held(&mut self, dir: Dir, id: HeldId, env: &mut Env) -> Result<(), &'static str> {
         self.must_be_online()?;
         if !self.splice(dir).drop_one(id) {
@@ -74,7 +75,7 @@ impl Link {
     /// Replaces the bytes of a held message.
     ///
     /// # Errors
-    /// Why they are not replaced.
+    /// Returns the reason why the bytes are not replaced.
     pub(crate) fn edit_held(&mut self, dir: Dir, id: HeldId, data: &[u8]) -> Result<(), &'static str> {
         self.must_be_online()?;
         if data.is_empty() {
@@ -86,7 +87,7 @@ impl Link {
         self.splice(dir).edit(id, data)
     }
 
-    /// Adds the messages that are held.
+    /// Appends the held messages to `list`.
     pub(crate) fn list_held(&self, list: &mut Vec<Waiting>) {
         if self.must_be_online().is_err() {
             return;
@@ -112,7 +113,7 @@ impl Link {
             .ok_or(NOT_ONLINE)
     }
 
-    /// Lets go what is held.
+    /// Releases held messages.
     pub(crate) fn release(&mut self, held: Held, env: &mut Env) -> Result<(), &'static str> {
         self.must_be_online()?;
         let mut found = false;
@@ -139,7 +140,7 @@ impl Link {
         }
     }
 
-    /// Sends everything of a direction that is due and has room.
+    /// Sends all messages of a direction that are due and for which the window has room.
     pub(super) fn send_due(&mut self, dir: Dir, origin: Origin, env: &mut Env) {
         if self.splice(dir).is_identity() {
             return;
@@ -151,7 +152,7 @@ impl Link {
         self.report_waits(dir, env);
     }
 
-    /// Runs the resend timer of the messages in custody.
+    /// Retransmits messages in custody if the resend timer of the oldest one is due.
     pub(super) fn resend_oldest(&mut self, dir: Dir, env: &mut Env) {
         let proto = self.server.proto;
         env.work.composer.clear();
@@ -170,7 +171,8 @@ impl Link {
         self.send_composed(dir, Origin::Proxy, env);
     }
 
-    /// Asks the sender of `dir` for what is missing, in a datagram of its own when none came along to carry it.
+    /// Requests missing messages from the sender of `dir`, in a datagram of its own because no other datagram
+    /// has carried the request.
     pub(super) fn request_resend(&mut self, dir: Dir, env: &mut Env) {
         if self.splice(dir).resend_request_is_due(env.now) {
             env.work.composer.clear();
@@ -178,24 +180,24 @@ impl Link {
         }
     }
 
-    /// Sends what has been composed for a direction, if anything.
+    /// Sends the composed messages of a direction, if there are any.
     fn send_composed(&mut self, dir: Dir, origin: Origin, env: &mut Env) {
         if !env.work.composer.is_empty() {
             self.send_with_request(dir, origin, env);
         }
     }
 
-    /// Sends a keepalive that carries the ack, or the request for what is missing.
+    /// Sends a keepalive with the current ack, or a resend request if messages are missing.
     pub(super) fn show_ack(&mut self, dir: Dir, env: &mut Env) {
         env.work.composer.clear();
         self.send_with_request(dir, Origin::Proxy, env);
     }
 
-    /// Seals what has been composed: the ack is the one of this moment, and a resend request rides along.
+    /// Sends the composed messages with the current ack and, if messages are missing, a resend request.
     fn send_with_request(&mut self, dir: Dir, origin: Origin, env: &mut Env) {
         let to = dir.receiver();
         let (_, _, back) = self.parts(to);
-        // Messages from `to` are acked to it; those that are missing are requested.
+        // The ack and the request are about messages that `to` has sent.
         let ack = back.shown();
         let resend = back.take_resend_request();
         let mark = env.out.mark();
@@ -203,8 +205,9 @@ impl Link {
         self.report_made(to, origin, mark, env);
     }
 
-    /// Sends what has been composed as one datagram or more, the resend request in the first. Nothing composed: a
-    /// keepalive that carries the ack, or, as only a request may be, an empty data packet.
+    /// Sends the composed messages in one datagram or more, the resend request in the first. Without messages it
+    /// sends a keepalive that carries the ack, or an empty data packet for a resend request, since not every peer
+    /// reads the request in a control packet.
     pub(super) fn seal(
         &mut self,
         to: Side,

@@ -1,4 +1,4 @@
-//! The opening of a session: the proxy's handshake with the server, and what the client can do meanwhile.
+//! The opening of a session: the proxy's handshake with the server, and the client's datagrams meanwhile.
 
 use std::time::Duration;
 
@@ -16,11 +16,12 @@ use crate::session::{
     handshake::{Accepted, Step},
 };
 
-/// No line on which one plays is slower; a server that took longer to answer was not there.
+/// Upper bound for the measured answer time of a server. No playable connection is slower; a server that took
+/// longer was not running.
 const SLOWEST: Duration = Duration::from_secs(3);
 
 impl Link {
-    /// Notes a CONNECT that the rules have let through: the client is there.
+    /// Records a CONNECT that the rules allow: the client is connecting.
     pub(super) fn begin(&mut self) {
         match &mut self.phase {
             Phase::Opening(opening) => (opening.left, opening.has_begun) = (None, true),
@@ -45,25 +46,25 @@ impl Link {
         }
     }
 
-    /// Reports that there is no upstream socket: the network may be down, or descriptors used up. The next request to the
-    /// server tries again.
+    /// Reports that the upstream socket could not be opened: the network may be down, or descriptors used up.
+    /// The next request to the server tries again.
     pub(crate) fn on_upstream_failed(&mut self, error: &str, env: &mut Env) {
         self.local = None;
         if let Phase::Opening(opening) = &mut self.phase {
             opening.has_no_socket = true;
-            // Nothing of this was sent; the client repeats it.
+            // These datagrams were not sent; the client repeats them.
             opening.early.retain(|_| opening.was_answered);
         }
         self.report_network(Notice::UpstreamFailed { error: error.into() }, env);
     }
 
-    /// Opens the socket to the server if there is none, and sends the proxy's own request, if it has one.
+    /// Opens the socket to the server if there is none, and sends the proxy's own request if it has one.
     pub(crate) fn send_request(&mut self, env: &mut Env) {
         let Phase::Opening(opening) = &mut self.phase else {
             return;
         };
         if !opening.has_begun {
-            // The first packet of the client has not come through the rules.
+            // The rules have not let a packet of the client through yet.
             return;
         }
         opening.next_request = env.now + REQUEST_EVERY;
@@ -71,7 +72,7 @@ impl Link {
             env.out.open(self.opened.upstream, self.opened.server.port());
         }
         if self.local.is_none() {
-            // Sent once it is open.
+            // The request is sent when the socket is open.
             return;
         }
         let Phase::Opening(opening) = &self.phase else {
@@ -110,9 +111,9 @@ impl Link {
         }
     }
 
-    /// Handles what the client sends before the server has answered. It goes to the server as soon as that is possible: at
-    /// once without tokens, and in 0.7 with the server's token. A client of 0.6 with tokens does not know any yet: its
-    /// datagrams go on as they are.
+    /// Handles a datagram that the client sends before the server has answered. The datagram is forwarded as
+    /// soon as possible: immediately without tokens, and in 0.7 once the server's token is known. A client of
+    /// 0.6 that uses tokens does not know any yet, so its datagrams are forwarded without a change.
     pub(super) fn client_while_opening(
         &mut self,
         datagram: &[u8],
@@ -140,7 +141,7 @@ impl Link {
         Taken::Yes
     }
 
-    /// Handles a control message of the client's that rules have delayed. It was reported when it came.
+    /// Handles a control message of the client that rules have delayed. It was reported when it was received.
     pub(super) fn late_while_opening(&mut self, datagram: &[u8], env: &mut Env) {
         if self.must_wait() {
             return self.wait(datagram);
@@ -154,7 +155,8 @@ impl Link {
         }
     }
 
-    /// Sends what a client has sent before it could know a token on as it is. Servers with tokens ignore it.
+    /// Forwards a datagram without a change that the client sent before it could know a token. Servers with
+    /// tokens ignore it.
     fn raw_while_opening(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) -> Taken {
         for proto in [Proto::V6, Proto::V65] {
             let mut scratch = Scratch::new();
@@ -179,7 +181,8 @@ impl Link {
         Taken::Yes
     }
 
-    /// Handles what a client sends that was answered before the session opened, or whose CONNECT the rules have dropped.
+    /// Handles a datagram of a client that was answered before the session opened, or whose CONNECT the rules
+    /// have dropped.
     fn answered_while_opening(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) -> Taken {
         let reason = match packet.control() {
             Some(Control::Close { reason }) => Some(reason.unwrap_or_default()),
@@ -204,7 +207,7 @@ impl Link {
         Taken::Yes
     }
 
-    /// Notes a CLOSE of a client that has not got the answer with its token yet.
+    /// Records a CLOSE of a client that has not received the answer with its token yet.
     pub(super) fn may_have_left(&mut self, packet: &Packet<'_>) {
         let knows_none = packet.header.token.is_none_or(|token| token == Token::NONE);
         if let (Some(Control::Close { reason }), Phase::Answered(answered)) =
@@ -215,8 +218,8 @@ impl Link {
         }
     }
 
-    /// The CLOSE of a client without tokens, which may be forged: the server gets it, and does what it does with one. The
-    /// session ends unless another CONNECT shows that the client is still there.
+    /// Handles the CLOSE of a client without tokens, which may be forged: the server gets it and decides what
+    /// to do. The session ends unless another CONNECT shows that the client is still there.
     fn may_leave_while_opening(&mut self, reason: &[u8], env: &mut Env) {
         self.close_server_while_opening(reason, env);
         self.client.last_received = env.now;
@@ -226,7 +229,7 @@ impl Link {
         }
     }
 
-    /// Sends CLOSE to a server that may have a slot already.
+    /// Sends a CLOSE to a server that may already have a slot.
     pub(super) fn close_server_while_opening(&mut self, reason: &[u8], env: &mut Env) {
         let Phase::Opening(Opening {
             handshake: Some(handshake),
@@ -243,7 +246,8 @@ impl Link {
         self.send_close(Side::Server, reason, env);
     }
 
-    /// A datagram of the server's before it has let us in. True when it is traffic that has to be relayed.
+    /// Handles a datagram of a server that has not let the client in yet. Returns true if it is traffic that
+    /// has to be relayed.
     pub(super) fn server_while_opening(
         &mut self,
         datagram: &[u8],
@@ -264,7 +268,7 @@ impl Link {
         }
     }
 
-    /// The same for one that the rules let come.
+    /// Handles such a datagram after the rules have let it through.
     pub(super) fn server_opens(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> bool {
         let chosen = self.chosen_by(datagram, scratch);
         let Phase::Opening(opening) = &mut self.phase else {
@@ -285,7 +289,7 @@ impl Link {
                 false
             }
             Step::Next(handshake) => {
-                // The server's token is known: what waits for it can go on.
+                // The server's token is known, so the datagrams that waited for it can be forwarded.
                 (self.server.token_in, self.server.token_out) =
                     (Some(self.opened.own), handshake.server_token());
                 opening.handshake = Some(handshake);
@@ -307,7 +311,7 @@ impl Link {
                     self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
                 }
                 if self.opened.is_candidate && accepted.proto == Proto::V6 && !self.may_take_over {
-                    // A candidate without a token could never prove itself.
+                    // A candidate without a token can never prove itself.
                     self.leave(env);
                     return false;
                 }
@@ -330,8 +334,8 @@ impl Link {
         }
     }
 
-    /// Ends the session: the client was answered in the protocol that other clients got, but the server answers this one
-    /// in another.
+    /// Ends the session, because the client was answered in the protocol that other clients got, but the
+    /// server answers this client in another one.
     fn answers_otherwise(&mut self, accepted: &Accepted, datagram: &[u8], env: &mut Env) -> bool {
         const REASON: &[u8] = b"The server has changed, please connect again";
         self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
@@ -342,8 +346,8 @@ impl Link {
         false
     }
 
-    /// Returns the notes of a datagram that did nothing for the handshake. A 0.6 server may show another token than the
-    /// one in the request: its variant is not known yet.
+    /// Returns the notes on a datagram that had no effect on the handshake. A token that differs from the
+    /// requested one is only an oddity in 0.7, since the variant of a 0.6 server is not known yet.
     fn why_ignored(&self, datagram: &[u8], scratch: &mut Scratch) -> Notes {
         let proto = self.server.proto;
         let mut notes = Notes::default();
@@ -363,7 +367,8 @@ impl Link {
     }
 
     fn on_accepted(&mut self, accepted: &Accepted, chosen: Option<Name>, env: &Env) {
-        // From the first CONNECT on: on a slow line the answer to that one comes after others have been sent.
+        // Measured from the first CONNECT: on a slow connection its answer arrives after further CONNECTs
+        // were sent.
         let connect_took = env.now.since(self.opened.at).min(SLOWEST);
         let left = match &mut self.phase {
             Phase::Opening(opening) => opening.left.take(),
@@ -379,7 +384,8 @@ impl Link {
         self.server.token_out = accepted.token_out;
         self.server.last_received = env.now;
         self.client.proto = accepted.proto;
-        // 0.7: each side shows the other's token. Older kinds share one, and tokenless ones have none.
+        // In 0.7 each side shows the other's token. Older protocols share one token, and those without tokens
+        // have none.
         let shared = accepted.token_out.map(|_| self.opened.token);
         self.client.token_in = shared;
         self.client.token_out = if accepted.proto == Proto::V7 {

@@ -1,4 +1,4 @@
-//! How far a session is. What means something in one phase only is part of that phase.
+//! The phase of a session. State that is used in one phase only is part of that phase.
 
 use std::time::Duration;
 
@@ -6,22 +6,23 @@ use teetap_wire::Side;
 
 use crate::session::{acks::Anew, handshake::Handshake, resync::Resync, time::Time};
 
-/// A request of a handshake is repeated this often, as the game does.
+/// Interval at which a request of a handshake is repeated, as in the game.
 pub(super) const REQUEST_EVERY: Duration = Duration::from_millis(500);
-/// A client that repeats its CONNECT no more has given up.
+/// Silence after which a client that repeated its CONNECT has given up.
 pub(super) const CLIENT_GONE: Duration = Duration::from_secs(5);
-/// A client that sends nothing after its CLOSE for so long has left: while a session opens, clients repeat CONNECT every
+/// Silence after a CLOSE from which the client has left: while a session opens, clients repeat CONNECT every
 /// 500 ms, and later they send inputs.
 const LEFT_WHILE_OPENING: Duration = Duration::from_secs(1);
 pub(super) const LEFT: Duration = Duration::from_secs(2);
-/// A session in which neither peer says anything for so long is over. A server that keeps a silent client sends it keepalives, and
-/// its CLOSE in the end, after 10 s, or up to 1000 s in DDNet (`conn_timeout`).
+/// Silence of both peers after which a session is over. A server that keeps a silent client sends it
+/// keepalives, and finally a CLOSE, after 10 s, or up to 1000 s in DDNet (`conn_timeout`).
 pub(super) const BOTH_SILENT: Duration = Duration::from_secs(120);
-/// A client that has been silent for so long before it was let in gives way to others.
+/// Silence after which a client that was not let in gives way to others.
 pub(super) const CLIENT_LATE: Duration = Duration::from_secs(12);
-/// A server that says nothing for so long is worth a notice (it sends a keepalive every second).
+/// Silence of a server that is worth a notice. A server sends a keepalive every second.
 pub(super) const SERVER_SILENT: Duration = Duration::from_secs(5);
-/// Something has to come back after a lone ACCEPT within this, or four times what CONNECT took.
+/// Minimum time in which the server has to react to a lone ACCEPT. The limit is four times the answer time of
+/// CONNECT, if longer.
 const ACCEPT_ANSWERED: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub(super) enum Phase {
     /// The server has accepted and the client was answered; the client's first packet makes the session online.
     Answered(Answered),
     Online(Online),
-    /// Ended; late datagrams are expected for a while.
+    /// The session has ended; late datagrams are still expected.
     Closing(Closing),
     Closed(Option<Side>),
 }
@@ -39,35 +40,35 @@ pub(super) enum Phase {
 /// A session that has ended.
 #[derive(Debug)]
 pub(super) struct Closing {
-    /// When it is forgotten.
+    /// The time at which the session is forgotten.
     pub(super) until: Time,
-    /// The peer whose CLOSE has ended it; `None` if the proxy has.
+    /// The peer whose CLOSE ended the session; `None` if the proxy ended it.
     pub(super) by: Option<Side>,
 }
 
 #[derive(Debug)]
 pub(super) struct Opening {
-    /// `None` only while a datagram is being handled.
+    /// The state of the handshake. `None` only while a datagram is being handled.
     pub(super) handshake: Option<Handshake>,
     pub(super) next_request: Time,
-    /// The upstream socket could not be opened: the next request tries again.
+    /// True if the upstream socket could not be opened. The next request tries again.
     pub(super) has_no_socket: bool,
-    /// When the server's silence is reported next.
+    /// Time of the next notice about the server's silence.
     pub(super) next_notice: Time,
-    /// True once a CONNECT of the client has opened the server leg. Rules may lose the first ones.
+    /// True once a CONNECT of the client has opened the server leg. Rules may drop the first ones.
     pub(super) has_begun: bool,
-    /// The reason of the client's last CLOSE, if no CONNECT has come since. Without a token it may be forged, and some
-    /// servers ignore it.
+    /// The reason of the client's last CLOSE; `None` if a CONNECT was received later. A CLOSE without a token
+    /// may be forged, and some servers ignore it.
     pub(super) left: Option<Box<[u8]>>,
-    /// Datagrams of the client that wait for a socket or the server's token. A client that was answered before the session
-    /// opened waits for the server's answer.
+    /// Datagrams of the client that wait for a socket or the server's token; or for the server's answer, if
+    /// the client was answered before the session opened.
     pub(super) early: Vec<Box<[u8]>>,
     /// True if the client was answered before the session opened.
     pub(super) was_answered: bool,
 }
 
 impl Opening {
-    /// Returns how long the client may be silent.
+    /// Returns the maximum silence of the client.
     pub(super) fn patience(&self) -> Duration {
         match self.left {
             Some(_) => LEFT_WHILE_OPENING,
@@ -75,8 +76,8 @@ impl Opening {
         }
     }
 
-    /// Returns true if the proxy has a request of its own to repeat: it needs the server's token, or its client, which
-    /// was answered before the session opened, repeats none.
+    /// Returns true if the proxy has a request of its own to repeat: it needs the server's token, or its
+    /// client was answered before the session opened and sends no CONNECT.
     pub(super) fn asks_itself(&self) -> bool {
         self.was_answered || matches!(self.handshake, Some(Handshake::AskToken(_)))
     }
@@ -84,16 +85,18 @@ impl Opening {
 
 #[derive(Debug)]
 pub(super) struct Answered {
-    /// How long the server's answer to CONNECT took.
+    /// Time that the server took to answer CONNECT.
     pub(super) connect_took: Duration,
-    /// The peer that has sent the first messages, of a session without tokens.
+    /// The peer that sent the first messages, in a session without tokens.
     pub(super) began: Option<Side>,
-    /// The reason of the client's CLOSE before the server had answered, if nothing has come since.
+    /// The reason of a CLOSE that the client sent before it had its token; `None` if another datagram was
+    /// received later.
     pub(super) left: Option<Box<[u8]>>,
 }
 
 impl Answered {
-    /// Returns the time for which neither peer may say anything. A client that has said CLOSE before is not expected to come.
+    /// Returns the maximum silence of both peers. A client that has sent a CLOSE is not expected to send
+    /// anything.
     pub(super) fn patience(&self) -> Duration {
         match self.left {
             Some(_) => CLIENT_LATE,
@@ -104,24 +107,25 @@ impl Answered {
 
 #[derive(Debug)]
 pub(super) struct Online {
-    /// True once the server has sent a datagram which shows that it accepted the client.
+    /// True once a datagram of the server has shown that it accepted the client.
     pub(super) is_let_in: bool,
-    /// DDNet's alone, until the server has sent something.
+    /// The lone ACCEPT of DDNet, until the server has sent anything; `None` in other protocols.
     pub(super) accept: Option<LoneAccept>,
-    /// True if a CONNECT has come that the server may answer with a new slot, and nothing else since.
+    /// True if the last datagram of the client was a CONNECT that the server may answer with a new slot.
     pub(super) is_rejoining: bool,
-    /// True if the client's ACCEPT of DDNet's was sent on.
+    /// True if an ACCEPT of DDNet's client was forwarded.
     pub(super) is_accepted: bool,
-    /// The numbers since the client's last ACCEPT of DDNet's, if it was not the first: the server may begin its own anew.
+    /// Sequence numbers since the last ACCEPT of DDNet's client, if it was not the first: the server may
+    /// restart its own.
     pub(super) anew: Option<Anew>,
     /// The peer that has sent the first messages, of a session without tokens.
     pub(super) began: Option<Side>,
-    /// Rules act but the session may not be renumbered yet.
+    /// True if rules act but the session may not be renumbered yet.
     pub(super) arm_pending: bool,
-    /// True once the server's present silence was reported.
+    /// True once the server's current silence was reported.
     pub(super) is_silence_reported: bool,
-    /// The reason of the client's CLOSE, if nothing has come since and the server may have ignored it: one without tokens
-    /// that has not let the client in.
+    /// The reason of the client's CLOSE, if no datagram was received later and the server may have ignored
+    /// the CLOSE: a server without tokens that has not let the client in.
     pub(super) left: Option<Box<[u8]>>,
     pub(super) resync: Resync,
 }
@@ -151,7 +155,8 @@ impl Online {
 }
 
 impl LoneAccept {
-    /// Sent now, to a server whose answer to CONNECT took so long.
+    /// Returns the state of an ACCEPT that is sent now, to a server that took `connect_took` to answer
+    /// CONNECT.
     pub(super) fn new(now: Time, connect_took: Duration) -> Self {
         let every = ACCEPT_ANSWERED.max(connect_took * 4);
         Self {
@@ -164,7 +169,7 @@ impl LoneAccept {
         self.repeat_at
     }
 
-    /// Returns true if it has to be sent once more now.
+    /// Returns true if the ACCEPT has to be sent again now, and sets the time of the next repetition.
     pub(super) fn is_due(&mut self, now: Time) -> bool {
         let due = self.repeat_at <= now;
         if due {

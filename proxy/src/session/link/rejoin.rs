@@ -1,7 +1,8 @@
-//! A client that begins anew on its port, as far as its session sees it.
+//! A client that restarts on its port, as far as its session is concerned.
 //!
-//! Law: the server decides. What the client sends goes to the server from the same socket, so that it sees one address,
-//! and a session begins anew only when the server's datagrams show that.
+//! Law: the server decides. The client's datagrams are sent to the server from the same socket, so that it
+//! sees one address, and the sequence numbers of a session restart only when the server's datagrams show
+//! that.
 
 use std::time::Duration;
 
@@ -14,25 +15,27 @@ use super::{
 };
 use crate::session::{Anew, Notice, Time, splice::Splice};
 
-/// Teeworlds gives up a client that has been silent for 10 s, most of which the proxy has seen.
+/// Silence after which Teeworlds may have given up a client: its limit is 10 s, most of which the proxy has
+/// seen.
 const GIVEN_UP: Duration = Duration::from_secs(8);
-/// A client that has been silent for so long is not playing.
+/// Silence after which a client is not playing.
 const SILENT: Duration = Duration::from_secs(2);
-/// TOKEN requests that are remembered until the server answers.
+/// Maximum number of TOKEN requests that are remembered until the server answers.
 const MAX_ASKED: usize = 4;
 
-/// TOKEN requests of the client in its session, which a server with a slot for it does not answer.
+/// TOKEN requests of the client during its session. A server with a slot for the client does not answer them.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     requests: Vec<Request>,
-    /// True once the server has answered one of a client that it had let in: it has no slot for it any more.
+    /// True once the server has answered a request of a client that it had let in: it no longer has a slot
+    /// for the client.
     is_answered: bool,
 }
 
-/// A TOKEN request that was sent on.
+/// A forwarded TOKEN request.
 #[derive(Debug)]
 struct Request {
-    /// The token that it names, and its counterpart.
+    /// The token that the request names, and its counterpart.
     named: Token,
     own: Token,
     /// The size in bytes.
@@ -42,14 +45,14 @@ struct Request {
 }
 
 impl Link {
-    /// Returns true if the server answers TOKEN requests of this client no more, as long as it has a slot for it: those go
-    /// to the server.
+    /// Returns true if TOKEN requests of this client are forwarded to the server, because the server answers
+    /// none of them while it has a slot for the client.
     pub(crate) fn keeps_tokens(&self) -> bool {
         let has_slot = !self.must_wait() && !self.is_closing();
         self.opened.requested == Proto::V7 && self.local.is_some() && has_slot
     }
 
-    /// Sends a TOKEN request on.
+    /// Forwards a TOKEN request.
     pub(crate) fn pass_token_request(&mut self, named: Token, datagram: &[u8], env: &mut Env) {
         self.report_one_leg(Side::Client, datagram, &Notes::default(), env);
         let own = self.counterpart(named);
@@ -70,7 +73,8 @@ impl Link {
         self.send_datagram(Side::Server, &bytes, false, env);
     }
 
-    /// Returns the request that a server's datagram answers: the token that it named, and its size.
+    /// Removes and returns the request that a server's datagram answers: the token that it named, and its
+    /// size in bytes.
     pub(crate) fn take_answered_request(
         &mut self,
         datagram: &[u8],
@@ -95,7 +99,7 @@ impl Link {
         self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
     }
 
-    /// Returns true if a server's datagram on the shared socket answers the handshake of this session.
+    /// Returns true if a datagram of the server on the shared socket answers the handshake of this session.
     pub(crate) fn claims(&self, datagram: &[u8]) -> bool {
         if !matches!(self.phase, Phase::Opening(_) | Phase::Answered(_)) {
             return false;
@@ -108,13 +112,14 @@ impl Link {
             .is_ok_and(|packet| matches!(packet.control(), Some(Control::ConnectAccept { tken: true, .. })))
     }
 
-    /// Returns the token in the server's datagrams.
+    /// Returns the token that the server's datagrams show.
     pub(crate) fn server_token(&self) -> Option<Token> {
         self.server.token_in
     }
 
-    /// Replaces the session of this token on the same socket. The server has sent datagrams of that session until it read the new
-    /// handshake; the client drops them, and they are nobody's mistake.
+    /// Records that this session replaces one on the same socket whose server showed the token `former`. The
+    /// server sends datagrams of that session until it reads the new handshake; the client drops them, and
+    /// they are no mistake of either peer.
     pub(crate) fn succeed(&mut self, former: Option<Token>, now: Time) {
         self.former = former.map(|token| (token, now + SILENT));
     }
@@ -130,8 +135,8 @@ impl Link {
         self.asked.is_answered
     }
 
-    /// Notes a CONNECT in the session. The client begins anew if the server has given it up by now, or has fallen silent
-    /// itself; a CONNECT before that is a late copy.
+    /// Records a CONNECT in the session. The client restarts if the server has given it up by now, or is
+    /// silent itself; an earlier CONNECT is a late copy.
     pub(super) fn note_rejoin(&mut self, now: Time) {
         let client = self.client_silence(now);
         let server = now.since(self.server.last_received);
@@ -142,14 +147,14 @@ impl Link {
         }
     }
 
-    /// Returns true if the server answers a CONNECT of a client that it had let in: its slot is a new one. Only DDNet's
-    /// servers answer without that.
+    /// Returns true if the server answers a CONNECT of a client that it had let in with a new slot. Only
+    /// DDNet servers answer such a CONNECT without one.
     pub(super) fn is_new_slot(&self) -> bool {
         self.server.proto != Proto::Ddnet
             && matches!(&self.phase, Phase::Online(online) if online.is_let_in && online.is_rejoining)
     }
 
-    /// Notes that an ACCEPT of DDNet's was sent on.
+    /// Records that an ACCEPT of DDNet's client was forwarded.
     pub(super) fn note_accept(&mut self) {
         if let Some(online) = self.online() {
             let is_further = std::mem::replace(&mut online.is_accepted, true);
@@ -157,13 +162,14 @@ impl Link {
         }
     }
 
-    /// Looks for numbers that the server has begun anew, before the ack of a datagram is checked.
+    /// Checks whether a datagram shows that the server has restarted its sequence numbers, before the ack of
+    /// the datagram is checked.
     pub(super) fn look_for_restart(&mut self, from: Side, packet: &Packet<'_>, env: &mut Env) {
         if from == Side::Server && self.has_restarted(packet) {
             return self.restart(env);
         }
         let dir = Dir::from_sender(from);
-        // Where numbers are translated, the server has got none of the client's new ones.
+        // In a translated direction the server has not received any of the client's new numbers.
         if !self.splice(dir).is_identity() {
             return;
         }
@@ -173,15 +179,16 @@ impl Link {
         }
     }
 
-    /// Returns true if an ack outside the window is right where the server has begun its numbers anew.
+    /// Returns true if an ack outside the window is valid because the server has restarted its sequence
+    /// numbers. Records the ack.
     pub(super) fn fits_anew(&mut self, from: Side, ack: Seq) -> bool {
         let acked = Dir::from_sender(from).reverse();
         let anew = self.online().and_then(|online| online.anew.as_mut());
         anew.is_some_and(|anew| anew.takes(acked, ack))
     }
 
-    /// Returns true if a server that got an ACCEPT in the session has begun its numbers anew: it sends what its client has
-    /// acked long ago.
+    /// Returns true if a server that received an ACCEPT in the session has restarted its sequence numbers: it
+    /// sends numbers that its client acked long ago.
     fn has_restarted(&self, packet: &Packet<'_>) -> bool {
         let Phase::Online(Online { anew: Some(anew), .. }) = &self.phase else {
             return false;
@@ -191,7 +198,8 @@ impl Link {
         numbers.any(|number| anew.is_shown_by(number, acked))
     }
 
-    /// Begins all numbers anew. What was sent after the ACCEPT is of the new ones.
+    /// Restarts the sequence numbers of both directions. Numbers that were sent after the ACCEPT are new
+    /// ones.
     pub(super) fn restart(&mut self, env: &mut Env) {
         let anew = self.online().and_then(|online| online.anew.take());
         let anew = anew.unwrap_or_default();

@@ -6,7 +6,7 @@ use super::{Env, Link};
 use crate::session::{Datagram, Ends, ListenerId, Notice, Origin, SessionChange, State, What};
 
 impl Link {
-    /// Returns the addresses of its datagrams.
+    /// Returns the addresses of the session's datagrams.
     pub(crate) fn ends(&self) -> Ends {
         Ends {
             client: Some(self.opened.client.addr),
@@ -38,7 +38,7 @@ impl Link {
         env.out.event(env.now, Some(self.id()), What::Session(change));
     }
 
-    /// Reports a datagram that stayed on its leg: handshakes, and late ones of a closed session.
+    /// Reports a datagram that stays on its leg: part of a handshake, refused, or late in an ended session.
     pub(super) fn report_one_leg(&mut self, from: Side, datagram: &[u8], notes: &Notes, env: &mut Env) {
         let leg = self.leg(from);
         leg.ordinal += 1;
@@ -62,7 +62,7 @@ impl Link {
         }
     }
 
-    /// Reports a datagram that the session refuses, and why.
+    /// Reports a datagram that the session refuses, with the reason as a note.
     pub(crate) fn report_refused(&mut self, from: Side, datagram: &[u8], code: Code, env: &mut Env) {
         let mut notes = Notes::default();
         notes.push(Note {
@@ -73,8 +73,8 @@ impl Link {
         self.report_one_leg(from, datagram, &notes, env);
     }
 
-    /// Returns the protocol of what is sent to a leg. A DDNet client that has no token yet is sent none: its last bytes are
-    /// part of the message.
+    /// Returns the protocol of datagrams that are sent to a leg. A DDNet client that has no token yet is sent
+    /// none: otherwise the last bytes of the message would be read as one.
     fn written(&mut self, to: Side) -> Proto {
         let leg = self.leg(to);
         match leg.proto {
@@ -83,7 +83,7 @@ impl Link {
         }
     }
 
-    /// Reports the datagrams that the proxy sent on one leg on its own since `mark`.
+    /// Reports the datagrams that the proxy has sent on one leg on its own since `mark`.
     pub(super) fn report_made(&mut self, to: Side, origin: Origin, mark: usize, env: &mut Env) {
         if !env.out.is_watched_closely() {
             return;

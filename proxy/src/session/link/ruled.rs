@@ -1,7 +1,9 @@
-//! Rules on control messages: on the client's leg as they are received and sent, on the server's leg where a rule names it.
+//! Rules on control messages: on the client's leg when they are received and sent, on the server's leg if a
+//! rule names it.
 //!
-//! Law: a control message that rules drop was never received, or never sent. The lone ACCEPT to a DDNet server leaves
-//! once. No rule sees the keepalives that the proxy makes of emptied datagrams.
+//! Law: a control message that rules drop has the same effect as one that was never received, or never sent.
+//! The lone ACCEPT to a DDNet server is sent once. No rule sees the keepalives that the proxy makes from
+//! emptied datagrams.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,16 +16,16 @@ use crate::session::{Action, Origin, Placed, Time};
 
 /// The id of DDNet's ACCEPT.
 const LONE_ACCEPT: u8 = 3;
-/// Control messages that wait at most; more pass at once.
+/// Maximum number of delayed control messages; others are not delayed.
 const MAX_LATER: usize = 64;
 
-/// The decision of rules about a control message that came.
+/// The decision of rules about a received control message.
 pub(super) enum Came {
-    /// As it is.
+    /// Handle it as it is.
     AsItIs,
-    /// Not at all, or later.
+    /// Do not handle it, or handle it later.
     Not,
-    /// With these bytes, so many times.
+    /// Handle these bytes, this number of times.
     Times(Vec<u8>, usize),
 }
 
@@ -33,16 +35,16 @@ pub(super) struct Later(VecDeque<(Time, Waiting)>);
 
 #[derive(Debug)]
 enum Waiting {
-    /// A datagram that came on this leg.
+    /// A datagram that was received on this leg.
     Came(Side, Box<[u8]>),
-    /// A control message to this side.
+    /// A control message to send to this side.
     Goes {
         to: Side,
         header: Header,
         payload: Box<[u8]>,
         once: bool,
     },
-    /// A datagram of a handshake to this side.
+    /// A handshake datagram to send to this side; the last field is `once`.
     GoesAsItIs(Side, Box<[u8]>, bool),
 }
 
@@ -51,7 +53,7 @@ enum Waiting {
 struct Sends<'a> {
     header: Header,
     payload: &'a [u8],
-    /// The whole datagram, if it is sent as it is.
+    /// The whole datagram, if it is sent unchanged.
     raw: Option<&'a [u8]>,
     once: bool,
 }
@@ -83,7 +85,7 @@ impl Later {
         self.0.push_back((at, waiting));
     }
 
-    /// Takes out the next one that is due, in the order of their times.
+    /// Removes and returns the next control message that is due, in the order of their times.
     fn pop(&mut self, now: Time) -> Option<Waiting> {
         let due = self.0.iter().enumerate().filter(|(_, (at, _))| *at <= now);
         let (index, _) = due.min_by_key(|(index, (at, _))| (*at, *index))?;
@@ -111,7 +113,7 @@ impl Link {
         self.carry_out_effects(env);
         let is_accept = payload.first() == Some(&LONE_ACCEPT) && self.leg(leg).proto == Proto::Ddnet;
         if !self.may_renumber() || is_accept {
-            // A join without tokens, or DDNet's ACCEPT: nothing is doubled.
+            // In a join without tokens, or for DDNet's ACCEPT, rules make no duplicates.
             verdict.copies.clear();
         }
         if verdict.rules.is_empty() && verdict == Verdict::PASS {
@@ -131,7 +133,8 @@ impl Link {
         Some(verdict)
     }
 
-    /// Lets the rules decide about a datagram that came on one leg; only control messages are decided here.
+    /// Evaluates the rules on a datagram that was received on one leg. Only control messages are decided
+    /// here.
     pub(super) fn control_came(
         &mut self,
         from: Side,
@@ -175,7 +178,7 @@ impl Link {
         }
     }
 
-    /// Lets the rules decide about a message outside the connection that came for the client.
+    /// Evaluates the rules on a message outside the connection to the client.
     pub(crate) fn rule_connless(&mut self, data: &[u8], size: usize, env: &mut Env) -> Verdict {
         let message = connless(self.id().0, Dir::S2c, self.client.proto, (data, size), env.now);
         let Some(rules) = self.rules.as_mut() else {
@@ -186,7 +189,7 @@ impl Link {
         verdict
     }
 
-    /// Lets the rules decide about a CONNECT of the client.
+    /// Evaluates the rules on a CONNECT of the client.
     pub(super) fn request_came(&mut self, datagram: &[u8], env: &mut Env) -> Came {
         let mut scratch = Scratch::new();
         match Packet::parse(self.opened.requested, datagram, &mut scratch) {
@@ -195,7 +198,8 @@ impl Link {
         }
     }
 
-    /// Sends a datagram of a handshake, unless rules have it otherwise; with `once` it leaves once and nothing overtakes it.
+    /// Sends a handshake datagram unless rules decide otherwise. With `once` it is neither duplicated nor
+    /// overtaken.
     pub(super) fn send_datagram(&mut self, to: Side, bytes: &[u8], once: bool, env: &mut Env) {
         let mark = env.out.mark();
         let proto = self.leg(to).proto;
@@ -221,12 +225,13 @@ impl Link {
         env.work.control = None;
     }
 
-    /// Sends a control message, unless rules have it otherwise.
+    /// Sends a control message unless rules decide otherwise.
     pub(super) fn send_control(&mut self, to: Side, header: &Header, payload: &[u8], env: &mut Env) {
         self.send_control_as(to, header, payload, false, env);
     }
 
-    /// The same; with `once` it leaves once and nothing overtakes it.
+    /// Sends a control message unless rules decide otherwise. With `once` it is neither duplicated nor
+    /// overtaken.
     pub(super) fn send_control_as(
         &mut self,
         to: Side,
@@ -251,7 +256,8 @@ impl Link {
         env.work.control = None;
     }
 
-    /// Sends a control message that a peer sent as the rules have it. Returns false if they do nothing with it.
+    /// Forwards a peer's control message as the rules decide. Returns false if they do nothing with it, and
+    /// then sends nothing.
     pub(super) fn forward_control(
         &mut self,
         to: Side,
@@ -285,7 +291,8 @@ impl Link {
         is_ruled
     }
 
-    /// Returns false if the rules do nothing with the message.
+    /// Sends a control message as the rules decide. Returns false if they do nothing with it, and then sends
+    /// nothing.
     fn send_ruled(&mut self, to: Side, sends: Sends<'_>, env: &mut Env) -> bool {
         let dir = Dir::from_sender(to.other());
         let Some(verdict) = self.rule_on(to, dir, sends.payload, &sends.header, env) else {
@@ -344,7 +351,7 @@ impl Link {
         }
     }
 
-    /// Handles the control messages whose time has come.
+    /// Handles the delayed control messages that are due.
     pub(super) fn handle_later(&mut self, env: &mut Env) {
         while let Some(waiting) = self.later.pop(env.now) {
             if matches!(self.phase, Phase::Closed(_)) {
@@ -363,7 +370,7 @@ impl Link {
                     payload,
                     once,
                 } => {
-                    // The ack is that of the moment at which it leaves; handshakes have none.
+                    // The ack is that of the departure time; handshakes have none.
                     if header.ack != Seq::ZERO {
                         header.ack = self.parts(to).2.shown();
                     }
@@ -406,7 +413,7 @@ impl Link {
     }
 }
 
-/// A message outside a connection, with the size of its datagram.
+/// Returns a message outside a connection for the rules. `size` is that of its datagram in bytes.
 pub(crate) fn connless(
     session: u32,
     dir: Dir,

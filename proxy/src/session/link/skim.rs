@@ -1,16 +1,16 @@
-//! Reading a datagram no further than its session needs.
+//! Parses a datagram only as far as its session needs.
 //!
-//! Law: what is decided does not depend on the watchers. Of messages outside the numbering that no rule is about, and
-//! of all where numbers pass untouched, the session needs the headers of the chunks and nothing else. A payload that is
-//! damaged behind them crosses, as it would without a proxy, and its receiver drops it. Watchers that see every datagram
-//! read it whole themselves.
+//! Law: decisions do not depend on the watchers. The session needs only the chunk headers of messages outside
+//! the numbering for which there is no rule, and of all messages in a direction whose numbers are not
+//! translated. A payload that is damaged after these headers is forwarded, as it would be without a proxy,
+//! and its receiver drops it. Watchers that see every datagram parse it completely themselves.
 
 use teetap_wire::{Dir, Packet, PacketError, Scratch, Side, identify};
 
 use super::{Env, Link, phase::Phase};
 
 impl Link {
-    /// Reads a datagram of the peer at `from`, in part where that is enough.
+    /// Parses a datagram of the peer at `from`, only in part if that is enough.
     pub(super) fn read<'a>(
         &self,
         from: Side,
@@ -30,7 +30,7 @@ impl Link {
         let is_ruled = env.observes(proto, dir) || env.repeats(proto, dir);
         let rules = self.rules.as_ref().filter(|_| is_ruled);
         let is_untouched = splice.is_identity();
-        // What is renumbered may be composed anew.
+        // A direction that is translated may have to compose the payload anew.
         Packet::skim(proto, datagram, leg.token_in, scratch, |vital, start| {
             (is_untouched || vital.is_none())
                 && rules.is_none_or(|rules| {
@@ -39,7 +39,7 @@ impl Link {
         })
     }
 
-    /// Returns true if the session itself needs no message whole.
+    /// Returns true if the session itself needs no message in full.
     fn may_skim(&self, env: &Env) -> bool {
         let Phase::Online(online) = &self.phase else {
             return false;
