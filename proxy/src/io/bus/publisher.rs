@@ -5,17 +5,17 @@ use std::sync::{Arc, atomic::Ordering, mpsc};
 use super::ring::Counts;
 use crate::session::{Event, Notice, What};
 
-/// Bytes of events that may wait for the worker. It looks every few milliseconds; this is a second of 500 Mbit/s, in
-/// which it got no processor.
+/// Maximum bytes of events that wait for the worker. The worker polls every few milliseconds; this is a
+/// second of 500 Mbit/s during which it gets no CPU time.
 pub(super) const QUEUE: usize = 64 << 20;
 
-/// The publishing end of the bus. There is one, in the data thread.
+/// The publishing end of the bus. The data thread owns the only one.
 #[derive(Debug)]
 pub struct Publisher {
     counts: Arc<Counts>,
     queue: mpsc::Sender<(u64, Event)>,
     ordinal: u64,
-    /// Datagrams so far.
+    /// Number of datagrams so far.
     frames: u64,
 }
 
@@ -29,8 +29,9 @@ impl Publisher {
         }
     }
 
-    /// Publishes an event to all watchers, and numbers it if it is a datagram. Without watchers the event is dropped
-    /// silently. If too many bytes wait, it is dropped and counted as missed by all.
+    /// Publishes an event to all watchers, and numbers it if it is about a datagram. Without watchers the
+    /// event is dropped silently. If too many bytes are queued, it is dropped and all watchers count it as
+    /// missed.
     pub fn publish(&mut self, mut event: Event) {
         self.ordinal += 1;
         if let Some(ends) = event.ends_mut() {
@@ -48,7 +49,7 @@ impl Publisher {
         let size = size_of_event(&event);
         self.counts.queued.fetch_add(size, Ordering::Relaxed);
         let is_awaited = is_awaited(&event);
-        // The worker died of a bug, which ends the run; or a test has none.
+        // The worker has panicked, which ends the run; or a test has none.
         let _no_worker = self.queue.send((self.ordinal, event));
         if is_awaited && let Some(worker) = self.counts.worker.get() {
             worker.unpark();
@@ -56,13 +57,13 @@ impl Publisher {
     }
 }
 
-/// Returns true for an event that watchers do not wait for the next tick to see: a message is held until one of them
+/// Returns true for an event that watchers need immediately, because a message is held until one of them
 /// answers.
 pub(super) const fn is_awaited(event: &Event) -> bool {
     matches!(event.what, What::Notice(Notice::Held { .. }))
 }
 
-/// Returns true for an event that ends the run: it has room when others are dropped.
+/// Returns true for an event that ends the run. There is room for it when others are dropped.
 const fn ends_run(event: &Event) -> bool {
     matches!(
         event.what,
@@ -70,7 +71,7 @@ const fn ends_run(event: &Event) -> bool {
     )
 }
 
-/// Bytes that an event takes while it waits.
+/// Returns the bytes that a queued event uses.
 pub(super) fn size_of_event(event: &Event) -> usize {
     let owned = match &event.what {
         What::Datagram(datagram) => datagram.owned(),

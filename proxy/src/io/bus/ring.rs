@@ -1,4 +1,4 @@
-//! The ring of the newest events, and the counts that both of its ends share.
+//! The ring of the newest events, and the counters that both of its ends share.
 
 use std::{
     fmt,
@@ -16,13 +16,13 @@ use tokio::sync::broadcast;
 pub(super) struct Ring<T> {
     pub(super) sender: broadcast::Sender<Item<T>>,
     pub(super) counts: Arc<Counts>,
-    /// The queues of watchers that keep what they have not seen. Only watchers and the worker lock it.
+    /// Queues of watchers that keep all unread events. Only watchers and the worker lock this.
     pub(super) queues: Arc<Mutex<Vec<Queue<T>>>>,
     /// The bells of watchers.
     bells: Arc<Mutex<Vec<Weak<Bell>>>>,
 }
 
-/// A call that wakes a watcher. The worker makes it, and must not be kept waiting.
+/// A call that wakes a watcher. The worker makes the call, so it must not block.
 pub(super) type Bell = dyn Fn() + Send + Sync;
 
 /// A queue to one watcher, bounded by bytes.
@@ -33,34 +33,34 @@ pub(super) struct Queue<T> {
     most: usize,
 }
 
-/// The counts of a bus.
+/// Counters of a bus.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub(super) watchers: AtomicUsize,
-    /// Bytes of events between publisher and worker.
+    /// Bytes of events that are queued between publisher and worker.
     pub(super) queued: AtomicUsize,
-    /// Events published, taken or not.
+    /// Number of published events, whether or not the worker received them.
     pub(super) published: AtomicU64,
-    /// The worker has passed on all events.
+    /// True once the worker has passed on all events.
     pub(super) finished: AtomicBool,
-    /// The thread of the worker, once it runs.
+    /// The thread of the worker, once it is running.
     pub(super) worker: OnceLock<Thread>,
 }
 
 /// An entry of the ring.
 #[derive(Debug)]
 pub(super) struct Item<T> {
-    /// The number of the event, from 1; of one that the stage made by itself that of the event before it.
+    /// Number of the event, from 1. An event that the stage created has the number of the event before it.
     pub(super) ordinal: u64,
-    /// True if the stage made it by itself: no event was published for it.
+    /// True if the stage created the event itself, without a published event.
     pub(super) is_made: bool,
     pub(super) made: Arc<T>,
-    /// Bytes of the event as watchers get it.
+    /// Bytes that the event uses in the form that watchers receive.
     pub(super) size: usize,
 }
 
 impl<T> Ring<T> {
-    /// A ring with room for at least `capacity` events.
+    /// Returns a ring with room for at least `capacity` events.
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             sender: broadcast::Sender::new(capacity.max(1)),
@@ -70,7 +70,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Adds a bell, which rings until it is dropped.
+    /// Adds a bell, which is rung until its last clone is dropped.
     pub(super) fn add_bell(&self, bell: &Arc<Bell>) {
         let mut bells = self.bells.lock().unwrap_or_else(PoisonError::into_inner);
         bells.push(Arc::downgrade(bell));
@@ -87,7 +87,7 @@ impl<T> Ring<T> {
         });
     }
 
-    /// Adds a queue for so many bytes. Returns its other end, and the bytes in it.
+    /// Adds a queue with room for `most` bytes. Returns its receiving end and the number of bytes in it.
     pub(super) fn queue(&self, most: usize) -> (mpsc::Receiver<Item<T>>, Arc<AtomicUsize>) {
         let (sender, receiver) = mpsc::channel();
         let queued = Arc::<AtomicUsize>::default();
@@ -103,11 +103,11 @@ impl<T> Ring<T> {
         (receiver, queued)
     }
 
-    /// Passes an event on to all watchers.
+    /// Passes an event to all watchers.
     pub(super) fn send(&self, item: &Item<T>) {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.retain(|queue| {
-            // It sees from the number of the next one that this one is missing.
+            // The number of the next event shows the watcher that this one is missing.
             if queue.queued.load(Ordering::Relaxed) >= queue.most {
                 return true;
             }

@@ -1,4 +1,5 @@
-//! The door: every datagram of a session leaves here, at once or after its time in the link.
+//! Sends the datagrams of a session, immediately or after their delay in the link. Every datagram of a
+//! session is sent here.
 
 use std::time::Duration;
 
@@ -13,17 +14,17 @@ use crate::session::{
 };
 
 impl Link {
-    /// Sends the datagram that `write` puts into an empty buffer.
+    /// Sends the datagram that `write` appends to an empty buffer.
     pub(super) fn transmit(&mut self, to: Side, env: &mut Env, write: impl FnOnce(&mut Vec<u8>)) {
         self.send(to, false, env, write);
     }
 
-    /// Sends a datagram that neither leaves twice nor changes its place.
+    /// Sends a datagram that the link neither duplicates nor reorders.
     pub(super) fn transmit_once(&mut self, to: Side, env: &mut Env, write: impl FnOnce(&mut Vec<u8>)) {
         self.send(to, true, env, write);
     }
 
-    /// Sends a datagram outside the connection to the client.
+    /// Sends a connless datagram to the client.
     pub(crate) fn transmit_connless(&mut self, env: &mut Env, write: impl FnOnce(&mut Vec<u8>)) {
         let (to, now) = (Side::Client, env.now);
         if self.lane(to).is_open_connless(now) {
@@ -66,7 +67,7 @@ impl Link {
         self.send_late_to(to, now, env);
     }
 
-    /// Sends what leaves the links until this time.
+    /// Sends the datagrams that leave the links until this time.
     pub(super) fn send_late(&mut self, until: Time, env: &mut Env) {
         for to in [Side::Client, Side::Server] {
             self.send_late_to(to, until, env);
@@ -79,7 +80,7 @@ impl Link {
         }
     }
 
-    /// Opens the links anew for the program that is set. What waits in them stays there.
+    /// Opens the links again for the current program. Datagrams that wait in them stay there.
     pub(super) fn open_links(&mut self, env: &Env) {
         let (id, at) = (self.id(), self.opened.at);
         for to in [Side::Client, Side::Server] {
@@ -95,8 +96,8 @@ impl Link {
         has_lines && self.open_lines != self.windows()
     }
 
-    /// Lets link lines act whose windows have begun. Called between two datagrams, so that the one with the message that
-    /// begins a window is not in it.
+    /// Updates the link lines that act, since their windows may have begun or ended. Called between two
+    /// datagrams, so that a window does not include the datagram with the message that begins it.
     pub(crate) fn settle_windows(&mut self) {
         self.open_lines = self.windows();
     }
@@ -107,7 +108,7 @@ impl Link {
         rules.map_or(LineSet::ALL, |rules| rules.open_lines())
     }
 
-    /// Ends all rules: what they expect does not come any more.
+    /// Ends all rules: expected messages will not be received any more.
     pub(crate) fn end_rules(&mut self, env: &mut Env) {
         if let Some(rules) = &mut self.rules {
             rules.on_end();
@@ -116,17 +117,17 @@ impl Link {
         self.rules = None;
     }
 
-    /// Ends all impairment. What waits in the links stays there.
+    /// Ends all impairment. Datagrams that wait in the links stay there.
     pub(crate) fn close_links(&mut self) {
         self.lanes.iter_mut().for_each(|lane| lane.channel = None);
     }
 
-    /// Lets nothing leave in a direction for a time.
+    /// Stalls a direction: no datagram departs for a time.
     pub(super) fn stall(&mut self, dir: Dir, for_: Duration, now: Time) {
         self.lane(dir.receiver()).stall(now + for_);
     }
 
-    /// Returns the time at which the last datagram leaves the links.
+    /// Returns the departure time of the last datagram in the links; `None` if the links are empty.
     pub(super) fn links_end(&self) -> Option<Time> {
         self.lanes.iter().filter_map(Lane::end).max()
     }

@@ -1,7 +1,8 @@
-//! The listen sockets, each in front of one port of the server's host.
+//! The listen sockets. Each one is for one port of the server's host.
 //!
-//! Law: one listen socket for each port, opened when a redirect first names it, at most [`MAX_LISTENERS`] beside the
-//! first, and kept. Beyond that redirects pass as they are.
+//! Law: there is one listen socket per port. It is opened when a redirect first names the port, and stays
+//! open. There are at most [`MAX_LISTENERS`] beside the first; redirects to further ports are forwarded
+//! unchanged.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 
@@ -10,13 +11,13 @@ use crate::session::{
     outbox::Outbox,
 };
 
-/// Listen sockets that redirects may ask for, beside the first.
+/// Maximum number of listen sockets for redirects, beside the first.
 const MAX_LISTENERS: usize = 8;
 
-/// All of them.
+/// All listen sockets of the proxy.
 #[derive(Debug)]
 pub(crate) struct Listeners {
-    /// The server of the start.
+    /// Address of the server of the start.
     server: SocketAddr,
     sockets: BTreeMap<ListenerId, Listener>,
     last: u32,
@@ -24,7 +25,7 @@ pub(crate) struct Listeners {
 
 #[derive(Debug)]
 struct Listener {
-    /// Port of the server behind it.
+    /// Port of the server for which this socket listens.
     port: u16,
     state: State,
 }
@@ -36,14 +37,14 @@ enum State {
     Failed(Box<str>),
 }
 
-/// The listen socket in front of a port of the server's host.
+/// Result of looking for the listen socket for a port of the server's host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Front {
     /// A listen socket of the proxy with this port.
     Open(u16),
-    /// Soon.
+    /// It is being opened.
     Opening,
-    /// None, for this reason.
+    /// There is none, for this reason.
     None(Box<str>),
 }
 
@@ -60,7 +61,7 @@ impl Listeners {
         }
     }
 
-    /// The server behind a listen socket.
+    /// Returns the address of the server behind a listen socket.
     pub(crate) fn server(&self, listener: ListenerId) -> SocketAddr {
         let mut server = self.server;
         if let Some(listener) = self.sockets.get(&listener) {
@@ -69,7 +70,8 @@ impl Listeners {
         server
     }
 
-    /// Returns the port of a listen socket that a redirect requested.
+    /// Returns the port of a listen socket that a redirect requested; `None` for the first one, or if it is
+    /// not open.
     pub(crate) fn port(&self, listener: ListenerId) -> Option<u16> {
         match self.sockets.get(&listener)?.state {
             State::Open(local) if listener != ListenerId::FIRST => Some(local.port()),
@@ -77,7 +79,7 @@ impl Listeners {
         }
     }
 
-    /// Returns the listen socket in front of a port; where there is none yet, requests one.
+    /// Returns the listen socket for a port of the server's host. Requests one if there is none yet.
     pub(crate) fn seek(&mut self, port: u16, out: &mut Outbox) -> Front {
         if let Some(listener) = self.of(port) {
             return match &listener.state {
@@ -98,7 +100,8 @@ impl Listeners {
         Front::Opening
     }
 
-    /// Accepts that it is open at this address. Returns the server behind it; `None` if no request is pending.
+    /// Records that a listen socket is open at this address. Returns the server behind it; `None` if no
+    /// request is pending.
     pub(crate) fn opened(&mut self, id: ListenerId, local: SocketAddr) -> Option<SocketAddr> {
         let listener = self.sockets.get_mut(&id)?;
         if listener.state != State::Opening {
@@ -108,7 +111,7 @@ impl Listeners {
         Some(self.server(id))
     }
 
-    /// Accepts that it could not be opened. Returns false if no request is pending.
+    /// Records that a listen socket could not be opened. Returns false if no request is pending.
     pub(crate) fn failed(&mut self, id: ListenerId, error: &str) -> bool {
         let waits = |listener: &&mut Listener| listener.state == State::Opening;
         let Some(listener) = self.sockets.get_mut(&id).filter(waits) else {
@@ -118,8 +121,8 @@ impl Listeners {
         true
     }
 
-    /// Lets failed listen sockets be requested again, once no request is pending: a datagram that waits for two would
-    /// request them in turn for ever.
+    /// Allows failed listen sockets to be requested again once no request is pending. Otherwise a datagram
+    /// that needs two would request them alternately forever.
     pub(crate) fn forget_failed(&mut self) {
         let mut all = self.sockets.values();
         if all.all(|listener| listener.state != State::Opening) {
@@ -128,7 +131,7 @@ impl Listeners {
         }
     }
 
-    /// The port of the listen socket in front of a server's port, where that is open.
+    /// Returns the port of the open listen socket for a port of the server's host; `None` if there is none.
     pub(super) fn in_front_of(&self, port: u16) -> Option<u16> {
         match self.of(port)?.state {
             State::Open(local) => Some(local.port()),

@@ -1,4 +1,4 @@
-//! The message that sends a client to another port, and the one it becomes.
+//! The message that redirects a client to another port, and its rewritten form.
 
 use teetap_wire::{Layer, MessageId, Packet, Proto, identify, varint};
 
@@ -12,14 +12,14 @@ const REDIRECT: MessageId = MessageId {
     uuid: Some(0x4efe_406a_7774_33f1_bfde_1806_ff6d_1528_u128.to_be_bytes()),
 };
 
-/// Where DDNet's client connects to when no port is named (client.cpp, `Connect`).
+/// The port to which DDNet's client connects if the redirect names none (client.cpp, `Connect`).
 const DEFAULT_PORT: u16 = 8303;
 
-/// The port in a redirect.
+/// The port in a redirect, and its place in the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Redirect {
     port: u16,
-    /// Where its int stands in the message, and how many bytes it takes.
+    /// Offset of the port's int in the message, and its length in bytes.
     at: usize,
     len: usize,
 }
@@ -33,9 +33,9 @@ impl Redirect {
         if id != REDIRECT {
             return None;
         }
-        // Without an int the client does nothing.
+        // A client ignores a redirect without an int.
         let int = varint::decode(data.get(at..)?)?;
-        // The client's address has 16 bits for it, whatever the int is.
+        // The client stores the int in a port of 16 bits, whatever its value is.
         let [.., high, low] = int.value.to_be_bytes();
         let port = match u16::from_be_bytes([high, low]) {
             0 => DEFAULT_PORT,
@@ -46,18 +46,18 @@ impl Redirect {
     }
 }
 
-/// Returns true for a system message with a UUID, or with an overlong id: nearly no message has either.
+/// Returns true for a system message with a UUID or an overlong id. Very few messages have either.
 pub(crate) fn may_be_redirect(data: &[u8]) -> bool {
     data.first().is_some_and(|first| first & 0x7f == 1)
 }
 
-/// The port that a message redirects a client to; `None` if it is not a redirect.
+/// Returns the port to which a message redirects a client; `None` if it is not a redirect.
 pub(super) fn redirect_port(data: &[u8]) -> Option<u16> {
     Redirect::parse(data).map(|redirect| redirect.port)
 }
 
-/// A redirect with the port of our own listen socket; `None` = it stays as it is. Bytes behind the port, which no client
-/// reads, stay as far as they fit.
+/// Returns a redirect with the port of the proxy's listen socket; `None` if it stays as it is. Bytes after
+/// the port, which no client reads, are kept as far as they fit.
 pub(crate) fn redirected(proto: Proto, data: &[u8], listeners: &Listeners) -> Option<Vec<u8>> {
     let Redirect { port, at, len } = Redirect::parse(data)?;
     let local = listeners.in_front_of(port)?;
@@ -70,12 +70,12 @@ pub(crate) fn redirected(proto: Proto, data: &[u8], listeners: &Listeners) -> Op
     (edited != data).then_some(edited)
 }
 
-/// The ports that a datagram of data redirects its receiver to.
+/// Returns the ports to which a data packet redirects its receiver.
 pub(super) fn ports(packet: &Packet<'_>) -> impl Iterator<Item = u16> {
     packet.chunks().filter_map(|chunk| redirect_port(chunk.data))
 }
 
-/// Returns true if a datagram of data redirects its receiver.
+/// Returns true if a data packet redirects its receiver.
 pub(crate) fn redirects(packet: &Packet<'_>) -> bool {
     ports(packet).next().is_some()
 }

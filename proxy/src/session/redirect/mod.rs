@@ -1,8 +1,8 @@
-//! Redirects: a client that the server sends to another port stays behind the proxy.
+//! Redirects: a client that the server sends to another port stays connected through the proxy.
 //!
-//! DDNet's `redirect` sends a client to another port of the host that it dialled, which is the proxy's. So that the
-//! client stays behind it, the port is replaced: by that of the listen socket in front of the server that was meant.
-//! Servers redirect to their own port too, for a client to connect again.
+//! DDNet's `redirect` sends a client to another port of the host to which it connected, which is that of the
+//! proxy. So the proxy replaces the port with that of its own listen socket for the server that was meant.
+//! Servers also redirect to their own port, to make a client connect again.
 
 mod listeners;
 mod message;

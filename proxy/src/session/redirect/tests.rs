@@ -18,7 +18,7 @@ fn message(port: i32, tail: &[u8]) -> Vec<u8> {
     [&data, tail].concat()
 }
 
-/// Every ask until the first that is refused.
+/// Returns the listen sockets that are requested for these ports.
 fn asks(listeners: &mut Listeners, ports: impl Iterator<Item = u16>) -> Vec<(ListenerId, u16)> {
     let mut out = Outbox::new(Events::Nothing);
     for port in ports {
@@ -46,11 +46,11 @@ fn eight_ports_beside_the_first_and_each_once() {
     assert_eq!(listeners.seek(8303, &mut out), Front::Open(9000));
     assert_eq!(listeners.seek(8, &mut out), Front::Opening);
     assert!(matches!(listeners.seek(9, &mut out), Front::None(_)));
-    // One that fails makes room, under a number of its own.
+    // A failed socket makes room for another one with a new number.
     assert!(listeners.failed(ListenerId(3), "no port"));
     assert_eq!(listeners.seek(3, &mut out), Front::None("no port".into()));
     for number in [1, 2, 4, 5, 6, 7, 8] {
-        // Not while a datagram waits.
+        // Not while a request is pending.
         listeners.forget_failed();
         assert_eq!(listeners.seek(3, &mut out), Front::None("no port".into()));
         let local = SocketAddr::from(([127, 0, 0, 1], 9100));
@@ -99,7 +99,7 @@ fn the_port_is_read_as_the_client_does() {
     for end in 0..whole.len() {
         assert_eq!(redirect_port(&whole[..end]), None, "cut at {end}");
     }
-    // A game message, another UUID, and an id that takes more bytes than it needs, which clients read all the same.
+    // A game message, another UUID, and an overlong id, which clients accept.
     let mut other = whole.clone();
     other[0] = 0;
     assert_eq!(redirect_port(&other), None);
@@ -115,7 +115,7 @@ fn only_the_port_changes_and_the_message_still_fits() {
         let edited = redirected(proto, &message(8303, b"tail"), &listeners);
         assert_eq!(edited, Some(message(9000, b"tail")));
         assert_eq!(redirected(proto, &message(8304, b""), &listeners), None);
-        // Three bytes instead of one or two.
+        // The port takes three bytes instead of one or two.
         let long = [&message(8303 - 65_536, b"")[..], &[7; 1500]].concat();
         let max = proto.layout().max_chunk;
         let edited = redirected(proto, &long[..max], &listeners).unwrap();

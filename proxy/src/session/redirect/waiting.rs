@@ -1,7 +1,7 @@
 //! A datagram that waits for a listen socket.
 //!
-//! Law: while the listen socket is being opened the whole datagram waits, before anything has come of it but what
-//! repeating it does not change, as if it had been under way for longer.
+//! Law: while the listen socket is being opened, the whole datagram waits. Until then it has no effect that
+//! handling it again would repeat, as if it had been delayed on the network.
 
 use teetap_wire::Packet;
 
@@ -11,23 +11,24 @@ use super::{
 };
 use crate::session::{datagram::readable, notice::Notice, outbox::Outbox};
 
-/// The datagram of a session that waits, if one does.
+/// The waiting datagram of a session; `None` if none waits.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting(Option<Box<[u8]>>);
 
-/// The fate of a datagram with redirects.
+/// The result of resolving the redirects of a datagram.
 #[derive(Debug)]
 pub(crate) enum Resolved {
-    /// The datagram goes on now, with these notices about its redirects.
+    /// The datagram is forwarded now, with these notices about its redirects.
     Now(Vec<Notice>),
     /// The datagram waits.
     Later,
-    /// Another one waits already. This is a repetition of that one, or will be repeated itself: lost, as on a bad line.
+    /// Another datagram already waits. This one is a repetition of that one, or is retransmitted later, so it
+    /// is dropped as if it was lost.
     Never,
 }
 
 impl Waiting {
-    /// Asks for the listen sockets that a datagram's redirects need.
+    /// Requests the listen sockets that the redirects of a datagram need.
     pub(crate) fn resolve(
         &mut self,
         datagram: &[u8],
@@ -54,7 +55,7 @@ impl Waiting {
         Resolved::Now(notices.collect())
     }
 
-    /// A listen socket is open or will never be: the datagram that waited for it, to be handled again.
+    /// Removes and returns the waiting datagram, since its listen socket is open or has failed.
     pub(crate) fn take(&mut self) -> Option<Box<[u8]>> {
         self.0.take()
     }

@@ -1,4 +1,4 @@
-//! The vital messages on their way to one receiver: everything the proxy numbered that is not acked yet.
+//! The unacked vital messages to one receiver that the proxy has numbered.
 
 use std::collections::VecDeque;
 
@@ -6,25 +6,26 @@ use teetap_wire::Seq;
 
 use crate::session::time::Time;
 
-/// One numbered, unacked message.
+/// A numbered, unacked message.
 #[derive(Debug)]
 pub(crate) struct Record {
-    /// The number the receiver knows it by.
+    /// The number that the receiver sees.
     pub(crate) d: Seq,
-    /// The number its sender gave it, when the sender still answers for it. `None` = the proxy does (custody).
+    /// The number that the sender gave, if the sender is still responsible for the message; `None` if it is
+    /// in the proxy's custody.
     pub(crate) u: Option<Seq>,
-    /// Exactly what was sent the first time.
+    /// The bytes as first sent.
     pub(crate) data: Box<[u8]>,
-    /// When it was numbered.
+    /// Time at which the message was numbered.
     pub(crate) first: Time,
-    /// When a copy last left, or would have left but for `lose`.
+    /// Time at which a copy was last sent, or suppressed by `lose`.
     pub(crate) last: Time,
-    /// How many more copies a rule suppresses.
+    /// Number of further copies that a rule suppresses.
     pub(crate) lose: u32,
 }
 
 impl Record {
-    /// Accounts for one transmission; false when a rule suppresses it.
+    /// Records one transmission. Returns false if a rule suppresses it.
     pub(crate) fn transmit(&mut self, now: Time) -> bool {
         self.last = now;
         if self.lose > 0 {
@@ -37,8 +38,9 @@ impl Record {
 
 /// Unacked records in the order of their numbers towards the receiver, which are consecutive.
 ///
-/// Messages in the sender's responsibility are numbered as they arrive, so those records are in the order of the
-/// sender's numbers too: `owed` lists them and its front decides what the sender may be shown as acked.
+/// Messages for which the sender is responsible are numbered as they arrive, so their records are in the
+/// order of the sender's numbers too. `owed` lists both numbers of these records. Its first entry limits the
+/// ack that the sender may be shown.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     records: VecDeque<Record>,
@@ -53,7 +55,7 @@ impl Log {
         self.records.push_back(record);
     }
 
-    /// Takes out everything that an ack of `ack` covers.
+    /// Removes the records that an ack of `ack` covers.
     pub(crate) fn acked(&mut self, ack: Seq) {
         while self.records.front().is_some_and(|record| record.d.is_behind(ack)) {
             if self.records.pop_front().is_some_and(|record| record.u.is_some()) {
@@ -62,12 +64,12 @@ impl Log {
         }
     }
 
-    /// The first number of the sender's that is not resolved.
+    /// Returns the sender's number of the oldest unacked record that the sender is responsible for.
     pub(crate) fn first_owed(&self) -> Option<Seq> {
         self.owed.front().map(|(u, _)| *u)
     }
 
-    /// The unacked record of the sender's number `u`.
+    /// Returns the unacked record with the sender's number `u`.
     pub(crate) fn by_sender(&mut self, u: Seq) -> Option<&mut Record> {
         let (first_u, _) = *self.owed.front()?;
         let wanted = first_u.distance_to(u);
@@ -92,7 +94,7 @@ impl Log {
         self.records.len()
     }
 
-    /// Returns true if any of them is in custody of the proxy.
+    /// Returns true if any unacked message is in custody of the proxy.
     pub(crate) fn has_custody(&self) -> bool {
         self.records.len() > self.owed.len()
     }

@@ -1,4 +1,4 @@
-//! Chunks outside the numbering: sent, dropped, edited, held, and parts of snapshots that rules change.
+//! Non-vital chunks: sent, dropped, edited or held, and parts of snapshots that rules change.
 
 use teetap_rules::{Fate, Order, Part};
 use teetap_wire::{Chunk, snap::Recoded};
@@ -12,21 +12,22 @@ use crate::session::{
     held::{Held, Release},
 };
 
-/// A message outside the numbering, and what was decided about it.
+/// A non-vital message and the decision about it.
 struct Loose<'a> {
     fate: Fate,
-    /// The snapshot of which it is a part.
+    /// The snapshot that contains the message as a part.
     part: Option<Part>,
-    /// True if it goes with the last message of its group that waits to be overtaken.
+    /// True if the message is released together with the last message of its group that waits to be
+    /// overtaken.
     joins: bool,
-    /// The rule that holds it.
+    /// The rule that holds the message.
     rule: Option<Box<str>>,
     resend: bool,
     data: &'a [u8],
 }
 
 impl Splice {
-    /// A chunk outside the numbering.
+    /// Places a non-vital chunk.
     pub(super) fn place_loose(&mut self, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
         let verdict = to.decide(chunk);
         let recoded = to.recode(chunk.data, &verdict);
@@ -58,7 +59,7 @@ impl Splice {
             _ => Action::Drop,
         };
         let mut placed = Placed::new(None, left_out);
-        // The earlier parts of a snapshot that is written anew were not sent.
+        // The earlier parts of a rewritten snapshot were not sent.
         let mut part = verdict.part.map(|part| Part {
             follows: part.follows && !is_recoded,
             ..part
@@ -74,7 +75,7 @@ impl Splice {
                 data,
             };
             placed = self.place_loose_as(loose, to);
-            // The next ones are parts of the same snapshot.
+            // Further messages are parts of the same snapshot.
             joins = placed.action == Action::Hold;
             part = Some(Part {
                 tick: verdict.part.map_or(0, |part| part.tick),
@@ -92,7 +93,8 @@ impl Splice {
         placed.touched(verdict.rules, verdict.marks)
     }
 
-    /// Returns true if a message goes with an earlier part of its snapshot that waits to be overtaken.
+    /// Returns true if a message is released together with an earlier part of its snapshot that waits to be
+    /// overtaken.
     fn joins(&self, fate: Fate, part: Option<Part>) -> bool {
         match (fate, part) {
             (Fate::Reorder { group, .. }, Some(part)) => {
@@ -102,7 +104,7 @@ impl Splice {
         }
     }
 
-    /// Does with a chunk outside the numbering what was decided.
+    /// Carries out the decision about a non-vital message.
     fn place_loose_as(&mut self, loose: Loose<'_>, to: &mut Placing<'_>) -> Placed {
         let Loose {
             fate,

@@ -1,13 +1,14 @@
-//! One direction of a session, sender S to receiver R: the translation between the numbers that S gives (`u`) and
-//! the numbers that R sees (`d`).
+//! One direction of a session, sender S to receiver R: the translation between the numbers that S gives (`u`)
+//! and the numbers that R sees (`d`).
 //!
-//! Law: what R gets is a prefix of what was meant, nothing twice, and no ack leaves a peer's window. Numbers are
-//! given at emission, so drop, inject, delay, hold and reorder are one mechanism. A message that is only forwarded
-//! stays its sender's responsibility: S's resend repairs a loss and R's resend requests reach S. What the proxy
-//! swallowed, holds or made is in its *custody*: acked to S and repaired by the proxy.
+//! Law: R receives a prefix of the intended messages, none of them twice, and every ack that a peer receives
+//! is inside its window. Numbers are assigned when a message is sent, so drop, inject, delay, hold and
+//! reorder are one mechanism. S stays responsible for a message that is only forwarded: S's retransmission
+//! repairs a loss, and R's resend requests are forwarded to S. A message that the proxy dropped, holds or
+//! made is in its *custody*: the proxy acks it to S and repairs a loss itself.
 //!
-//! A direction starts in identity mode, where nothing is touched and gaps and repeats pass. *Arming* it keeps every
-//! number up to the highest one forwarded so far and translates everything above.
+//! A direction starts in identity mode: chunks are forwarded unchanged, including gaps and repetitions.
+//! *Arming* it keeps every number up to the highest one forwarded so far and translates all later ones.
 
 mod log;
 mod loose;
@@ -30,22 +31,23 @@ use super::{
 
 pub(crate) use self::place::Placing;
 
-/// The number of unacked numbers that the proxy lets a receiver have. The half range of 10-bit numbers ends at 511 and a
+/// Maximum number of unacked messages to a receiver. Half of the range of 10-bit numbers ends at 511, and a
 /// reference sender never has more than 455.
 const WINDOW: usize = 400;
-/// After this the oldest unacked message is sent again, as reference senders do.
+/// Time after which the oldest unacked message is retransmitted, as by reference senders.
 const RESEND_AFTER: Duration = Duration::from_secs(1);
-/// A missing message is requested by this time even when nothing else goes that way (reference: 500 ms).
+/// Maximum time until a missing message is requested, even if no other datagram is sent in that direction
+/// (reference: 500 ms).
 const REQUEST_WITHIN: Duration = Duration::from_millis(200);
-/// Full resends to one leg are at least this far apart.
+/// Minimum interval between two retransmissions of all unacked messages to one leg.
 const FULL_RESEND_EVERY: Duration = Duration::from_millis(100);
 
-/// How numbers pass.
+/// How sequence numbers are forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Untouched.
+    /// Unchanged.
     Identity,
-    /// Untouched up to `high`, which R has not acked yet; translated above.
+    /// Unchanged up to `high`, which R has not acked yet; translated above.
     Arming,
     /// Translated.
     Translated,
@@ -54,24 +56,24 @@ enum Mode {
 /// The meaning of an ack from R.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acked {
-    /// S is shown this. The note says when R's own ack looked wrong and S will refuse it.
+    /// Show this ack to S. The code is set if R's own ack is outside the window, so that S will refuse it.
     Show(Seq, Option<Code>),
-    /// The datagram is void: its ack is outside the window, and a directly connected S would refuse it too.
+    /// Drop the datagram: its ack is outside the window, and a directly connected S would refuse it too.
     Refuse(Code),
 }
 
-/// The one that answers a resend request from R.
+/// Who answers a resend request from R.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// S: the flag is forwarded.
+    /// S: the request is forwarded.
     Sender,
-    /// The proxy, with everything unacked.
+    /// The proxy, with all unacked messages.
     Proxy,
-    /// None: an answer has just gone out.
+    /// Nobody: the last answer is too recent.
     Merged,
 }
 
-/// The beginning or the end of a wait that a notice reports.
+/// The beginning or end of a wait, as a notice reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     Begins {
@@ -82,31 +84,31 @@ pub(crate) enum Wait {
     Ends(Left),
 }
 
-/// One direction's state.
+/// State of one direction.
 #[derive(Debug)]
 pub(crate) struct Splice {
     mode: Mode,
-    /// Last number of S's that arrived in order.
+    /// Last number from S that was received in order.
     u_seen: Seq,
-    /// Highest number of S's that was forwarded in identity mode.
+    /// Highest number from S that was forwarded in identity mode.
     high: Seq,
-    /// Last number given towards R.
+    /// Last number assigned towards R.
     d_last: Seq,
-    /// Last valid ack of R's.
+    /// Last valid ack from R.
     a_d: Seq,
-    /// One was above 0, which comes again every 1024 messages.
+    /// True once R has sent an ack above 0. The ack itself is 0 again every 1024 messages.
     was_acked: bool,
     log: Log,
     hold: Hold,
-    /// The beginnings and ends of waits that are not reported yet.
+    /// Beginnings and ends of waits that are not reported yet.
     waits: Vec<Wait>,
     /// True once the full queue was reported.
     is_full_reported: bool,
-    /// The decision about a message that was refused because there was no room. It waits for the next copy.
+    /// The verdict on a message that was refused for lack of room; kept for the next copy of the message.
     decided: Option<(Seq, Verdict)>,
-    /// A number of S's is missing.
+    /// True if a number from S is missing.
     gap: bool,
-    /// The time by which S gets a resend request.
+    /// Time by which a resend request is sent to S; `None` if none is needed.
     want_resend: Option<Time>,
     last_full_resend: Option<Time>,
 }
@@ -131,7 +133,7 @@ impl Splice {
         }
     }
 
-    /// A direction in which these numbers were sent and acked.
+    /// Returns a direction in which these numbers were already sent and acked.
     pub(crate) fn since(window: AckWindow) -> Self {
         Self {
             u_seen: window.top,
@@ -146,17 +148,17 @@ impl Splice {
         self.mode == Mode::Identity
     }
 
-    /// Returns true if R's numbers are not those of S: messages were dropped or made.
+    /// Returns true if the numbers that R sees differ from those of S, because messages were dropped or made.
     pub(crate) fn is_shifted(&self) -> bool {
         self.mode == Mode::Translated && self.d_last != self.u_seen
     }
 
-    /// Returns true if R has acked anything at all.
+    /// Returns true if R has acked any message.
     pub(crate) fn has_been_acked(&self) -> bool {
         self.was_acked
     }
 
-    /// Returns true if messages are refused since the last call, because too many wait already.
+    /// Returns true if the hold queue has begun to refuse messages since the last call.
     pub(crate) fn has_begun_refusing(&mut self) -> bool {
         let before = std::mem::replace(&mut self.is_full_reported, self.hold.is_refusing());
         self.is_full_reported && !before
@@ -167,7 +169,7 @@ impl Splice {
         !self.must_queue() || self.hold.has_room(len)
     }
 
-    /// Starts translating. True when it was in identity mode until now.
+    /// Starts to translate numbers. Returns true if the direction was in identity mode.
     pub(crate) fn arm(&mut self) -> bool {
         if self.mode != Mode::Identity {
             return false;
@@ -178,7 +180,7 @@ impl Splice {
         true
     }
 
-    /// Handles R's ack in a datagram header.
+    /// Handles R's ack in the header of a datagram.
     pub(crate) fn on_ack(&mut self, ack: Seq) -> Acked {
         let top = if self.is_identity() {
             self.high
@@ -202,7 +204,7 @@ impl Splice {
         Acked::Show(self.shown(), None)
     }
 
-    /// Arming ends when R has everything that passed untouched.
+    /// Ends arming once R has acked all messages that were forwarded unchanged.
     fn settle(&mut self) {
         if self.mode == Mode::Arming && self.high.is_behind(self.a_d) {
             self.mode = Mode::Translated;
@@ -212,7 +214,7 @@ impl Splice {
         }
     }
 
-    /// Returns the ack shown to the sender.
+    /// Returns the ack to show to the sender.
     pub(crate) fn shown(&self) -> Seq {
         match self.mode {
             Mode::Identity | Mode::Arming => self.a_d,
@@ -235,7 +237,7 @@ impl Splice {
         Answer::Proxy
     }
 
-    /// Sends everything unacked once more, in order.
+    /// Retransmits all unacked messages, in order.
     pub(crate) fn resend_all(&mut self, proto: Proto, now: Time, out: &mut Composer) {
         for record in self.log.iter_mut() {
             if record.transmit(now) {
@@ -244,17 +246,18 @@ impl Splice {
         }
     }
 
-    /// Returns true if a resend request to S is due with the next datagram, which the caller sends.
+    /// Returns true if S has to get a resend request, and clears it. The caller puts it in the next datagram
+    /// to S.
     pub(crate) fn take_resend_request(&mut self) -> bool {
         self.want_resend.take().is_some()
     }
 
-    /// Returns true if S has to get a request now although nothing else goes that way.
+    /// Returns true if a resend request to S is due now, even without another datagram in that direction.
     pub(crate) fn resend_request_is_due(&self, now: Time) -> bool {
         self.want_resend.is_some_and(|by| by <= now)
     }
 
-    /// Requests what is missing once more: the datagram with the request is lost.
+    /// Requests missing messages again, because the datagram with the request was lost.
     pub(crate) fn ask_again(&mut self, now: Time) {
         self.want_resend.get_or_insert(now);
     }
@@ -263,7 +266,7 @@ impl Splice {
         self.want_resend.get_or_insert(now + REQUEST_WITHIN);
     }
 
-    /// Sends or queues a message made by a rule or a person.
+    /// Sends or queues a message that a rule or a user made.
     pub(crate) fn inject(&mut self, made: &Made, proto: Proto, now: Time, out: &mut Composer) {
         if !made.vital {
             out.push(proto, None, false, &made.data);
@@ -283,7 +286,7 @@ impl Splice {
         self.hold.release_one(id)
     }
 
-    /// Drops a held message. False if it is not held any more.
+    /// Drops a held message. Returns false if it is no longer held.
     pub(crate) fn drop_one(&mut self, id: HeldId) -> bool {
         let left = self.hold.drop_one(id);
         self.waits.extend(left.map(Wait::Ends));
@@ -293,27 +296,27 @@ impl Splice {
     /// Replaces the bytes of a held message.
     ///
     /// # Errors
-    /// Why they are not replaced.
+    /// Returns the reason why the bytes are not replaced.
     pub(crate) fn edit(&mut self, id: HeldId, data: &[u8]) -> Result<(), &'static str> {
         self.hold.edit(id, data)
     }
 
-    /// Adds all held messages, the oldest first.
+    /// Appends all held messages to `list`, in the order of their numbers.
     pub(crate) fn list(&self, list: &mut Vec<Waiting>, of: impl Fn(HeldId) -> Waiting) {
         self.hold.list(list, of);
     }
 
-    /// Returns true if there is something to report about held messages.
+    /// Returns true if the beginning or end of a wait has to be reported.
     pub(crate) fn has_waits(&self) -> bool {
         !self.waits.is_empty()
     }
 
-    /// Returns what is to be reported about held messages since the last call.
+    /// Removes and returns the beginnings and ends of waits since the last call.
     pub(crate) fn take_waits(&mut self) -> Vec<Wait> {
         std::mem::take(&mut self.waits)
     }
 
-    /// Lets everything go that is due and has room.
+    /// Sends all held messages that are due; vital ones only while the window has room.
     pub(crate) fn release(&mut self, proto: Proto, now: Time, out: &mut Composer) {
         while let Some(held) = self.hold.pop_due(now, self.window_is_open()) {
             self.waits.extend(held.left().map(Wait::Ends));
@@ -328,9 +331,10 @@ impl Splice {
         }
     }
 
-    /// Sends the oldest unacked message again when the proxy answers for it and it is a second old. Reference
-    /// senders send just that one; here the next ones ride along in the same datagram, because a released queue that
-    /// lost its tail would otherwise be repaired one message per second, longer than its receiver's peer has patience.
+    /// Retransmits the oldest unacked message if it is in custody and was last sent a second ago. Reference
+    /// senders send only that one. The proxy fills the datagram with the next ones, because a released queue
+    /// that lost its tail would otherwise be repaired at one message per second, which takes longer than
+    /// peers wait.
     pub(crate) fn resend_oldest(&mut self, proto: Proto, now: Time, out: &mut Composer) {
         let oldest = self
             .log
@@ -349,7 +353,7 @@ impl Splice {
         }
     }
 
-    /// Returns how long R has not acked the oldest message in custody.
+    /// Returns the age of the oldest unacked message if it is in custody; otherwise zero.
     pub(crate) fn custody_age(&self, now: Time) -> Duration {
         let oldest = self
             .log
@@ -358,7 +362,7 @@ impl Splice {
         oldest.map_or(Duration::ZERO, |record| now.since(record.first))
     }
 
-    /// Returns the time at which something has to be done without a datagram.
+    /// Returns the time at which the direction has to be handled without a datagram; `None` if there is none.
     pub(crate) fn deadline(&self) -> Option<Time> {
         if self.is_identity() {
             return None;
@@ -391,7 +395,7 @@ impl Splice {
         self.d_last
     }
 
-    /// Numbers and sends a message that the proxy answers for.
+    /// Numbers and sends a message that is in the proxy's custody.
     fn emit_own(&mut self, data: Box<[u8]>, proto: Proto, now: Time, out: &mut Composer) {
         let d = self.next_number();
         out.push(proto, Some(d), false, &data);

@@ -16,28 +16,28 @@ use crate::session::{
     time::Time,
 };
 
-/// A message that others should overtake is sent after this time at the latest.
+/// Maximum time for which a message waits to be overtaken.
 pub(super) const OVERTAKEN_FOR: Duration = Duration::from_secs(1);
 
-/// The inputs and outputs of placing the chunks of one datagram.
+/// Inputs and outputs of placing the chunks of one datagram.
 pub(crate) struct Placing<'a> {
     pub(crate) frame: Frame<'a>,
     /// `None` if the program does not observe this direction.
     pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
-    /// The program, for the names of rules.
+    /// The program, for the names of its rules.
     pub(crate) program: Option<&'a Program>,
-    /// The counts of rules that all sessions share.
+    /// Counts of rules that all sessions share.
     pub(crate) shared: &'a mut Shared,
     /// The snapshots that rules change; `None` towards the server.
     pub(crate) snapshots: Option<&'a mut Snapshots>,
-    /// True if the program acts upon messages.
+    /// True if the program acts on messages.
     pub(crate) acts: bool,
-    /// True if the program sees further copies of a message.
+    /// True if the program evaluates rules on retransmissions.
     pub(crate) repeats: bool,
     /// The changes that need no rule.
     pub(crate) rewrites: Rewrites,
     pub(crate) means: Means<'a>,
-    /// The payload to send.
+    /// The payload to send, under construction.
     pub(crate) out: &'a mut Composer,
     /// Failures of rules.
     pub(crate) failed: &'a mut Vec<(RuleId, Box<str>)>,
@@ -48,7 +48,7 @@ pub(crate) struct Placing<'a> {
 }
 
 impl Placing<'_> {
-    /// Shows the rules a further copy of a message.
+    /// Evaluates the rules on a retransmission.
     fn repeat(&mut self, chunk: &Chunk<'_>) -> Verdict {
         match self.rules.as_deref_mut().filter(|_| self.repeats) {
             Some(rules) => rules.repeat(&self.frame.message(chunk), self.shared),
@@ -56,12 +56,13 @@ impl Placing<'_> {
         }
     }
 
-    /// A message that is changed without any rule.
+    /// Returns the bytes of a message that the proxy changes without a rule; `None` if it does not.
     fn rewritten(&self, data: &[u8]) -> Option<Vec<u8>> {
         self.rewrites.edit(self.frame.proto, data, self.means)
     }
 
-    /// Returns the verdict of the rules. If they leave the bytes alone, it has the changes that need no rule.
+    /// Returns the verdict of the rules. If they do not edit the message, the verdict includes the changes
+    /// that need no rule.
     pub(super) fn decide(&mut self, chunk: &Chunk<'_>) -> Verdict {
         let mut verdict = self.ruled(chunk);
         if verdict.edit.is_none() {
@@ -89,8 +90,8 @@ impl Placing<'_> {
         recoded
     }
 
-    /// Returns the groups in which a message overtakes a waiting one. The groups of a snapshot's part that waits itself belong to the
-    /// message that completes the snapshot.
+    /// Returns the groups in which a message overtakes a waiting one. If a part of a snapshot waits itself,
+    /// its groups are kept for the message that completes the snapshot.
     pub(super) fn overtakes(&mut self, waits: bool, verdict: &Verdict) -> Vec<u32> {
         match self.snapshots.as_deref_mut() {
             Some(snapshots) => snapshots.overtakes(waits, &verdict.overtakes),
@@ -110,7 +111,8 @@ impl Placing<'_> {
             return rules.observe(&message, self.shared);
         }
         let mut verdict = rules.decide(&message, self.shared);
-        // A message that is too large for a chunk cannot be sent; the original is sent instead.
+        // A message that is too large for a chunk cannot be sent. If a rule edited it, the original is sent
+        // instead.
         let proto = self.frame.proto;
         let made = verdict.before.len() + verdict.after.len();
         let was_edited = verdict.edit.is_some();
@@ -134,7 +136,7 @@ impl Placing<'_> {
 }
 
 impl Splice {
-    /// Reads the number of a chunk in identity mode. Returns true for the first copy in order.
+    /// Records the number of a chunk in identity mode. Returns true for the first copy in order.
     pub(crate) fn observe(&mut self, u: Seq) -> bool {
         let is_first = u == self.u_seen.next();
         if is_first {
@@ -151,7 +153,7 @@ impl Splice {
         }
     }
 
-    /// Returns true for a message that is not the next one and was received before.
+    /// Returns true for a number that was received before.
     pub(crate) fn is_repeat(&self, u: Seq) -> bool {
         u.is_behind(self.u_seen)
     }
@@ -189,7 +191,7 @@ impl Splice {
             let verdict = to.repeat(chunk);
             self.place_repeat(u, to).touched(verdict.rules, verdict.marks)
         } else if self.hold.is_refusing() {
-            // A chunk before it was refused; the proxy asks for it again when there is room.
+            // An earlier chunk was refused; the proxy requests it again when there is room.
             Placed::new(None, Action::Refuse)
         } else {
             self.gap = true;
@@ -202,7 +204,7 @@ impl Splice {
         placed
     }
 
-    /// Places a retransmission. Rules do not decide again, and the bytes are those of the first copy.
+    /// Places a retransmission. Rules do not decide again: the bytes are those of the first copy.
     fn place_repeat(&mut self, u: Seq, to: &mut Placing<'_>) -> Placed {
         let Some(record) = self.log.by_sender(u) else {
             return Placed::new(None, Action::Known);
@@ -217,7 +219,7 @@ impl Splice {
         }
     }
 
-    /// Places the first copy in order, the only one about which rules decide.
+    /// Places the first copy in order, the only copy on which rules decide.
     fn place_first(&mut self, u: Seq, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
         if self.hold.is_refusing() || (self.must_queue() && !self.hold.has_room(chunk.data.len())) {
             return Placed::new(None, Action::Refuse);
@@ -261,7 +263,8 @@ impl Splice {
         placed.touched(verdict.rules, verdict.marks)
     }
 
-    /// Numbers a message of S and sends it; S resends it. Behind held messages it is held, too, in custody.
+    /// Numbers a message of S and sends it; S stays responsible for it. If messages are queued, holds it in
+    /// custody behind them instead.
     fn forward(&mut self, u: Seq, data: Box<[u8]>, lose: u32, resend: bool, to: &mut Placing<'_>) -> Placed {
         if self.must_queue() {
             let held = self.hold.push_ordered(Held::new(data, true, Release::Ready));
@@ -309,7 +312,7 @@ impl Splice {
         self.held(fate, id, rule)
     }
 
-    /// Returns the placing of a held message, and reports that a paused one waits.
+    /// Returns the record of a held message, and reports the beginning of a wait for `pause`.
     pub(super) fn held(&mut self, fate: Fate, id: Option<HeldId>, rule: Option<Box<str>>) -> Placed {
         if let (Fate::Pause { max, .. }, Some(id)) = (fate, id) {
             self.waits.push(Wait::Begins { id, rule, max });
@@ -320,7 +323,7 @@ impl Splice {
         }
     }
 
-    /// Releases the messages that waited for one of these groups.
+    /// Releases the messages that were waiting to be overtaken by a message of one of these groups.
     pub(super) fn overtake(&mut self, groups: &[u32], to: &mut Placing<'_>) {
         for group in groups {
             for held in self.hold.overtake(*group) {
@@ -329,7 +332,7 @@ impl Splice {
         }
     }
 
-    /// Sends the messages that have been overtaken.
+    /// Sends an overtaken message, or queues it if the window is full.
     fn let_go(&mut self, held: Held, to: &mut Placing<'_>) {
         *to.changed = true;
         self.waits.extend(held.left().map(Wait::Ends));
@@ -342,7 +345,7 @@ impl Splice {
         }
     }
 
-    /// Sends further copies of a message, each with a number of its own.
+    /// Sends the copies of a message that a rule made, each with its own number.
     pub(super) fn copy(&mut self, data: &[u8], vital: bool, copies: &[Duration], to: &mut Placing<'_>) {
         for after in copies {
             *to.changed = true;
@@ -374,8 +377,8 @@ impl Splice {
         }
     }
 
-    /// Leaves out messages of rules while too many are held: a peer that acks nothing while it is sent many messages would otherwise
-    /// decide how much memory they take. The full queue was reported long before.
+    /// Sends or queues a message that a rule made. Leaves it out if too many are held: otherwise a peer that
+    /// acks nothing would decide how much memory the messages use. The full queue was reported long before.
     fn inject_here(&mut self, made: &Made, to: &mut Placing<'_>) {
         if made.vital && self.must_queue() && !self.hold.has_room_beyond(made.data.len()) {
             return;
