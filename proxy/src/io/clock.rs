@@ -1,10 +1,10 @@
-//! The one place that reads the clock.
+//! The clock, which is read only here.
 
 use std::time::{Instant, SystemTime};
 
 use crate::session::Time;
 
-/// The clock of a run: microseconds since its start, and when that was.
+/// The clock of a run: measures time since the start, and knows the wall-clock time of the start.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: Instant,

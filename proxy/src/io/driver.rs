@@ -1,8 +1,9 @@
-//! The data thread: sockets in, core, sockets out.
+//! The data thread: receives datagrams, runs the core, sends datagrams.
 //!
-//! Law: one thread, no locks, no waiting inside. After every input the core is drained, what it sends is sent at
-//! once, and only then are its events published. Of a socket of clients at most [`BURST`] datagrams are read at a time, of
-//! each other one, so that a flood on one does not starve the others.
+//! Law: one thread, no locks, and no blocking calls. After every input the core is drained: its datagrams are
+//! sent immediately, and only then are its events published. At most [`BURST`] datagrams are read at a time
+//! from a client socket, and one from each other socket, so that a flood on one socket does not starve the
+//! others.
 
 use std::{
     cell::RefCell,
@@ -35,48 +36,49 @@ use crate::session::{
     UpstreamId, What,
 };
 
-/// Datagrams read from a socket of clients before the others have their turn.
+/// Maximum datagrams read from one client socket before polling the next.
 const BURST: usize = 32;
 
-/// Rounds of reading before the other tasks of the thread have their turn.
+/// Rounds of reading before the thread yields to its other tasks.
 const ROUNDS: u32 = 16;
 
-/// News handed in after one input, at most; the rest follows with the next one. Bounds a network that answers every
-/// datagram with an error.
+/// Maximum number of socket events handled after one input; the rest is handled after the next input. Bounds
+/// the work for a network that answers every datagram with an error.
 const NEWS: usize = 64;
 
-/// The time that the end waits for datagrams that the kernel has no room for.
+/// Maximum time at the end of a run for sending datagrams for which the kernel had no room.
 const LINGER: Duration = Duration::from_millis(400);
 
-/// A pause after a round of nothing but errors, so that a lasting one does not burn the thread.
+/// Pause after a round with only errors, so that a lasting error does not occupy the CPU.
 const AFTER_ERROR: Duration = Duration::from_millis(1);
 
-/// Bytes of the largest UDP datagram.
+/// Maximum size of a UDP datagram in bytes.
 const LARGEST: usize = 65_535;
 
-/// A request to a running proxy.
+/// A request to the data thread of a running proxy.
 pub enum Request {
-    /// A person's command, its number, and the receiver of the answer, which is an event for watchers in any case.
+    /// A user's command, its number, and the receiver of the answer. The answer is also an event for
+    /// watchers.
     Command(CommandId, Command, Option<Reply<Answer>>),
-    /// New rules; `None` = none.
+    /// New rules; `None` removes all rules.
     Program(Option<Arc<Program>>),
-    /// A report about the rules.
+    /// Requests a report about the rules.
     Report(Reply<Report>),
-    /// Changes the events that are emitted.
+    /// Changes the events that the core emits.
     Watch(Events),
-    /// The protocols that the server speaks.
+    /// Result of a probe: the protocols that the server is known to speak.
     Probed(Speaks),
-    /// Reports the sessions and the counts.
+    /// Requests the sessions and the counters.
     Look(Reply<Look>),
 }
 
-/// The receiver of a reply. It has room for one, so that the data thread never waits.
+/// The receiver of a reply. Its channel holds one reply, so that the data thread never blocks.
 pub type Reply<T> = std::sync::mpsc::SyncSender<T>;
 
-/// The sessions and the counts of a proxy.
+/// The sessions and counters of a proxy.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// The sessions in the order of their numbers.
+    /// The sessions, in the order of their numbers.
     pub sessions: Vec<Listed>,
     /// The counters of the core.
     pub stats: Stats,
@@ -92,13 +94,13 @@ pub(super) struct Parts {
     pub(super) bus: Publisher,
     pub(super) log: Option<Recorder>,
     pub(super) journal: Option<Scribe>,
-    /// The first input, if there are rules.
+    /// The rules of the start, which are the first input; `None` without rules.
     pub(super) program: Option<Arc<Program>>,
     pub(super) requests: mpsc::Receiver<Request>,
     pub(super) stop: watch::Receiver<Option<Box<[u8]>>>,
 }
 
-/// The descriptors of the data thread.
+/// The file descriptors of the data thread.
 #[derive(Debug)]
 pub(super) struct Lines {
     readiness: Arc<Readiness>,
@@ -107,10 +109,11 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// The descriptors of a proxy: `listen` is the socket that clients send to, `target` the server. Only inside a runtime.
+    /// Registers the descriptors of a proxy: `listen` is the socket to which clients send, `target` the
+    /// server. Requires a runtime.
     ///
     /// # Errors
-    /// When the system has no descriptors left.
+    /// If the system has no descriptors left.
     pub(super) fn new(listen: UdpSocket, target: SocketAddr) -> io::Result<Self> {
         let (readiness, timer) = (Arc::new(Readiness::new()?), Timer::new()?);
         readiness.add(Source::Timer, &timer)?;
@@ -122,18 +125,18 @@ impl Lines {
     }
 }
 
-/// The result of a run.
+/// Results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Ended {
     /// The counters of the core.
     pub stats: Stats,
     /// The counters of the sockets.
     pub counters: Counters,
-    /// The rules and link lines, with their effects.
+    /// The rules and link lines with their effects.
     pub report: Report,
 }
 
-/// Runs until it is stopped, with the reason that the peers are shown; `None` when a task died of a bug.
+/// Runs until it is stopped, with a reason that is sent to the peers. Returns `None` if a task panicked.
 pub(super) async fn run(parts: Parts) -> Option<Ended> {
     let Parts {
         hub,
@@ -177,7 +180,7 @@ pub(super) async fn run(parts: Parts) -> Option<Ended> {
     })
     .await;
     let mut driver = driver.borrow_mut();
-    // They are complete: their writers finish with them.
+    // The logs are complete. Dropping their senders lets the writers finish.
     driver.log = None;
     driver.journal = None;
     Some(Ended {
@@ -187,7 +190,7 @@ pub(super) async fn run(parts: Parts) -> Option<Ended> {
     })
 }
 
-/// The driver and its tasks, all on one thread. Never borrowed across an await.
+/// The driver, shared by the tasks of one thread. Never borrowed across an await.
 type Shared = Rc<RefCell<Driver>>;
 
 struct Driver {
@@ -195,24 +198,24 @@ struct Driver {
     clock: Clock,
     sockets: Sockets,
     bus: Publisher,
-    /// The input log, when one is wanted.
+    /// The input log; `None` if it was not requested.
     log: Option<Recorder>,
-    /// The journal, when one is wanted.
+    /// The journal; `None` if it was not requested.
     journal: Option<Scribe>,
-    /// Events of the current input, published after everything was sent.
+    /// Events of the current input, which are published after all datagrams are sent.
     events: Vec<Event>,
     /// The command of the current input, and the receiver of its answer.
     awaited: Option<(CommandId, Reply<Answer>)>,
     /// A buffer for received datagrams.
     buffer: Vec<u8>,
     timer: Timer,
-    /// The time at which the timer goes off.
+    /// The time for which the timer is set; `None` if it is not set.
     armed: Option<Time>,
-    /// Notified when a task died of a bug.
+    /// Notified when a task panics.
     crashed: Rc<Notify>,
 }
 
-/// A guard held by every task: tokio outlives a task that panics; this ends the run instead.
+/// A guard in every task. It ends the run if the task panics, because tokio itself would continue.
 struct Witness(Rc<Notify>);
 
 impl Witness {
@@ -230,7 +233,7 @@ impl Drop for Witness {
 }
 
 impl Driver {
-    /// One input, and everything that follows from it.
+    /// Handles an input and the socket events that it causes.
     fn handle(&mut self, input: Input<'_>) {
         self.step(input);
         for _ in 0..NEWS {
@@ -268,7 +271,7 @@ impl Driver {
             if let (What::Answer(answer), Some((id, reply))) = (&event.what, &self.awaited)
                 && answer.id == *id
             {
-                // The sender of the command may have left.
+                // The sender of the command may no longer wait.
                 let _left = reply.try_send(answer.clone());
             }
             self.bus.publish(event);
@@ -290,7 +293,8 @@ impl Driver {
         }
     }
 
-    /// A deadline that moves back is left alone: the timer goes off early, and is set again.
+    /// Sets the timer for the next deadline. A later deadline does not move the timer: it goes off early and
+    /// is set again.
     fn arm(&mut self) {
         let Some(deadline) = self.hub.deadline() else {
             return;
@@ -300,7 +304,7 @@ impl Driver {
         }
         match self.timer.set(deadline.since(self.clock.now())) {
             Ok(()) => self.armed = Some(deadline),
-            // Tried again with the next input.
+            // Tried again after the next input.
             Err(_) => self.sockets.counters.errors += 1,
         }
     }
@@ -326,7 +330,7 @@ impl Driver {
         }
     }
 
-    /// Sets other rules.
+    /// Replaces the rules.
     fn reload(&mut self, program: Option<Arc<Program>>) {
         if let Some(journal) = &mut self.journal {
             let text = program.as_ref().map(|program| program.source());
@@ -348,7 +352,7 @@ impl Driver {
         self.arm();
     }
 
-    /// Handles something that is ready. Returns false if all it had was an error.
+    /// Handles a source that is ready. Returns false if reading from it failed.
     fn on_ready(&mut self, ready: Ready) -> bool {
         let Source::Socket(which) = ready.source else {
             self.on_time();
@@ -388,7 +392,7 @@ impl Driver {
         Ok(())
     }
 
-    /// One datagram: mostly there is no more, and if there is, the socket is ready again.
+    /// Reads one datagram. Usually there is only one; if there are more, the socket is ready again.
     fn read_server(&mut self, upstream: UpstreamId, buffer: &mut [u8]) -> io::Result<()> {
         let len = self.sockets.receive_from_server(upstream, buffer)?;
         let bytes = buffer.get(..len).unwrap_or_default();
@@ -396,8 +400,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Counts an error. On a listen socket it means that some client has left, not which one. On a connected socket
-    /// it is about the server.
+    /// Counts an error. On a listen socket it means that some client is unreachable, but not which one. On a
+    /// connected socket it is about the server.
     fn on_error(&mut self, which: Which, error: &io::Error) {
         self.sockets.counters.errors += 1;
         if let Which::Upstream(upstream) = which {
@@ -409,7 +413,7 @@ impl Driver {
     }
 }
 
-/// Reads what is ready, without end.
+/// Reads from all sources that are ready, forever.
 async fn keep_reading(driver: Shared, readiness: Arc<Readiness>) {
     let _witness = Witness::of(&driver);
     let mut batch = Batch::new();
@@ -434,7 +438,7 @@ async fn keep_reading(driver: Shared, readiness: Arc<Readiness>) {
     }
 }
 
-/// Hands in what is requested; returns the reason to stop, or `None` after a crash.
+/// Handles requests. Returns the reason to stop, or `None` after a panic.
 async fn serve(
     driver: &Shared,
     mut requests: mpsc::Receiver<Request>,
@@ -445,7 +449,7 @@ async fn serve(
         tokio::select! {
             biased;
             () = crashed.notified() => return None,
-            // An error means that no handle is left that could stop the run.
+            // An error means that all handles that could stop the run are dropped.
             reason = stop.wait_for(Option::is_some) => {
                 return Some(reason.ok().and_then(|reason| reason.clone()).unwrap_or_default());
             }

@@ -1,8 +1,9 @@
 //! Datagrams that the kernel dropped before they were read.
 //!
-//! A full receive buffer drops datagrams silently: to the peers it looks like loss on the line, and the
-//! user of a debugging proxy has to know that it is not. Read from what Linux publishes about each UDP socket, now and
-//! then, and never on the data path (a query with each datagram would cost each one).
+//! A full receive buffer drops datagrams silently. To the peers this looks like packet loss on the network,
+//! and the user of a debugging proxy has to know that it is not. The counters are read from what Linux
+//! publishes about each UDP socket, at intervals and never on the data path, because a query per datagram
+//! would cost too much.
 
 use std::{collections::BTreeMap, fs, io};
 
@@ -13,14 +14,14 @@ const DROPS: usize = 12;
 /// The drops on the UDP sockets of this process.
 #[derive(Debug, Default)]
 pub struct KernelDrops {
-    /// The drops of each socket at the last look, by inode.
+    /// Drops of each socket at the last call, by inode.
     seen: BTreeMap<u64, u64>,
     total: u64,
 }
 
 impl KernelDrops {
-    /// Returns the datagrams dropped since the last look. The last drops of a socket that was closed meanwhile are
-    /// unknown.
+    /// Returns the number of datagrams dropped since the last call. The last drops of a socket that was
+    /// closed in between are unknown.
     ///
     /// # Errors
     /// Returns the error of the system.
@@ -30,7 +31,7 @@ impl KernelDrops {
         for file in ["/proc/self/net/udp", "/proc/self/net/udp6"] {
             match fs::read_to_string(file) {
                 Ok(text) => now.extend(text.lines().skip(1).filter_map(drops)),
-                // A machine without IPv6.
+                // The machine has no IPv6.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -46,18 +47,18 @@ impl KernelDrops {
         Ok(news)
     }
 
-    /// Returns the total of all looks.
+    /// Returns the total of all calls of [`Self::look`].
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 }
 
-/// The inodes of this process's sockets, sorted.
+/// Returns the inodes of this process's sockets, sorted.
 fn own_sockets() -> io::Result<Vec<u64>> {
     let mut inodes = Vec::new();
     for entry in fs::read_dir("/proc/self/fd")? {
-        // One that was closed meanwhile is gone.
+        // The descriptor was closed in the meantime.
         let Ok(link) = fs::read_link(entry?.path()) else {
             continue;
         };
@@ -70,7 +71,7 @@ fn own_sockets() -> io::Result<Vec<u64>> {
     Ok(inodes)
 }
 
-/// Inode and drops of one line.
+/// Returns the inode and the drops of one line; `None` if they cannot be parsed.
 fn drops(line: &str) -> Option<(u64, u64)> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     Some((fields.get(INODE)?.parse().ok()?, fields.get(DROPS)?.parse().ok()?))
@@ -90,7 +91,7 @@ mod tests {
         );
         let mut drops = KernelDrops::default();
         drops.look().unwrap();
-        // More than any usual receive buffer.
+        // More bytes than a usual receive buffer holds.
         for _ in 0..3_000 {
             peer.send_to(&[0; 1024], socket.local_addr().unwrap()).unwrap();
         }

@@ -1,18 +1,18 @@
-//! Tests of the bus: exact gaps, for the stage and for each watcher.
+//! Tests of the bus: gaps are exact, for the stage and for each watcher.
 
 use std::sync::atomic::Ordering;
 
 use super::*;
 use crate::session::{Event, Notice, Time, What};
 
-/// A stage that counts.
+/// A stage that counts its events and gaps.
 #[derive(Default)]
 struct Counter {
     events: u64,
     gaps: u64,
 }
 
-/// An event with the numbers of events and gaps in the stage before it.
+/// An event with the counts of the stage before it.
 #[derive(Debug)]
 struct Counted {
     event: Event,
@@ -130,7 +130,7 @@ fn what_has_no_room_is_missed_by_all_and_counted_also_at_the_end() {
     publisher.publish(event(1_000_000_000));
     worker.turn();
     assert!(matches!(watcher.poll(), Some(Seen::Gap(5))));
-    // The stage learned of it once, before this event.
+    // The stage was told of the gap once, before this event.
     assert!(matches!(watcher.poll(), Some(Seen::Event(made)) if (made.before, made.gaps) == (room, 1)));
     bus.0.counts.queued.store(publisher::QUEUE, Ordering::Relaxed);
     publisher.publish(event(1));
@@ -141,7 +141,7 @@ fn what_has_no_room_is_missed_by_all_and_counted_also_at_the_end() {
     assert_eq!(watcher.lost(), room - 8 + 5 + 1);
 }
 
-/// A gap of a single event is one: in the ring, in a queue, and for the stage.
+/// A gap of a single event is reported: by the ring, by a queue, and to the stage.
 #[test]
 fn a_single_missing_event_is_a_gap() {
     let (bus, mut publisher, mut worker) = counting(2);
@@ -165,7 +165,7 @@ fn a_single_missing_event_is_a_gap() {
         seen(&mut keeper),
         ["event 1 after 0 gaps", "event 2 after 0 gaps"]
     );
-    // An event that had no room before the worker.
+    // An event for which the queue to the worker had no room.
     bus.0.counts.queued.store(publisher::QUEUE, Ordering::Relaxed);
     publisher.publish(event(4));
     bus.0.counts.queued.store(0, Ordering::Relaxed);
@@ -177,7 +177,7 @@ fn a_single_missing_event_is_a_gap() {
     assert_eq!((ringed.lost(), keeper.lost()), (2, 2));
 }
 
-/// Events that end the run are passed on when a flood has filled the queue for all others.
+/// Events that end the run are passed on even if a flood has filled the queue for all others.
 #[test]
 fn events_that_end_the_run_have_room_under_a_flood() {
     let (bus, mut publisher, mut worker) = counting(8);
@@ -219,7 +219,7 @@ fn events_that_end_the_run_have_room_under_a_flood() {
         seen.collect::<Vec<_>>()
     };
     let expected: Vec<_> = ends().map(|what| format!("{:?}", What::Notice(what))).into();
-    // From a full queue up to twice as many bytes, the events themselves included.
+    // From a full queue up to twice its size, including the events themselves.
     let most = 2 * publisher::QUEUE - 2 * size_of::<Event>();
     for queued in [publisher::QUEUE, most] {
         assert_eq!(
@@ -236,7 +236,8 @@ fn events_that_end_the_run_have_room_under_a_flood() {
     );
 }
 
-/// The stage works once per event, however many watchers stall, and a watcher that keeps up misses nothing.
+/// The stage works once per event, no matter how many watchers stall, and a watcher that keeps up misses
+/// nothing.
 #[test]
 fn stalled_watchers_cost_the_others_nothing() {
     let (bus, mut publisher, mut worker) = counting(16);
@@ -260,7 +261,8 @@ fn stalled_watchers_cost_the_others_nothing() {
     }
 }
 
-/// Events published without watchers are not decoded, and are a gap for the stage: a session may have begun in it.
+/// Events published without watchers are not decoded. They are a gap for the stage, since a session may have
+/// begun in it.
 #[test]
 fn without_watchers_the_stage_has_nothing_to_do() {
     let (bus, mut publisher, mut worker) = counting(4);
@@ -284,7 +286,7 @@ fn without_watchers_the_stage_has_nothing_to_do() {
     assert_eq!((made.event.at.0, made.before, made.gaps), (4, 1, 2));
 }
 
-/// A watcher with a queue of its own misses nothing that the queue has room for, however small the ring is.
+/// A watcher with its own queue misses nothing for which the queue has room, no matter how small the ring is.
 #[test]
 fn a_queue_of_its_own_is_bounded_by_bytes() {
     let (bus, mut publisher, mut worker) = counting(4);
@@ -301,7 +303,7 @@ fn a_queue_of_its_own_is_bounded_by_bytes() {
     );
     assert!(keeper.poll().is_none());
     assert!(matches!(ringed.poll(), Some(Seen::Gap(96))));
-    // Of more the newest are missing, and there is room again for what it has taken.
+    // If there are more events, the newest are missing. There is room again for the events that it has read.
     for at in 101..=250 {
         publisher.publish(event(at));
     }
@@ -313,7 +315,7 @@ fn a_queue_of_its_own_is_bounded_by_bytes() {
     assert!(matches!(keeper.poll(), Some(Seen::Gap(50))));
     assert_eq!(number(keeper.poll()), 251);
     assert_eq!(keeper.lost(), 50);
-    // What is missing at the end is counted, too.
+    // Events that are missing at the end are counted, too.
     for at in 252..=400 {
         publisher.publish(event(at));
     }
@@ -322,7 +324,7 @@ fn a_queue_of_its_own_is_bounded_by_bytes() {
     let rest: Vec<_> = std::iter::from_fn(|| keeper.poll()).collect();
     assert_eq!(rest.len(), 101);
     assert!(matches!(rest.last(), Some(Seen::Gap(49))));
-    // A watcher that has gone leaves no queue.
+    // A dropped watcher leaves no queue behind.
     drop(keeper);
     let (publisher, mut worker) = bus.open(Counter::default());
     drop(publisher);
@@ -340,7 +342,7 @@ fn a_queue_of_its_own_is_bounded_by_bytes() {
     assert!(bus.0.queues.lock().unwrap().is_empty());
 }
 
-/// A stage with an event of its own at each of these times.
+/// A stage that creates an event of its own at each of these times.
 struct Clocked(Vec<u64>);
 
 impl Stage for Clocked {
@@ -372,15 +374,16 @@ fn what_the_stage_makes_comes_in_order_and_is_no_gap() {
         publisher.publish(event(published));
     }
     worker.turn();
-    // The ring holds four: the first one, which the stage made, is gone and was not published.
+    // The ring holds four events. The first one, which the stage created, was overwritten, but it was not
+    // published.
     let times: Vec<_> = (0..4).map(|_| at(watcher.poll())).collect();
     assert_eq!((times, watcher.lost()), (vec![10, 15, 16, 20], 0));
-    // Without an event, once its time is over.
+    // Passed on without a published event, once its time is over.
     worker.pass_on_due(Time(25));
     assert!(watcher.poll().is_none());
     worker.pass_on_due(Time(26));
     assert_eq!(at(watcher.poll()), 25);
-    // A watcher that has missed published ones counts these only.
+    // A watcher counts only the published events that it has missed.
     let mut late = bus.watch();
     (30..36).for_each(|published| publisher.publish(event(published)));
     worker.turn();
@@ -389,7 +392,8 @@ fn what_the_stage_makes_comes_in_order_and_is_no_gap() {
     assert_eq!(rest, [32, 33, 34, 35]);
 }
 
-/// A message that is held until a watcher answers is passed on at once, whatever the pace of worker and watchers is.
+/// A message that is held until a watcher answers is passed on immediately, at any pace of worker and
+/// watchers.
 #[test]
 fn a_held_message_rings_at_once_and_nothing_else_does() {
     use std::{num::NonZeroU32, time::Duration};
@@ -401,7 +405,7 @@ fn a_held_message_rings_at_once_and_nothing_else_does() {
         let _test_is_over = rung.send(());
     });
     bus.ring_at_once(&bell);
-    // A pace at which nothing would come within the test.
+    // A pace at which no event would be passed on within the test.
     let hour = Duration::from_secs(3600);
     let running = std::thread::spawn(move || worker.run_each(hour, crate::io::Clock::start()));
     let held = |held| Event {
@@ -424,7 +428,7 @@ fn a_held_message_rings_at_once_and_nothing_else_does() {
     assert!(rings.recv_timeout(Duration::from_millis(20)).is_err());
     drop(bell);
     publisher.publish(held(4));
-    // The worker sees the end at its next look.
+    // The worker notices the end the next time it polls.
     drop(publisher);
     running.thread().unpark();
     running.join().unwrap();

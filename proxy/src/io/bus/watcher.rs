@@ -1,4 +1,4 @@
-//! The receiving half of the bus, one for each watcher.
+//! The receiving end of the bus, one for each watcher.
 
 use std::sync::{
     Arc,
@@ -10,34 +10,34 @@ use tokio::sync::broadcast::{self, error::TryRecvError};
 
 use super::ring::{Counts, Item, Ring};
 
-/// An event, or a gap.
+/// An event or a gap, as a watcher receives it.
 #[derive(Debug)]
 pub enum Seen<T> {
     /// An event.
     Event(Arc<T>),
-    /// The number of events missed here: they were overwritten before this watcher came to them, or there was no room for
-    /// them.
+    /// Number of events missed here: they were overwritten before this watcher read them, or there was no
+    /// room for them.
     Gap(u64),
 }
 
-/// A reader of all published events, with an exact count of those it missed.
+/// A reader of all published events, with an exact count of the missed ones.
 #[derive(Debug)]
 pub struct Watcher<T> {
     counts: Arc<Counts>,
     source: Source<T>,
-    /// The number of the last event.
+    /// Number of the last event.
     ordinal: u64,
     lost: u64,
-    /// The event after a gap.
+    /// The event after a gap that was just reported.
     next: Option<Item<T>>,
 }
 
 /// The source of a watcher's events.
 #[derive(Debug)]
 enum Source<T> {
-    /// The ring, which drops the oldest for those that are late.
+    /// The ring, which drops the oldest events of slow watchers.
     Ring(broadcast::Receiver<Item<T>>),
-    /// A queue of its own, and the bytes in it.
+    /// The watcher's own queue, and the number of bytes in it.
     Queue(mpsc::Receiver<Item<T>>, Arc<AtomicUsize>),
 }
 
@@ -46,7 +46,7 @@ impl<T> Watcher<T> {
         Self::with(ring, |ring| Source::Ring(ring.sender.subscribe()))
     }
 
-    /// A watcher with a queue of its own.
+    /// Returns a watcher with its own queue.
     pub(super) fn with_queue(ring: &Ring<T>, most: usize) -> Self {
         Self::with(ring, |ring| {
             let (receiver, queued) = ring.queue(most);
@@ -56,7 +56,7 @@ impl<T> Watcher<T> {
 
     fn with(ring: &Ring<T>, source: impl FnOnce(&Ring<T>) -> Source<T>) -> Self {
         ring.counts.watchers.fetch_add(1, Ordering::Relaxed);
-        // In this order: what comes in between is seen.
+        // In this order, so that events published in between are received.
         let ordinal = ring.counts.published.load(Ordering::Acquire);
         Self {
             source: source(ring),
@@ -67,9 +67,9 @@ impl<T> Watcher<T> {
         }
     }
 
-    /// Returns the next event or gap; `None` when there is none now. Never waits.
+    /// Returns the next event or gap; `None` if there is none now. Does not block.
     pub fn poll(&mut self) -> Option<Seen<T>> {
-        // Before the look, so that nothing is left after it.
+        // Read before polling, so that no event is left unread after it.
         let is_over = self.counts.finished.load(Ordering::Acquire);
         let Some(item) = self.next.take().or_else(|| self.receive()) else {
             return if is_over { self.last_gap() } else { None };
@@ -95,7 +95,7 @@ impl<T> Watcher<T> {
             let item = match &mut self.source {
                 Source::Ring(receiver) => match receiver.try_recv() {
                     Ok(item) => item,
-                    // The ordinal of the next one says how many.
+                    // The number of the next event shows how many are missing.
                     Err(TryRecvError::Lagged(_)) => continue,
                     Err(TryRecvError::Empty | TryRecvError::Closed) => return None,
                 },
@@ -105,14 +105,14 @@ impl<T> Watcher<T> {
                     item
                 }
             };
-            // What was published before is on its way.
+            // Skips events that were published before the watcher subscribed.
             if item.ordinal > self.ordinal || item.is_made && item.ordinal == self.ordinal {
                 return Some(item);
             }
         }
     }
 
-    /// Returns the events published at the end that had no room.
+    /// Returns the gap of events for which there was no room at the end; `None` if there were none.
     fn last_gap(&mut self) -> Option<Seen<T>> {
         let published = self.counts.published.load(Ordering::Acquire);
         let missed = published.saturating_sub(self.ordinal);

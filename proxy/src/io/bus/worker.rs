@@ -1,4 +1,4 @@
-//! The worker: decodes events once, and passes them on to the ring.
+//! The worker: decodes each event once and passes it on to the watchers.
 
 use std::{
     sync::{
@@ -19,30 +19,30 @@ use crate::{
     session::{Event, Time},
 };
 
-/// Time between two looks at the queue.
+/// Interval at which the worker polls the queue.
 const TICK: Duration = Duration::from_millis(5);
 
-/// The longest time between the stamp of an event and its place in the queue.
+/// Maximum time between the timestamp of an event and its arrival in the queue.
 const LATENESS: Duration = Duration::from_millis(20);
 
-/// A step that turns each event into the value that all watchers get.
+/// A step that turns each event into the value that all watchers receive.
 pub trait Stage: Send + 'static {
-    /// An event as watchers get it.
+    /// An event in the form that watchers receive.
     type Made: Send + Sync + 'static;
 
-    /// Takes the next event.
+    /// Converts the next event.
     fn event(&mut self, event: Event) -> Self::Made;
 
-    /// Events before the next one are missing: there was no room for them.
+    /// Reports that events before the next one are missing, because there was no room for them.
     fn gap(&mut self);
 
-    /// Returns an event of its own that was due before this time, the earliest first. Everything that comes later has this time or
-    /// a later one.
+    /// Returns an event of the stage's own that was due before this time, the earliest first. All later
+    /// events have this time or a later one.
     fn due(&mut self, _before: Time) -> Option<Self::Made> {
         None
     }
 
-    /// Returns the bytes that an event takes for watchers, beside those of the event itself.
+    /// Returns the bytes that the converted event uses in addition to the event itself.
     #[must_use]
     fn size(_made: &Self::Made) -> usize {
         0
@@ -63,13 +63,13 @@ impl Stage for Raw {
     fn gap(&mut self) {}
 }
 
-/// Takes every event from the queue, hands it to the stage, and passes the result on to the watchers.
+/// Receives every event from the queue, converts it with the stage, and passes the result on to the watchers.
 #[derive(Debug)]
 pub struct Worker<S: Stage> {
     ring: Ring<S::Made>,
     queue: mpsc::Receiver<(u64, Event)>,
     stage: S,
-    /// The number of the last event.
+    /// Number of the last event.
     ordinal: u64,
 }
 
@@ -83,17 +83,17 @@ impl<S: Stage> Worker<S> {
         }
     }
 
-    /// Runs until the publisher is dropped and everything is passed on.
+    /// Runs until the publisher is dropped and all events are passed on.
     pub fn run(self, clock: Clock) {
         self.run_each(TICK, clock);
     }
 
-    /// Runs with a look at the queue after each `tick`, and when an event comes that watchers wait for.
+    /// Polls the queue after each `tick`, and when an event is published that watchers need immediately.
     pub(super) fn run_each(mut self, tick: Duration, clock: Clock) {
-        // Set once: a bus has one worker that runs.
+        // Set once: only one worker of a bus runs.
         let _known = self.ring.counts.worker.set(thread::current());
         loop {
-            // Read before the queue, so that what was stamped until then is taken first.
+            // Read before polling, so that all events up to this time are received first.
             let now = clock.now();
             if !self.turn() {
                 return;
@@ -103,7 +103,7 @@ impl<S: Stage> Worker<S> {
         }
     }
 
-    /// Passes on what the stage makes by itself until this time.
+    /// Passes on the events that the stage itself creates before this time.
     pub(super) fn pass_on_due(&mut self, before: Time) {
         while let Some(made) = self.stage.due(before) {
             let size = size_of::<Event>() + S::size(&made);
@@ -116,7 +116,7 @@ impl<S: Stage> Worker<S> {
         }
     }
 
-    /// Takes the events that wait, for a caller with a loop of its own. Returns false when no more will come.
+    /// Handles the queued events, for a caller with its own loop. Returns false if the publisher was dropped.
     pub fn turn(&mut self) -> bool {
         loop {
             match self.queue.try_recv() {

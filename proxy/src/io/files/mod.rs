@@ -1,7 +1,8 @@
-//! Files of the user: read within a bound and without waiting, and written for their owner alone.
+//! Files of the user: read with a size limit and without blocking, and written so that only their owner can
+//! read them.
 //!
-//! Law: a path may lead to anything: a pipe without a writer, a device without an end, a link that another user
-//! made. Opening never waits, a wait has an end, and the size is bounded before anything is read.
+//! Law: a path may lead to anything: a pipe without a writer, a device without an end, a link that another
+//! user made. Opening never blocks, waiting has a timeout, and the size is bounded before anything is read.
 
 mod private;
 mod read;

@@ -13,24 +13,24 @@ use rustix::{
     process::geteuid,
 };
 
-/// Permissions of everybody but the owner.
+/// Permission bits of everybody but the owner.
 const OTHERS: u32 = 0o077;
 
-/// The use of a file that is opened.
+/// How a file is used after opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Only appended to.
+    /// Append only.
     Append,
-    /// Read, too.
+    /// Append and read.
     ReadAppend,
 }
 
-/// A file that only its owner can read from now on.
+/// A file that is now accessible only to its owner.
 #[derive(Debug)]
 pub struct Private {
     /// The file.
     pub file: File,
-    /// True if others could read or write it before.
+    /// True if other users could access the file before.
     pub was_open: bool,
     /// False for a device or a pipe.
     pub is_regular: bool,
@@ -42,7 +42,7 @@ pub enum PrivateError {
     /// The file, or the symbolic link to it, belongs to another user.
     #[error("{0} belongs to another user; name another file")]
     Foreign(&'static str),
-    /// Others can read the file, and that cannot be changed.
+    /// Other users can access the file, and its permissions cannot be changed.
     #[error("other users can read it, and that cannot be changed; name another file")]
     Open,
     /// An error of the operating system.
@@ -53,7 +53,7 @@ pub enum PrivateError {
 /// Creates a file with mode 0600 that must not exist yet. A symbolic link counts as a file.
 ///
 /// # Errors
-/// The error of the operating system.
+/// Returns the error of the operating system.
 pub fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .append(true)
@@ -62,8 +62,8 @@ pub fn create_new(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Opens a file, or creates it. A file that others can read becomes readable by its owner alone; a file
-/// or a symbolic link of another user is refused. Opening never waits.
+/// Opens or creates a file. If other users can access the file, their permissions are removed. A file or a
+/// symbolic link of another user is refused. Opening never blocks.
 ///
 /// # Errors
 /// See [`PrivateError`].
@@ -80,7 +80,7 @@ pub fn open_private(path: &Path, access: Access) -> Result<Private, PrivateError
     };
     let found = file.metadata()?;
     if !found.is_file() {
-        // A terminal or /dev/null. Writers of it may wait, as for any program.
+        // A terminal or /dev/null. Writing to it may block, as for any program.
         let flags = fcntl_getfl(&file).map_err(io::Error::from)?;
         fcntl_setfl(&file, flags - OFlags::NONBLOCK).map_err(io::Error::from)?;
         return Ok(Private {

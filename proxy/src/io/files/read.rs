@@ -1,4 +1,4 @@
-//! Reading.
+//! Reading files with a size limit and a timeout.
 
 use std::{
     fs::{File, OpenOptions},
@@ -18,10 +18,10 @@ use rustix::{
 
 use crate::io::clock::Clock;
 
-/// Longest time that a pipe may take until it has been read to its end.
+/// Maximum time for reading a pipe to its end.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bytes read from a pipe at once.
+/// Maximum bytes read from a pipe at once.
 const CHUNK: usize = 64 << 10;
 
 /// The path that stands for stdin.
@@ -33,13 +33,13 @@ pub enum Unread {
     /// An error of the operating system.
     #[error("{0}")]
     System(#[from] io::Error),
-    /// A pipe, a device or a socket, where only a file can be read.
+    /// The path leads to a pipe, a device or a socket, but only a file can be read.
     #[error("not a regular file")]
     NotRegular,
-    /// The file has more bytes than this limit.
+    /// The file is larger than this number of bytes.
     #[error("larger than {} KiB", .0 >> 10)]
     TooLarge(u64),
-    /// The end of a pipe was not reached in time.
+    /// The end of the pipe was not reached within [`PATIENCE`].
     #[error("its writer did not end within {} s", PATIENCE.as_secs())]
     Late,
 }
@@ -53,12 +53,14 @@ impl From<Unread> for io::Error {
     }
 }
 
-/// Opens a regular file. A pipe or a device is refused, and opening it neither waits nor has an effect.
+/// Opens a regular file. A pipe or a device is refused without opening it, since that could block or have an
+/// effect.
 ///
 /// # Errors
 /// [`Unread::NotRegular`], or the error of the operating system.
 pub fn open_regular(path: &Path) -> Result<File, Unread> {
-    // Opening some devices has an effect. What replaces the file meanwhile is found below.
+    // Checked before opening, since opening some devices has an effect. If the path is replaced in between,
+    // the check below notices.
     let found = std::fs::metadata(path)?;
     if found.is_dir() {
         return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
@@ -81,8 +83,9 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, Unread> {
     within(&open_regular(path)?, limit)
 }
 
-/// Reads a file that the user named: a regular file, a pipe such as `<(command)`, or stdin for `-`. At most `limit` bytes
-/// are read; a pipe must end within [`PATIENCE`]. Only a terminal is waited for.
+/// Reads a file that the user named: a regular file, a pipe such as `<(command)`, or stdin for `-`. The file
+/// must have at most `limit` bytes, and a pipe must end within [`PATIENCE`]. Only a terminal has no time
+/// limit.
 ///
 /// # Errors
 /// See [`Unread`].
@@ -90,7 +93,7 @@ pub fn read_given(path: &Path, limit: u64) -> Result<Vec<u8>, Unread> {
     read_within(path, limit, PATIENCE)
 }
 
-/// Same as [`read_given`], with another time for pipes.
+/// Like [`read_given`], with another time limit for pipes.
 pub(super) fn read_within(path: &Path, limit: u64, patience: Duration) -> Result<Vec<u8>, Unread> {
     let deadline = Deadline {
         clock: Clock::start(),
@@ -115,7 +118,8 @@ pub(super) fn read_within(path: &Path, limit: u64, patience: Duration) -> Result
     }
 }
 
-/// Opens anything without waiting for its other end, and without making a terminal the one of this process.
+/// Opens anything without waiting for its other end. A terminal does not become the controlling terminal of
+/// this process.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     OpenOptions::new()
@@ -124,18 +128,18 @@ fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Reads a file whose bytes are there.
+/// Reads a file whose bytes can be read without waiting.
 fn within(file: &File, limit: u64) -> Result<Vec<u8>, Unread> {
     if file.metadata()?.len() > limit {
         return Err(Unread::TooLarge(limit));
     }
     let mut bytes = Vec::new();
-    // It may grow meanwhile, and files of the kernel have no length.
+    // The file may grow in the meantime, and files of the kernel have no length.
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     bounded(bytes, limit)
 }
 
-/// Reads until the end, at most until the deadline.
+/// Reads to the end, at most until the deadline.
 fn read_pipe(file: &File, limit: u64, deadline: Option<Deadline>) -> Result<Vec<u8>, Unread> {
     let mut bytes = Vec::new();
     let mut chunk = vec![0; CHUNK];
@@ -153,14 +157,14 @@ fn read_pipe(file: &File, limit: u64, deadline: Option<Deadline>) -> Result<Vec<
     Err(Unread::TooLarge(limit))
 }
 
-/// The time that a pipe has.
+/// The time limit for a pipe.
 struct Deadline {
     clock: Clock,
     patience: Duration,
 }
 
 impl Deadline {
-    /// Waits until there is something to read.
+    /// Waits until the pipe can be read.
     fn wait(&self, file: &File) -> Result<(), Unread> {
         loop {
             let passed = Duration::from_micros(self.clock.now().0);

@@ -10,7 +10,7 @@ use std::{
 
 use super::{read::read_within, *};
 
-/// A pipe in a folder of its own.
+/// Creates a pipe in a folder of its own.
 fn pipe() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe");
@@ -18,7 +18,7 @@ fn pipe() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Reads what the user named, and fails the test if that takes long.
+/// Reads a file like one that the user named. Fails the test if that takes long.
 fn read(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
     let start = Instant::now();
     let read = read_within(path, limit, Duration::from_millis(200));
@@ -65,7 +65,7 @@ fn a_pipe_without_a_writer_is_never_waited_for_long() {
             Err("its writer did not end within 10 s".to_owned())
         );
     }
-    // A writer that writes and never ends.
+    // A writer that writes something but never closes the pipe.
     let mut writer = OpenOptions::new().read(true).write(true).open(&path).unwrap();
     writer.write_all(b"drop when").unwrap();
     assert_eq!(
@@ -147,7 +147,7 @@ fn a_link_of_the_user_is_followed_and_a_device_is_written() {
     assert_eq!((null.was_open, null.is_regular), (false, false));
 }
 
-/// Opening a pipe to write waits for its reader, without its flag.
+/// Without the non-blocking flag, opening a pipe for writing would wait for a reader.
 #[test]
 fn a_pipe_without_a_reader_is_an_error() {
     let (_folder, path) = pipe();
@@ -157,7 +157,7 @@ fn a_pipe_without_a_reader_is_an_error() {
     assert!(start.elapsed() < Duration::from_secs(5));
 }
 
-/// Needs the rights to give a file away.
+/// Needs the right to change the owner of a file.
 #[test]
 fn files_and_links_of_another_user_are_refused() {
     const OTHER: u32 = 12_345;
@@ -166,7 +166,7 @@ fn files_and_links_of_another_user_are_refused() {
     fs::write(&path, "text").unwrap();
     symlink(&path, &link).unwrap();
     if std::os::unix::fs::lchown(&link, Some(OTHER), None).is_err() {
-        // The tests above do not need these rights.
+        // The tests above do not need this right.
         return;
     }
     for access in [Access::Append, Access::ReadAppend] {

@@ -1,6 +1,6 @@
-//! Inputs as objects of the log, commands among them.
+//! The form of inputs in the log, including commands.
 //!
-//! An input is `{"name":{fields}}`. A [`Command`] is written so, too, with its number as the first field.
+//! An input is `{"name":{fields}}`. A [`Command`] has the same form, with its number as the first field.
 
 use std::{fmt, sync::LazyLock};
 
@@ -20,7 +20,7 @@ use crate::{
     words::variants,
 };
 
-/// The name of the number of a command.
+/// The field for the number of a command.
 const ID: &str = "id";
 
 /// The names of commands.
@@ -30,7 +30,7 @@ impl Serialize for Happened {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Command { id, command } => Numbered(*id, command).serialize(serializer),
-            // The derived function, which has no commands.
+            // The derived function, which does not cover commands.
             input => Self::serialize(input, serializer),
         }
     }
@@ -57,7 +57,7 @@ impl Serialize for Numbered<'_> {
     }
 }
 
-/// The number of a command, and its fields.
+/// The fields of a command, with its number.
 struct Fields<'v>(CommandId, &'v Value);
 
 impl Serialize for Fields<'_> {
@@ -72,7 +72,7 @@ impl Serialize for Fields<'_> {
     }
 }
 
-/// Reads a command or another input.
+/// Reads any input, including commands.
 struct Any;
 
 impl<'de> de::Visitor<'de> for Any {
@@ -94,12 +94,12 @@ impl<'de> de::Visitor<'de> for Any {
                 command: Command::deserialize(command).map_err(de::Error::custom)?,
             });
         }
-        // The derived function, which has no commands.
+        // The derived function, which does not cover commands.
         Happened::deserialize(EnumAccessDeserializer::new(Other { name, fields }))
     }
 }
 
-/// An input whose name was read.
+/// An input whose name was already read.
 struct Other<V> {
     name: String,
     fields: V,

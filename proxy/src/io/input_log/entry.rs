@@ -1,4 +1,4 @@
-//! One line of the log: an input of the core, and what it wanted done.
+//! One line of the log: an input of the core and its outputs.
 //!
 //! Law: the names here are the format. Renaming one, or adding one, needs a new [`super::VERSION`].
 
@@ -11,24 +11,24 @@ use super::{Hex, Wanted};
 use crate::io::journal::DecisionLine;
 use crate::session::{Command, CommandId, Input, ListenerId, Speaks, UpstreamId};
 
-/// Makes a program of its text, or says what is wrong with it.
+/// Compiles the text of a program, or returns a description of the error.
 pub type Compile<'a> = &'a dyn Fn(&str) -> Result<Program, String>;
 
-/// One input, when it happened, and what it caused.
+/// An input, its time, and the outputs that it caused.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// Microseconds since the start, as given to the core.
+    /// Microseconds since the start, as passed to the core.
     #[serde(rename = "t")]
     pub at: u64,
     /// The input.
     #[serde(rename = "in")]
     pub input: Happened,
-    /// The outputs, in order; events are not kept.
+    /// The outputs, in order, without events.
     #[serde(rename = "out")]
     pub outputs: Vec<Wanted>,
 }
 
-/// An [`Input`] with bytes of its own. Numbers are those of [`UpstreamId`], [`ListenerId`] and
+/// An [`Input`] that owns its bytes. Numbers are those of [`UpstreamId`], [`ListenerId`] and
 /// [`SessionId`](crate::session::SessionId).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
@@ -61,7 +61,7 @@ pub enum Happened {
     Probed { six: Option<bool>, seven: Option<bool> },
     /// [`Input::Timeout`].
     Timeout,
-    /// [`Input::Program`], as its text, with the decisions that it repeats.
+    /// [`Input::Program`] as its text, with the decisions that it repeats.
     Program {
         source: Option<Box<str>>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,13 +69,13 @@ pub enum Happened {
     },
     /// [`Input::Shutdown`].
     Shutdown { reason: Hex },
-    /// [`Input::Command`]: the number is a field of the command.
+    /// [`Input::Command`]: in the log, the number is a field of the command.
     #[serde(skip)]
     Command { id: CommandId, command: Command },
 }
 
 impl Entry {
-    /// Returns the size in memory, roughly, in bytes; always the same for the same entry.
+    /// Returns the approximate size in memory, in bytes. It depends only on the contents of the entry.
     pub(super) fn size(&self) -> usize {
         let outputs = self.outputs.iter().map(|output| {
             let bytes = match output {
@@ -89,10 +89,10 @@ impl Entry {
 }
 
 impl Happened {
-    /// The input that this one repeats. `compile` makes a program of its text.
+    /// Returns the input that this entry records. `compile` compiles the text of a program.
     ///
     /// # Errors
-    /// Returns the error of `compile`.
+    /// Returns the error of `compile`, or of decisions that cannot be repeated.
     pub fn input(&self, compile: Compile<'_>) -> Result<Input<'_>, String> {
         Ok(match self {
             Self::FromClient {

@@ -1,4 +1,4 @@
-//! The first line of the log and the last one.
+//! The first and the last line of the log.
 
 use std::{
     fmt,
@@ -18,28 +18,28 @@ use crate::{
 /// The version of the format that is written.
 pub const VERSION: u32 = 7;
 
-/// The oldest version that is read. Version 3 has no definitions: its runs had the built-in ones.
+/// The oldest version that can be read. Version 3 has no definitions: its runs used the built-in ones.
 pub(super) const OLDEST: u32 = 3;
 
-/// The first line: what the run was made of.
+/// The first line: the configuration of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
     /// The version of the format.
     pub input_log: u32,
-    /// Version of the program.
+    /// Version of teetap.
     pub version: String,
     /// The configuration of the core.
     pub config: Core,
     /// [`Config::seed`].
     pub seed: u64,
-    /// The server.
+    /// Address of the server.
     pub target: SocketAddr,
     /// The address that clients connected to.
     pub listen: SocketAddr,
-    /// Start of the run, microseconds since 1970; for people.
+    /// Start of the run in microseconds since 1970; only for people.
     pub wall_clock_us: u64,
-    /// The files of [`Config::registry`] beside the built-in ones.
+    /// The files of [`Config::registry`] other than the built-in ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub definitions: Vec<Definitions>,
 }
@@ -48,17 +48,18 @@ pub struct Header {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Definitions {
-    /// The name, for errors.
+    /// Name of the file, for errors.
     pub file: Box<str>,
-    /// The contents.
+    /// Contents of the file.
     pub text: Box<str>,
 }
 
-/// A [`Config`] in the log, but for its seed and definitions, which stand beside it.
+/// A [`Config`] in the log, without its seed and definitions, which are fields of the [`Header`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Core {
-    /// [`Config::secret`]: with it the tokens of the run can be computed, so only the owner can read the file.
+    /// [`Config::secret`]. The tokens of the run can be computed from it, so only the owner can read the
+    /// file.
     pub secret: Hex,
     /// [`Config::proto`].
     pub proto: Option<Word<Proto>>,
@@ -71,30 +72,30 @@ pub struct Core {
     pub events: Word<Events>,
 }
 
-/// The last line: the log is complete, or why it is not.
+/// The last line, which says whether the log is complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
     /// The reason why the log ends.
     pub reason: Reason,
-    /// The number of inputs in it.
+    /// Number of inputs in the log.
     pub inputs: u64,
     /// The error of the operating system, for [`Reason::WriteFailed`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// The reason for which a log ends.
+/// The reason why a log ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The run has ended.
     Complete,
-    /// More came than could be written.
+    /// Inputs arrived faster than they could be written.
     QueueFull,
-    /// The file could not be written: a full disk.
+    /// The file could not be written, for example because the disk is full.
     WriteFailed,
-    /// The data thread died of a bug, at the last input.
+    /// The data thread panicked at the last input.
     Crashed,
 }
 
@@ -115,8 +116,8 @@ impl From<&Config> for Core {
 }
 
 impl Header {
-    /// Returns the configuration of the core; `None` when the secret is not 16 bytes long. `registry` is made of
-    /// [`Header::definitions`].
+    /// Returns the configuration of the core; `None` if the secret is not 16 bytes long. `registry` is made
+    /// from [`Header::definitions`].
     #[must_use]
     pub fn config(&self, registry: &'static Registry) -> Option<Config> {
         let core = &self.config;
@@ -131,7 +132,7 @@ impl Header {
         })
     }
 
-    /// Returns the addresses that the core was between.
+    /// Returns the addresses with which the core started.
     #[must_use]
     pub fn route(&self) -> Route {
         Route {
@@ -140,7 +141,7 @@ impl Header {
         }
     }
 
-    /// The header of a run that started at `wall`.
+    /// Returns the header of a run that started at `wall`.
     #[must_use]
     pub fn new(version: &str, config: &Config, [target, listen]: [SocketAddr; 2], wall: SystemTime) -> Self {
         Self {

@@ -1,11 +1,11 @@
-//! The input log: everything that happened to the core and everything it wanted done, so that a run can be repeated.
+//! The input log: all inputs of the core and their outputs, so that a run can be repeated.
 //!
 //! # The file
 //!
-//! JSON lines, version [`VERSION`]. The first line is the [`Header`]: the version, what the core was made of (the
-//! secret of the tokens included), seed, server, listen address, wall clock and the text of custom definitions. Then one
-//! [`Entry`] per input, with the datagrams that the core sent in return and the sockets that it opened and closed; bytes
-//! are hex. The last line is an [`End`].
+//! JSON lines, version [`VERSION`]. The first line is the [`Header`]: the version, the configuration of the
+//! core (including the secret of the tokens), seed, server, listen address, wall clock and the text of custom
+//! definitions. It is followed by one [`Entry`] per input, with the datagrams that the core sent in return
+//! and the sockets that it opened and closed; bytes are hex. The last line is an [`End`].
 //!
 //! ```text
 //! {"input_log":7,"version":"0.1.0","config":{..},"seed":7,"target":"127.0.0.1:8303",..}
@@ -16,10 +16,10 @@
 //!
 //! # Its law
 //!
-//! The data thread never waits for the log: `io::log_file` queues entries, and a thread of its own writes them. What is
-//! written is always a beginning of the run, without holes.
+//! The data thread never waits for the log: `io::log_file` queues entries, and a thread of its own writes
+//! them. A log always contains the beginning of a run, without gaps.
 //!
-//! A capture for other programs is another file: this one holds the inputs of this core in its own format.
+//! Other programs cannot read this format; captures are written for them.
 
 mod command;
 mod entry;

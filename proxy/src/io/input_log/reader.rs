@@ -1,4 +1,4 @@
-//! Reading the log, line by line.
+//! Reads a log line by line.
 
 use std::{
     fmt,
@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use super::{End, Entry, Happened, Header, Reason, VERSION, Wanted, header::OLDEST};
 
-/// Bytes of the longest line that is read: far more than everything that a full proxy sends at its end.
+/// Maximum size in bytes of a line: far more than all that a full proxy sends at its end.
 const LONGEST: u64 = 256 << 20;
 
-/// Reads a log: an iterator over its entries and the numbers of their lines.
+/// Reads a log: an iterator over its entries, each with the number of its line.
 #[derive(Debug)]
 pub struct Reader<R> {
     log: R,
@@ -24,18 +24,18 @@ pub struct Reader<R> {
     cut: Option<Cut>,
 }
 
-/// The way in which a log is cut.
+/// How an incomplete log ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// A log that ends in the middle of this line.
+    /// The log ends in the middle of this line.
     InLine(u64),
-    /// A log without a last line.
+    /// The log has no last line.
     NoEnd,
-    /// A log whose last line has the reason.
+    /// The log has a last line with a reason other than the end of the run.
     Because(End),
 }
 
-/// An error of reading a log.
+/// An error in reading or repeating a log.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The error of the operating system.
@@ -44,7 +44,7 @@ pub enum ReadError {
     /// The file is not an input log.
     #[error("not an input log: its first line is not that of one ({0})")]
     NotALog(String),
-    /// The log has another version.
+    /// The log has a version that cannot be read.
     #[error("cannot read an input log of version {0}: this teetap reads {OLDEST} to {VERSION}")]
     Version(u32),
     /// A line is damaged.
@@ -55,26 +55,26 @@ pub enum ReadError {
         /// A description of the error.
         text: String,
     },
-    /// The definitions of the run are wrong.
+    /// The custom definitions of the run cannot be read.
     #[error("cannot read the definitions in line 1 of the input log: {0}")]
     Definitions(String),
-    /// A program was set that cannot be compiled.
+    /// A program in the log cannot be compiled.
     #[error("cannot compile the program in line {line} of the input log: {error}")]
     Program {
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: u64,
         /// A description of the error.
         error: String,
     },
 }
 
-/// The part of the first line that every version has.
+/// The field of the first line that every version has.
 #[derive(Deserialize)]
 struct Version {
     input_log: u32,
 }
 
-/// Any line but the first.
+/// Any line except the first.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -86,7 +86,7 @@ struct Line {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads the first line.
+    /// Opens a log and reads its first line.
     ///
     /// # Errors
     /// [`ReadError::System`], [`ReadError::NotALog`], [`ReadError::Version`].
@@ -110,13 +110,13 @@ impl<R: BufRead> Reader<R> {
         })
     }
 
-    /// The first line.
+    /// Returns the first line.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Returns how the log was cut after the last entry; known when there are no more entries.
+    /// Returns how an incomplete log ends; `None` for a complete log, and before the last entry is read.
     #[must_use]
     pub fn cut(&self) -> Option<&Cut> {
         self.cut.as_ref()
@@ -178,7 +178,7 @@ impl<R: BufRead> Iterator for Reader<R> {
     }
 }
 
-/// Reads a line. Returns true if it is whole; it is empty at the end of the file.
+/// Appends a line. Returns true if the line is complete. Appends nothing at the end of the file.
 fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     log.take(LONGEST).read_until(b'\n', line)?;
     Ok(line.last() == Some(&b'\n'))

@@ -1,6 +1,7 @@
 //! The data thread's end of the log.
 //!
-//! Law: an entry is begun before the core has its input, so that an input that crashes the core is in the log.
+//! Law: an entry is begun before the core handles its input, so that an input that crashes the core is in the
+//! log.
 
 use std::path::Path;
 
@@ -16,23 +17,23 @@ use crate::{
 #[derive(Debug)]
 pub struct Recorder {
     sender: LogSender<Entry>,
-    /// The input that the core has now.
+    /// The input that the core is handling, with its outputs so far.
     open: Option<Entry>,
 }
 
 /// Creates the file and starts the writer.
 ///
 /// # Errors
-/// See [`LogError`]; nothing runs then.
+/// See [`LogError`]. No thread is started then.
 pub fn start(path: &Path, header: &Header) -> Result<(Recorder, Writing), LogError> {
     let (sender, writing) = log_file::start(path, header)?;
     Ok((Recorder { sender, open: None }, writing))
 }
 
 impl Recorder {
-    /// Notes that the core is about to be handed an input.
+    /// Begins the entry of an input that the core is about to handle.
     pub fn begin(&mut self, at: Time, input: &Input<'_>) {
-        // Still open = the core crashed on it and the panic was caught.
+        // An entry that is still open means that the core panicked on it and the panic was caught.
         self.end();
         if self.sender.is_open() {
             self.open = Some(Entry {
@@ -43,7 +44,7 @@ impl Recorder {
         }
     }
 
-    /// Notes that the core wants something done.
+    /// Appends an output of the core to the entry.
     pub fn output(&mut self, output: &Output<'_>) {
         if let Some(open) = &mut self.open
             && let Some(wanted) = Wanted::of(output)
@@ -52,7 +53,7 @@ impl Recorder {
         }
     }
 
-    /// Notes that the core wants nothing more.
+    /// Completes the entry: the core has no more outputs for its input.
     pub fn end(&mut self) {
         if let Some(entry) = self.open.take() {
             self.sender.push(entry);

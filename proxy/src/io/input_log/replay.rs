@@ -1,4 +1,4 @@
-//! Running a log through a fresh core.
+//! Runs a log through a new core.
 
 use std::{fmt, io::BufRead};
 
@@ -8,12 +8,12 @@ use teetap_wire::def::Registry;
 use super::{Compile, Cut, Definitions, Entry, Happened, Header, ReadError, Reader, Wanted};
 use crate::session::{Hub, Time};
 
-/// The meaning of the texts in a log.
+/// The functions that read the texts in a log.
 #[derive(Clone, Copy)]
 pub struct Texts<'a> {
-    /// Makes definitions of the built-in files and these, or returns what is wrong with them.
+    /// Loads these definitions in addition to the built-in ones, or returns a description of the error.
     pub registry: &'a dyn Fn(&[Definitions]) -> Result<&'static Registry, String>,
-    /// Makes a program of its text, or returns what is wrong with it.
+    /// Compiles the text of a program, or returns a description of the error.
     pub program: &'a dyn Fn(&str, &'static Registry) -> Result<Program, String>,
 }
 
@@ -22,39 +22,39 @@ pub struct Texts<'a> {
 pub struct Checked {
     /// The first line.
     pub header: Header,
-    /// Inputs that were repeated.
+    /// Number of inputs that were repeated.
     pub inputs: u64,
-    /// Datagrams among them.
+    /// Number of datagrams among the inputs.
     pub received: u64,
-    /// Datagrams that the core sent, equal to those in the log.
+    /// Number of datagrams that the core sent and that are equal to those in the log.
     pub sent: u64,
     /// The time of the last input.
     pub until: Time,
-    /// The first difference, where the replay stopped.
+    /// The first difference, at which the replay stopped.
     pub difference: Option<Difference>,
-    /// The cut after the last input; `None` for a complete log.
+    /// How the log ends after the last input; `None` for a complete log.
     pub cut: Option<Cut>,
 }
 
-/// An output that is not the one in the log.
+/// An output that differs from the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The line of the input that caused it, from 1.
+    /// Number of the line with the input that caused the output, from 1.
     pub line: u64,
     /// The time of that input.
     pub at: Time,
-    /// The number of the output, from 1.
+    /// Number of the output among those of the input, from 1.
     pub output: usize,
-    /// The output in the log; `None` = there are no more.
+    /// The output in the log; `None` if there are no more.
     pub expected: Option<Wanted>,
-    /// The output of the replay; `None` = there are no more.
+    /// The output of the replay; `None` if there are no more.
     pub came: Option<Wanted>,
 }
 
-/// Runs a log through a fresh core and compares all outputs, up to the first difference.
+/// Runs a log through a new core and compares all outputs, up to the first difference.
 ///
 /// # Errors
-/// The log cannot be read, or not any further; see [`ReadError`].
+/// If the log, its definitions or a program in it cannot be read; see [`ReadError`].
 pub fn check(log: impl BufRead, texts: Texts<'_>) -> Result<Checked, ReadError> {
     let mut reader = Reader::open(log)?;
     let header = reader.header().clone();

@@ -1,4 +1,5 @@
-//! Any sequence of inputs that is written is read again; damaged and cut logs; a replay that finds a difference.
+//! A written sequence of inputs is read back equal; damaged and cut logs are reported; a replay finds
+//! differences.
 
 #![expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
 
@@ -17,7 +18,7 @@ use crate::session::{
     Command, CommandId, Config, Events, HeldId, Hub, Input, ListenerId, Output, SessionId, Time, UpstreamId,
 };
 
-/// A 0.6 server browser request, which the core passes on by a socket of its own.
+/// A 0.6 server browser request, which the core forwards on a socket of its own.
 const REQUEST: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
 
 const RULES: &str = "drop when c2s and vital\n";
@@ -60,7 +61,7 @@ pub(super) fn header() -> Header {
     Header::new("0.0.1", &config(), [target, listen], UNIX_EPOCH)
 }
 
-/// The text of a log that is written by a recorder of its own.
+/// Returns the text of a log that `act` records.
 pub(super) fn written(act: impl FnOnce(&mut Recorder)) -> String {
     written_with(&header(), act)
 }
@@ -75,7 +76,7 @@ fn written_with(header: &Header, act: impl FnOnce(&mut Recorder)) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// A core with its recorder: what the driver does.
+/// Handles an input with a core and a recorder, like the driver.
 fn step(hub: &mut Hub, recorder: &mut Recorder, at: u64, input: Input<'_>) {
     recorder.begin(Time(at), &input);
     hub.handle(Time(at), input);
@@ -85,7 +86,7 @@ fn step(hub: &mut Hub, recorder: &mut Recorder, at: u64, input: Input<'_>) {
     recorder.end();
 }
 
-/// A client asks for the server's info three times, a second apart.
+/// Returns a log in which a client requests the server's info three times, a second apart.
 fn recorded() -> String {
     let addr = "127.0.0.1:5000".parse().unwrap();
     let mut hub = Hub::new(config(), header().route());
@@ -205,7 +206,7 @@ fn wanted() -> impl Strategy<Value = Wanted> {
     ]
 }
 
-/// The output as the core gives it.
+/// Returns the output of the core that `wanted` records.
 fn output(wanted: &Wanted) -> Output<'_> {
     match wanted {
         Wanted::Open { upstream, port } => Output::OpenUpstream {
@@ -255,7 +256,7 @@ proptest! {
         let read: Vec<Entry> = reader.by_ref().map(|line| line.unwrap().1).collect();
         prop_assert_eq!(&read, &entries);
         prop_assert_eq!(reader.cut(), None);
-        // Cut anywhere after the first line: a beginning is left, and it is reported as one.
+        // Cut anywhere after the first line, the log still has a beginning, and is reported as incomplete.
         let first = log.find('\n').unwrap() + 1;
         let cut = first + cut.index(log.len() - first);
         let mut reader = Reader::open(&log.as_bytes()[..cut]).unwrap();
@@ -276,7 +277,7 @@ proptest! {
     }
 }
 
-/// A line of each command, as the versions from 3 on have it.
+/// A line of each command, as in the versions from 3 on.
 const COMMANDS: [&str; 12] = [
     r#"{"inject":{"id":1,"data":"06ff","dir":"s2c","session":2,"vital":true}}"#,
     r#"{"release":{"id":2,"key":7,"session":2}}"#,
@@ -299,7 +300,7 @@ fn commands_keep_their_names_and_fields() {
         assert!(matches!(read, Happened::Command { .. }), "{line}");
         assert_eq!(serde_json::to_string(&read).unwrap(), line);
     }
-    // The order of the fields is free.
+    // The fields may be in any order.
     let first = r#"{"release_one":{"id":3,"session":2,"dir":"c2s","held":4}}"#;
     let read = |line: &str| serde_json::from_str::<Happened>(line).map_err(|error| error.to_string());
     assert_eq!(read(first), read(COMMANDS[2]));
@@ -334,9 +335,9 @@ fn every_kind_of_difference_is_found() {
     let sent = r#"{"to_server":{"upstream":1,"bytes":"ffffffffffffffffffff6769653307"}}"#;
     let less = format!(",{sent}");
     for (from, to, line, output, [expected, came]) in [
-        // One bit.
+        // One bit differs.
         ("6769653307\"}}", "6769653306\"}}", 2, 2, [true, true]),
-        // Less, more, elsewhere.
+        // Less, more, another number.
         (less.as_str(), "", 2, 2, [false, true]),
         (
             "{\"close\":1}]",
@@ -353,7 +354,8 @@ fn every_kind_of_difference_is_found() {
             [true, true],
         ),
         ("\"port\":8303", "\"port\":8304", 2, 1, [true, true]),
-        // Another secret makes no difference for a request without tokens; another time makes one for a timeout.
+        // Another secret makes no difference for a request without tokens, but another time does for a
+        // timeout.
         ("\"t\":60000000", "\"t\":2000001", 5, 1, [true, false]),
     ] {
         let damaged = log.replacen(from, to, 1);
@@ -427,7 +429,7 @@ fn a_program_is_in_the_log_as_its_text() {
     );
 }
 
-/// A message that replaces another one, by its name and by its number.
+/// A message that replaces a built-in one with the same name and number.
 const DEFINITIONS: &str = "for 0.6 ddnet 0.7\ngame 3 sv_motd s2c vital\n  message str\n";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Outputs as they are logged, to compare those of a replay with.
+//! Outputs in the form of the log, in which a replay compares them.
 
 use std::{fmt, net::SocketAddr};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Hex;
 use crate::session::Output;
 
-/// An [`Output`] with bytes of its own.
+/// An [`Output`] that owns its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are those of the outputs")]
@@ -29,7 +29,7 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// Returns the output for the log; `None` for events, which change nothing outside.
+    /// Returns the output for the log; `None` for an event, which has no effect on the network.
     #[must_use]
     pub fn of(output: &Output<'_>) -> Option<Self> {
         Some(match output {

@@ -11,13 +11,13 @@ use crate::words::Word;
 /// The version of the format.
 pub const VERSION: u32 = 1;
 
-/// The first line.
+/// The first line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
     /// The version of the format.
     pub journal: u32,
-    /// The version of the program.
+    /// Version of teetap.
     pub version: String,
     /// The seed of the run.
     pub seed: u64,
@@ -25,13 +25,13 @@ pub struct Header {
     pub rules: String,
 }
 
-/// The last line.
+/// The last line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
     /// `complete`, or the reason why the journal ends before the run.
     pub end: String,
-    /// The number of decisions in it.
+    /// Number of decisions in the journal.
     pub decisions: u64,
 }
 
@@ -41,87 +41,87 @@ pub struct End {
 pub enum Line {
     /// A decision.
     Decision(DecisionLine),
-    /// Other rules were set.
+    /// The rules were replaced.
     Rules(RulesLine),
     /// A client entered the game.
     Entered(EntryLine),
 }
 
-/// A client that asks to enter the game, the last step of a join.
+/// A client that requests to enter the game, the last step of a join.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EntryLine {
     /// Seconds since the start.
     pub t: f64,
-    /// The number of the session.
+    /// Number of the session.
     pub session: u32,
     /// Microseconds since the session was opened.
     pub entered_us: u64,
 }
 
-/// Rules that were set while the run went on.
+/// Rules that were set during the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RulesLine {
     /// Seconds since the start.
     pub t: f64,
-    /// The text of the rules; `None` for none.
+    /// The text of the rules; `None` if all rules were removed.
     pub rules: Option<String>,
 }
 
-/// A decision.
+/// A decision of a rule or of a link line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecisionLine {
     /// Seconds since the start.
     pub t: f64,
-    /// The number of the session.
+    /// Number of the session.
     pub session: u32,
-    /// The direction; missing for a rule that acts at times.
+    /// The direction; absent for a rule that acts at times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dir: Option<Word<Dir>>,
-    /// The name of the rule, or its text; missing for a link line.
+    /// Name of the rule, or its text; absent for a link line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Box<str>>,
-    /// The text of the link line; missing for a rule.
+    /// Text of the link line; absent for a rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Box<str>>,
-    /// The name of the message, of a rule.
+    /// For a rule: the name of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Box<str>>,
-    /// The number of the message, of a rule.
+    /// For a rule: the number of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ordinal: Option<u64>,
-    /// The number of the datagram, of a link line.
+    /// For a link line: the number of the datagram.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagram: Option<u64>,
-    /// True if the datagram is outside a connection, of a link line.
+    /// For a link line: true if the datagram is outside a connection.
     #[serde(default, skip_serializing_if = "is_default")]
     pub connless: bool,
-    /// The actions in words. The other fields have what a repetition needs.
+    /// The actions in words, for people. A repetition uses the other fields.
     pub action: Box<str>,
-    /// The delays that were drawn, of a rule.
+    /// For a rule: the delays that were drawn, in microseconds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delay_us: Vec<u64>,
-    /// The bytes that each `corrupt` changed: offset and flipped bits.
+    /// For a rule: the bytes that each `corrupt` changed, as offset and flipped bits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub corrupted: Vec<Vec<(u32, u8)>>,
-    /// The number of the copy, of a link line; missing for the datagram itself.
+    /// For a link line: the number of the copy; absent for the datagram itself.
     #[serde(default, skip_serializing_if = "is_default")]
     pub copy: u8,
-    /// True for the duplicate that the line made.
+    /// For a link line: true for the duplicate that it made.
     #[serde(default, skip_serializing_if = "is_default")]
     pub duplicate: bool,
-    /// The cause of a loss.
+    /// For a link line: the cause of a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Word<Lost>>,
-    /// The delay of a link line.
+    /// For a link line: the delay in nanoseconds.
     #[serde(default, skip_serializing_if = "is_default")]
     pub delay_ns: u64,
-    /// True if the datagram overtook others.
+    /// For a link line: true if the datagram overtook others.
     #[serde(default, skip_serializing_if = "is_default")]
     pub overtakes: bool,
-    /// The bit that a link line flipped.
+    /// For a link line: the index of the flipped bit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flip: Option<u32>,
 }
@@ -131,7 +131,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl DecisionLine {
-    /// Returns the line of a decision.
+    /// Returns the journal line of a decision.
     #[must_use]
     pub fn new(decision: &Decision) -> Self {
         let Decision { at, session, dir, by } = decision;
@@ -191,10 +191,10 @@ impl DecisionLine {
         line
     }
 
-    /// Returns the decision.
+    /// Returns the decision of the line.
     ///
     /// # Errors
-    /// The line is neither of a rule nor of a link line.
+    /// If the line is neither that of a rule nor that of a link line.
     pub fn decision(&self) -> Result<Decision, &'static str> {
         let by = match (self, &self.rule, &self.link) {
             (
@@ -251,7 +251,7 @@ impl DecisionLine {
     }
 }
 
-/// Returns the effect of a link line in the words of rules.
+/// Returns the effect of a link line as the names of actions.
 fn words(impact: &Impact) -> String {
     let words = [
         (impact.lost.is_some(), "lose"),
@@ -264,7 +264,7 @@ fn words(impact: &Impact) -> String {
     words.map(|(_, word)| *word).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns microseconds as seconds.
+/// Converts microseconds to seconds.
 #[expect(
     clippy::cast_precision_loss,
     reason = "exact below 2^53 microseconds, 285 years"

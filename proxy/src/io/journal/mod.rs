@@ -1,9 +1,11 @@
-//! The journal: the decisions of rules and link lines that are faults or changes, so that another run can repeat them.
+//! The journal: decisions of rules and link lines that cause faults or changes, so that another run can
+//! repeat them.
 //!
 //! # The file
 //!
-//! JSON lines, version [`VERSION`]. The first line is the [`Header`] with the seed and the text of the rules, the last one is
-//! an [`End`]. Each line between them is a decision, the text of rules that were set later, or a client that entered the game.
+//! JSON lines, version [`VERSION`]. The first line is the [`Header`] with the seed and the text of the rules,
+//! the last line is an [`End`]. Each line in between is a decision, the text of rules that were set later, or
+//! a client that entered the game.
 //!
 //! ```text
 //! {"journal":1,"version":"0.1.0","seed":7,"rules":"slow: delay 80ms..120ms when input\nlink s2c loss 5%\n"}
@@ -15,8 +17,8 @@
 //!
 //! # Its law
 //!
-//! The data thread never waits for the journal: `io::log_file` queues decisions, and a thread of its own writes them. The same
-//! seed and the same inputs make the same journal.
+//! The data thread never waits for the journal: `io::log_file` queues decisions, and a thread of its own
+//! writes them. Equal seeds and inputs produce equal journals.
 
 mod line;
 mod reader;

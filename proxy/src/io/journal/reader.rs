@@ -1,6 +1,6 @@
-//! Reading a journal.
+//! Reads a journal.
 //!
-//! Law: a journal is read as a whole or refused with the line that is wrong.
+//! Law: a journal is read completely, or refused with the number of the wrong line.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::io::{files::read_given, log_file::append};
 
 use super::line::{DecisionLine, End, EntryLine, Header, Line, RulesLine, VERSION};
 
-/// The maximum size of a file in bytes.
+/// Maximum size of a journal in bytes.
 const MAX_FILE: u64 = 256 << 20;
 
 /// The contents of a journal.
@@ -22,7 +22,7 @@ pub struct Journal {
     pub decisions: Vec<Decision>,
 }
 
-/// A file that cannot be read as a journal.
+/// The reason why a file cannot be read as a journal.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum JournalError {
     /// The file cannot be read.
@@ -34,7 +34,7 @@ pub enum JournalError {
     /// The first line is not that of a journal.
     #[error("it is not a journal of teetap: {0}")]
     Foreign(String),
-    /// The journal is of a later version.
+    /// The journal has another version of the format.
     #[error("it has version {0} of the format; this program reads version {VERSION}")]
     Version(u32),
     /// A line is wrong.
@@ -45,13 +45,13 @@ pub enum JournalError {
         /// The cause.
         why: String,
     },
-    /// The rules of the run changed while it went on.
+    /// The rules were replaced during the run, after this many seconds.
     #[error("the rules changed {0:.3} s after the start, so its decisions are not those of one program")]
     RulesChanged(f64),
 }
 
 impl Journal {
-    /// Reads a file.
+    /// Reads a journal from a file.
     ///
     /// # Errors
     /// See [`JournalError`].
@@ -60,7 +60,7 @@ impl Journal {
         Self::parse(&bytes.map_err(|error| JournalError::Read(error.to_string()))?)
     }
 
-    /// Reads the bytes of a file.
+    /// Parses the bytes of a journal.
     ///
     /// # Errors
     /// See [`JournalError`].
@@ -102,7 +102,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Returns a journal with the same header and some of the decisions, as the bytes of a file.
+    /// Returns the bytes of a journal with the same header and these decisions.
     #[must_use]
     pub fn with<'d>(&self, decisions: impl IntoIterator<Item = &'d Decision>) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -120,7 +120,7 @@ impl Journal {
 }
 
 fn header(line: &[u8]) -> Result<Header, JournalError> {
-    /// The version, whatever else stands in the line.
+    /// The version field of the first line, which every version has.
     #[derive(serde::Deserialize)]
     struct Version {
         journal: u32,

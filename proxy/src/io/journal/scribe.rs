@@ -26,28 +26,28 @@ enum Entry {
 /// Creates the file and starts the writer.
 ///
 /// # Errors
-/// See [`LogError`]; nothing runs then.
+/// See [`LogError`]. No thread is started then.
 pub(in crate::io) fn start(path: &Path, header: &Header) -> Result<(Scribe, Writing), LogError> {
     let (sender, writing) = log_file::start(path, header)?;
     Ok((Scribe(sender), writing))
 }
 
 impl Scribe {
-    /// Writes decisions down.
+    /// Records decisions.
     pub(in crate::io) fn decisions(&mut self, decisions: Vec<Decision>) {
         for decision in decisions {
             self.0.push(Entry::Decision(decision));
         }
     }
 
-    /// Writes down the clients that entered the game.
+    /// Records clients that entered the game.
     pub(in crate::io) fn entries(&mut self, entries: Vec<teetap_rules::Entry>) {
         for entry in entries {
             self.0.push(Entry::Entered(entry));
         }
     }
 
-    /// Writes down that other rules are set.
+    /// Records that the rules were replaced; `None` if they were removed.
     pub(in crate::io) fn rules(&mut self, at: Time, rules: Option<&str>) {
         self.0.push(Entry::Rules(at, rules.map(str::to_owned)));
     }
