@@ -12,8 +12,8 @@
 //! Peers and unknown senders cannot make memory or the number of sockets grow without bound. Each limit is a
 //! constant beside the code that enforces it, and `docs/src/limits.md` in the repository lists all of them
 //! with their consequences. A session has one socket. Beside the sockets of online sessions there are at most
-//! 3 × 256 (half-open sessions, 256 for each degree of proof of the client's address), 64 (relays of the
-//! server browser) and 8 (listen ports of `redirect`).
+//! 768 (half-open sessions: 256 for each degree of proof of the client's address), 64 (relays of the server
+//! browser) and 8 (listen ports of `redirect`).
 //!
 //! # Datagrams that are never forwarded
 //!

@@ -1,4 +1,4 @@
-//! The address that clients connect to.
+//! The listen address, to which clients connect.
 
 use std::{
     io,
@@ -7,10 +7,10 @@ use std::{
 
 use super::{log_file::LogError, udp};
 
-/// The game's port.
+/// The default port of the game.
 pub const DEFAULT_PORT: u16 = 8303;
 
-/// Ports tried from [`DEFAULT_PORT`] on.
+/// Number of ports to try, from [`DEFAULT_PORT`] on.
 const TRIES: u16 = 100;
 
 /// The address that the proxy listens on.
@@ -18,7 +18,7 @@ const TRIES: u16 = 100;
 pub enum Listen {
     /// 127.0.0.1:8303, or the next free port after it.
     Default,
-    /// Exactly this one; port 0 = any free one.
+    /// Exactly this address; port 0 means any free port.
     At(SocketAddr),
 }
 
@@ -31,12 +31,12 @@ impl From<SocketAddr> for Listen {
 /// The reason why a proxy did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The address is taken.
+    /// Another program uses the address.
     #[error(
         "{0} is taken by another program: choose another address with --listen, or port 0 for any free one"
     )]
     Taken(SocketAddr),
-    /// The address is not usable.
+    /// The address cannot be used.
     #[error("cannot listen on {addr}: {error}")]
     Bind {
         /// The address.
@@ -44,10 +44,10 @@ pub enum StartError {
         /// The error of the operating system.
         error: io::Error,
     },
-    /// All ports that are tried by default are taken.
+    /// Other programs use all ports that are tried by default.
     #[error("127.0.0.1 has no free port from {DEFAULT_PORT} to {last}: choose one with --listen", last = DEFAULT_PORT + TRIES - 1)]
     NoFreePort,
-    /// The proxy would talk to itself.
+    /// The listen address is that of the server, so the proxy would send to itself.
     #[error(
         "the server's address {target} is the one that teetap would listen on ({listen}): it would talk to itself; choose another one with --listen"
     )]
@@ -60,13 +60,13 @@ pub enum StartError {
     /// The input log or the journal cannot be created.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The operating system gave no thread, timer or random bytes.
+    /// The operating system provided no thread, timer or random bytes.
     #[error("cannot start: {0}")]
     System(#[from] io::Error),
 }
 
 impl Listen {
-    /// Opens the socket for a proxy in front of `target`.
+    /// Opens the listen socket of a proxy for the server `target`.
     ///
     /// # Errors
     /// [`StartError::Taken`], [`StartError::Bind`], [`StartError::NoFreePort`], [`StartError::Loop`].
@@ -85,7 +85,7 @@ impl Listen {
 fn next_free(target: SocketAddr) -> Result<UdpSocket, StartError> {
     for port in DEFAULT_PORT..DEFAULT_PORT + TRIES {
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        // The server may just not run yet; its port is its own.
+        // The port of the server is skipped, since the server may not have started yet.
         if is_same(addr, target) {
             continue;
         }
@@ -98,18 +98,19 @@ fn next_free(target: SocketAddr) -> Result<UdpSocket, StartError> {
     Err(StartError::NoFreePort)
 }
 
-/// Opens one more listen socket, in front of `target`, at the IP address of the first one and any free port. `ours`:
-/// the addresses of all that are open.
+/// Opens an additional listen socket for the server `target`, at the IP address of the first one and any free
+/// port. `ours` has the addresses of all open listen sockets.
 ///
 /// # Errors
-/// Returns the error of the operating system; `AddrInUse` when `target` is one of them, or would be.
+/// Returns the error of the operating system; `AddrInUse` if `target` is one of these addresses, or that of
+/// the new socket.
 pub(super) fn beside(first: SocketAddr, ours: &[SocketAddr], target: SocketAddr) -> io::Result<UdpSocket> {
     let own = || io::Error::new(io::ErrorKind::AddrInUse, "this proxy itself listens there");
     if ours.iter().any(|listen| is_same(*listen, target)) {
         return Err(own());
     }
     let socket = udp::bind(SocketAddr::new(first.ip(), 0))?;
-    // The server may just not run yet, and the free port be its own.
+    // The server may not have started yet, so that the free port is its own.
     if is_same(socket.local_addr()?, target) {
         return Err(own());
     }
@@ -124,7 +125,7 @@ fn is_same(listen: SocketAddr, target: SocketAddr) -> bool {
     let (listen, target) = (listen.ip().to_canonical(), target.ip().to_canonical());
     listen == target
         || target.is_unspecified() && listen.is_loopback()
-        // Bound to every address: only an address of this machine can be bound.
+        // Bound to all addresses: the target is this machine if its address can be bound.
         || listen.is_unspecified() && UdpSocket::bind((target, 0)).is_ok()
 }
 

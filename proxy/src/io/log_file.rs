@@ -1,9 +1,9 @@
-//! Files of JSON lines about a run, the input log and the journal: the data thread puts entries into a queue, a thread
-//! of its own encodes and writes them.
+//! Files of JSON lines about a run, the input log and the journal. The data thread queues entries, and a
+//! thread of its own encodes and writes them.
 //!
-//! Law: the data thread never waits and never wakes the writer, which looks on its own tick. The queue is bounded by bytes.
-//! Where it overflows or the disk fails, the file ends with a line that says so, and the run goes on. The file always holds
-//! a beginning of the run, in whole lines.
+//! Law: the data thread never waits and never wakes the writer, which polls the queue. The size of the queue
+//! in bytes is limited. If it overflows or the disk fails, the file ends with a line that says so, and the
+//! run continues. The file always contains the beginning of the run, in complete lines.
 
 use std::{
     collections::VecDeque,
@@ -25,27 +25,27 @@ use teetap_wire::{printable_json, printable_path};
 
 use super::{files::create_new, moved::is_moved};
 
-/// Bytes of entries that may wait for the writer: a second of a flood, minutes of a game.
+/// Maximum bytes of entries that wait for the writer: a second of a flood, minutes of a game.
 const QUEUE: usize = 64 << 20;
 
-/// The interval at which the writer looks for entries.
+/// Interval at which the writer polls for entries.
 const TICK: Duration = Duration::from_millis(10);
 
-/// The number of looks at the entries between two looks at the file.
+/// Number of polls for entries between two checks that the file is still at its path.
 const FILE_EVERY: u32 = 50;
 
-/// Bytes of lines that are written at once.
+/// Minimum bytes of lines in a block that is written without polling for more.
 const BLOCK: usize = 256 << 10;
 
-/// Bytes that the last line needs at most; whole lines are given up for it where the file takes no more.
+/// Maximum bytes of the last line. If the file cannot grow, complete lines are removed for it.
 const ROOM: u64 = 512;
 
 /// An entry of a log.
 pub(in crate::io) trait LogEntry: Send + 'static {
-    /// The name of the log.
+    /// The kind of the log.
     const LOG: Log;
 
-    /// Returns the size in memory, roughly, in bytes; always the same for the same entry.
+    /// Returns the approximate size in memory, in bytes. It depends only on the contents of the entry.
     fn weight(&self) -> usize;
 
     /// Returns true if the last line counts the entry.
@@ -53,14 +53,15 @@ pub(in crate::io) trait LogEntry: Send + 'static {
         true
     }
 
-    /// Returns the line of the entry.
+    /// Returns the contents of the entry's line.
     fn line(&self) -> impl Serialize;
 
-    /// Returns the last line: the fault that ended the log before the run, if one did, and the number of entries in it.
+    /// Returns the last line: the fault that ended the log before the run, if any, and the number of counted
+    /// entries.
     fn last(fault: Option<&Fault>, count: u64) -> impl Serialize;
 }
 
-/// Appends an entry as a line. Rules may be of a stranger: hidden characters in texts are escaped.
+/// Appends a line. Rules may come from a stranger, so hidden characters in texts are escaped.
 pub(super) fn append(block: &mut Vec<u8>, line: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_string(line)?;
     block.extend_from_slice(printable_json(&text).as_bytes());
@@ -77,19 +78,19 @@ pub enum Log {
     Journal,
 }
 
-/// A log that is wanted.
+/// A log to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFile {
     /// The file, which must not exist yet.
     pub path: PathBuf,
-    /// The version of the program.
+    /// Version of teetap.
     pub version: &'static str,
 }
 
-/// An error of creating a log.
+/// An error in creating a log.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// Something has that name already.
+    /// A file with that name exists.
     #[error("{path} exists: {log} overwrites nothing, name another file", path = printable_path(path), log = log.with_article())]
     Exists {
         /// The log.
@@ -109,35 +110,35 @@ pub enum LogError {
     },
 }
 
-/// The end of the queue that the data thread holds. Dropping it completes the log.
+/// The sending end of the queue, on the data thread. Dropping it completes the log.
 #[derive(Debug)]
 pub(in crate::io) struct LogSender<E> {
-    /// `None` once the log has ended before the run.
+    /// `None` if the log has ended before the run.
     sender: Option<Sender<E>>,
     shared: Arc<Shared>,
     limit: usize,
 }
 
-/// The writer's thread.
+/// The thread of the writer.
 #[derive(Debug)]
 pub struct Writing {
     thread: JoinHandle<()>,
     faults: Faults,
 }
 
-/// A handle that reports when a log has ended before the run; cheap to clone.
+/// A handle that reports if a log has ended before the run; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Faults(Log, Arc<Shared>);
 
 /// The state that both ends share.
 #[derive(Debug, Default)]
 struct Shared {
-    /// Bytes of entries in the queue.
+    /// Bytes of queued entries.
     queued: AtomicUsize,
-    /// The first fault; later ones follow from it.
+    /// The first fault; later faults are consequences of it.
     fault: OnceLock<Fault>,
     is_reported: AtomicBool,
-    /// The path, once the file is no longer there.
+    /// The path, if the file is no longer there.
     moved: OnceLock<PathBuf>,
     is_move_reported: AtomicBool,
 }
@@ -148,14 +149,14 @@ pub(in crate::io) enum Fault {
     QueueFull,
     /// The error of the operating system.
     WriteFailed(String),
-    /// The data thread died of a bug.
+    /// The data thread panicked.
     Crashed,
 }
 
-/// Creates the file, readable and writable by its owner alone, writes its first line and starts the writer.
+/// Creates a file that only its owner can read and write, writes the first line and starts the writer.
 ///
 /// # Errors
-/// See [`LogError`]; nothing runs then.
+/// See [`LogError`]. No thread is started then.
 pub(in crate::io) fn start<E: LogEntry>(
     path: &Path,
     header: &impl Serialize,
@@ -210,7 +211,7 @@ impl fmt::Display for Log {
 }
 
 impl<E: LogEntry> LogSender<E> {
-    /// Creates both ends of a queue of at most `limit` bytes.
+    /// Returns both ends of a queue of at most `limit` bytes.
     fn new(limit: usize) -> (Self, Receiver<E>) {
         let (sender, receiver) = mpsc::channel();
         let sender = Self {
@@ -225,12 +226,12 @@ impl<E: LogEntry> LogSender<E> {
         Faults(E::LOG, Arc::clone(&self.shared))
     }
 
-    /// Returns true until the log has ended before the run.
+    /// Returns false if the log has ended before the run.
     pub(in crate::io) const fn is_open(&self) -> bool {
         self.sender.is_some()
     }
 
-    /// Queues an entry.
+    /// Queues an entry. Ends the log if the queue is full.
     pub(in crate::io) fn push(&mut self, entry: E) {
         let Some(sender) = &self.sender else { return };
         let weight = entry.weight();
@@ -239,7 +240,7 @@ impl<E: LogEntry> LogSender<E> {
             self.shared.fault(Fault::QueueFull);
             self.sender = None;
         } else if sender.send(entry).is_err() {
-            // The writer has given up, and has reported why.
+            // The writer has given up, and has reported the reason.
             self.sender = None;
         }
     }
@@ -254,13 +255,13 @@ impl<E> Drop for LogSender<E> {
 }
 
 impl Writing {
-    /// Returns a handle that reports when the log has ended before the run.
+    /// Returns a handle that reports if the log has ended before the run.
     #[must_use]
     pub fn faults(&self) -> Faults {
         self.faults.clone()
     }
 
-    /// Waits until everything is written; the data thread's end must be gone, or be going.
+    /// Waits until all lines are written. The sender must be dropped, or about to be.
     pub fn finish(self) {
         if self.thread.join().is_err() {
             let Faults(_, shared) = &self.faults;
@@ -270,7 +271,7 @@ impl Writing {
 }
 
 impl Faults {
-    /// Returns why the log has ended before the run, or that its file is no longer there, each once.
+    /// Returns why the log has ended before the run, or that its file is no longer there; each once.
     #[must_use]
     pub fn news(&self) -> Option<String> {
         let Self(log, shared) = self;
@@ -304,17 +305,17 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The state of the writer's thread.
+/// State of the writer's thread.
 struct Writer {
     file: File,
     path: PathBuf,
-    /// Bytes in the file.
+    /// Size of the file in bytes.
     written: u64,
-    /// Lines that are not in the file yet.
+    /// Lines that are not written yet.
     block: Vec<u8>,
-    /// Counted lines in file and block.
+    /// Number of counted lines in file and block.
     count: u64,
-    /// The latest lines in the file: all after the last one that leaves [`ROOM`], and that one.
+    /// The latest lines in the file, from the last line after which [`ROOM`] bytes are left.
     lines: VecDeque<Line>,
 }
 
@@ -336,13 +337,13 @@ impl Writer {
         }
     }
 
-    /// Writes what comes until nothing more can come, or nothing more can be written.
+    /// Writes entries until the sender is dropped or writing fails, and then the last line.
     fn run<E: LogEntry>(mut self, receiver: Receiver<E>, shared: &Shared) {
         let result = self.drain(&receiver, shared).and_then(|()| {
             self.line(&E::last(shared.fault.get(), self.count), false)?;
             self.write()
         });
-        // From now on the data thread's end has no receiver.
+        // From now on the sender fails.
         drop(receiver);
         if let Err(error) = result {
             let fault = Fault::WriteFailed(error.to_string());
@@ -380,7 +381,7 @@ impl Writer {
         }
     }
 
-    /// Adds a line to the block.
+    /// Appends a line to the block.
     fn line(&mut self, line: &impl Serialize, is_counted: bool) -> io::Result<()> {
         append(&mut self.block, line)?;
         self.count += u64::from(is_counted);
@@ -389,7 +390,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the block, all of it or as much as the file takes.
+    /// Writes the block, or as much of it as the file can hold.
     fn write(&mut self) -> io::Result<()> {
         let mut rest = self.block.as_slice();
         while !rest.is_empty() {
@@ -414,8 +415,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Cuts the file, which takes no more, at the end of a line, so that the last one has room. Where even that fails the
-    /// log is found without a last line, and counts as cut too.
+    /// Truncates a file that cannot grow at the end of a line, so that there is room for the last line. If
+    /// even that fails, the log has no last line and counts as incomplete, too.
     fn give_up<E: LogEntry>(&mut self, fault: &Fault) {
         self.block.clear();
         while self.lines.len() > 1

@@ -1,4 +1,4 @@
-//! The file, and what happens when it takes no more.
+//! Tests of the file, and of what happens if it cannot be written.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
@@ -36,7 +36,7 @@ fn push(sender: &mut LogSender<Entry>, count: u64) {
     }
 }
 
-/// Returns the number of inputs in a log, and its end.
+/// Returns the number of inputs in a log, and how it ends.
 fn read(text: &[u8]) -> (u64, Option<Cut>) {
     let mut reader = Reader::open(text).unwrap();
     let entries = reader.by_ref().map(Result::unwrap).count();
@@ -134,7 +134,7 @@ fn a_crash_of_the_data_thread_is_the_last_line() {
     ));
 }
 
-/// Lines go to the file that was there, and that is reported once.
+/// Lines are written to the file that was opened, and its absence is reported once.
 #[test]
 fn a_log_that_is_no_longer_at_its_path_is_reported() {
     let folder = tempfile::tempdir().unwrap();
@@ -172,7 +172,7 @@ fn a_log_that_is_no_longer_at_its_path_is_reported() {
         assert_eq!(faults.news(), None);
         let _not_there = fs::remove_file(&path);
     }
-    // At the end of a run, too.
+    // The same at the end of a run.
     let (sender, writing) = start::<Entry>(&path, &header()).unwrap();
     let faults = writing.faults();
     fs::remove_file(&path).unwrap();

@@ -1,9 +1,9 @@
-//! Sockets, the clock and the bus: everything of the proxy that touches the machine.
+//! Sockets, the clock and the bus: the part of the proxy that uses the operating system.
 //!
-//! Law: no decision about the protocol is taken here. [`Proxy::start`] opens the listen socket and one data thread
-//! that owns the sockets and the [`Hub`](crate::session::Hub); nothing else touches either, so there are no locks.
-//! The input log of [`input_log`] and the journal of [`journal`] have threads of their own.
-//! Watchers hang on the [`Bus`] and can be late: the data thread never wakes them and never waits for them.
+//! Law: no decision about the protocol is made here. [`Proxy::start`] opens the listen socket and starts one
+//! data thread, which owns the sockets and the [`Hub`](crate::session::Hub). Nothing else uses either, so
+//! there are no locks. The input log of [`input_log`] and the journal of [`journal`] have threads of their
+//! own. Watchers subscribe to the [`Bus`] and may be slow: the data thread never waits for them.
 
 mod bus;
 mod clock;
@@ -40,21 +40,21 @@ pub use resolve::{ResolveError, Target};
 pub use sockets::Counters;
 pub use start::{Busy, Commands, Crashed, Proxy, Running, Settings};
 
-/// Returns random bytes of the operating system: the secret of a run, or its seed when none is given.
+/// Returns random bytes of the operating system: the secret of a run, or its seed if none is given.
 ///
 /// # Errors
-/// The operating system has none.
+/// If the operating system provides no random bytes.
 pub fn entropy<const N: usize>() -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     SysRng.try_fill_bytes(&mut bytes).map_err(std::io::Error::other)?;
     Ok(bytes)
 }
 
-/// Lets this process open as many files as it may: each session has a socket, and the usual 1024 are meant for programs
-/// that cannot deal with more. Children started later inherit it.
+/// Raises the limit of open files to its maximum, because each session has a socket and the usual 1024 are
+/// meant for programs that cannot handle more. Child processes that are started later inherit the limit.
 ///
 /// # Errors
-/// Returns the error of the operating system; the limit stays as it was.
+/// Returns the error of the operating system. The limit is unchanged then.
 pub fn raise_file_limit() -> std::io::Result<()> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

@@ -1,4 +1,4 @@
-//! Files that are written and are no longer where they were.
+//! Detects that a file that is being written is no longer at its path.
 
 use std::{
     fs::{self, File},

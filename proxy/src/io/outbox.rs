@@ -1,6 +1,7 @@
-//! Sending on one socket: at once, and a few datagrams kept when the kernel has no room.
+//! Sends on one socket: immediately, or later if the kernel has no room.
 //!
-//! Law: order is kept, memory is bounded, and what is dropped is counted. A UDP sender may drop; it may not wait.
+//! Law: the order is kept, memory is bounded, and dropped datagrams are counted. A UDP sender may drop
+//! datagrams but must not block.
 
 use std::{
     collections::VecDeque,
@@ -10,7 +11,7 @@ use std::{
 
 use super::udp;
 
-/// Datagrams that wait for room in the kernel's send buffer, at most; a tick's burst of a full server.
+/// Maximum datagrams that wait for room in the kernel's send buffer: the burst of a full server in one tick.
 const WAITING: usize = 256;
 
 /// The queue of one socket.
@@ -22,24 +23,26 @@ pub(super) struct Outbox {
 /// The result of sending a datagram.
 #[derive(Debug)]
 pub(super) enum Sent {
-    /// The kernel has it. The error, if any, is of an earlier datagram (ICMP): a connected socket reports it late.
+    /// The kernel accepted the datagram. The error, if any, belongs to an earlier datagram (ICMP), because a
+    /// connected socket reports it late.
     Now(Option<io::Error>),
-    /// The first datagram that waits: the caller has to call [`Outbox::flush`] when the socket is writable.
+    /// The datagram is the first one in the queue. The caller has to call [`Outbox::flush`] when the socket
+    /// is writable.
     First,
-    /// The datagram waits after others.
+    /// The datagram is queued after others.
     Queued,
-    /// No room: dropped.
+    /// The queue is full: the datagram is dropped.
     Dropped,
-    /// The kernel refused it: dropped.
+    /// The kernel refused the datagram: it is dropped.
     Failed(io::Error),
 }
 
 /// A socket that does not block.
 pub(super) trait Put {
-    /// Sends one, to `addr` or to where the socket is connected to (`None`).
+    /// Sends a datagram to `addr`, or to the connected address if `None`.
     ///
     /// # Errors
-    /// Returns the error of the kernel; `WouldBlock` when it has no room.
+    /// Returns the error of the kernel; `WouldBlock` if it has no room.
     fn put(&self, addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<()>;
 }
 
@@ -50,7 +53,7 @@ impl Put for UdpSocket {
 }
 
 impl Outbox {
-    /// Sends, to `addr` or to where the socket is connected to (`None`).
+    /// Sends or queues a datagram to `addr`, or to the connected address if `None`.
     pub(super) fn send(&mut self, socket: &impl Put, addr: Option<SocketAddr>, bytes: &[u8]) -> Sent {
         if self.waiting.is_empty() {
             match put(socket, addr, bytes) {
@@ -70,7 +73,8 @@ impl Outbox {
         }
     }
 
-    /// Sends what waits until the kernel is full again; returns the number of datagrams that the kernel refused.
+    /// Sends queued datagrams until the kernel has no room. Returns the number of datagrams that the kernel
+    /// refused.
     pub(super) fn flush(&mut self, socket: &impl Put) -> u64 {
         let mut refused = 0;
         while let Some((addr, bytes)) = self.waiting.front() {
@@ -84,21 +88,21 @@ impl Outbox {
         refused
     }
 
-    /// Drops what waits, and returns its number.
+    /// Drops all queued datagrams and returns their number.
     pub(super) fn give_up(&mut self) -> u64 {
         let waiting = self.waiting.len();
         self.waiting.clear();
         u64::try_from(waiting).unwrap_or(u64::MAX)
     }
 
-    /// Returns true if nothing waits.
+    /// Returns true if no datagram is queued.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 }
 
-/// One send. An error that an earlier datagram left behind fails a send without sending: hence the second try,
-/// after which an error is this datagram's own. Returns the earlier error.
+/// Sends a datagram. An error of an earlier datagram makes a send fail without sending, so a failed send is
+/// tried again: an error of the second try belongs to this datagram. Returns the earlier error.
 fn put(socket: &impl Put, addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<Option<io::Error>> {
     match socket.put(addr, bytes) {
         Ok(()) => Ok(None),
@@ -113,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// A socket with room for so many datagrams.
+    /// A socket with room for a number of datagrams.
     #[derive(Default)]
     struct Narrow {
         room: Cell<usize>,
@@ -140,7 +144,7 @@ mod tests {
         socket.room.set(3);
         assert_eq!(outbox.flush(&socket), 0);
         assert!(!outbox.is_empty());
-        // Nothing overtakes what waits.
+        // No datagram overtakes the queue.
         socket.room.set(WAITING);
         assert!(matches!(
             outbox.send(&socket, None, &vec![0; WAITING]),

@@ -1,18 +1,18 @@
-//! The priority of threads beside the data thread.
+//! The priority of threads other than the data thread.
 //!
-//! Where a screen is shown, decoding and drawing take longer than passing traffic on, and on a machine of few cores they have
-//! one core together with it. A datagram that arrives while a frame is drawn would wait for the rest of a time slice; a thread
-//! that gives way is interrupted at once.
+//! If a screen is shown, decoding and drawing take more time than forwarding. On a machine with few cores
+//! these threads share a core with the data thread, and a datagram that arrives while a frame is drawn would
+//! wait for the rest of a time slice. A thread with a lower priority is preempted immediately.
 
-/// How far a thread gives way to others, as for `nice`: 0 not at all, 19 most.
+/// How far a thread gives way to others, as for `nice`: from 0 (not at all) to 19.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nice(pub u8);
 
 impl Nice {
-    /// Lets the calling thread give way.
+    /// Lowers the priority of the calling thread.
     ///
-    /// Only on Linux: elsewhere it would be the whole process, the data thread with it. A system that refuses it leaves the
-    /// priority as it is.
+    /// Only on Linux: elsewhere this would apply to the whole process, including the data thread. If the
+    /// system refuses, the priority is unchanged.
     pub fn apply(self) {
         #[cfg(target_os = "linux")]
         if self.0 > 0 {

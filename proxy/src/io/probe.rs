@@ -1,8 +1,9 @@
-//! Queries a server once, as a server browser does, so that a wrong address is noticed at once.
+//! Queries a server once, as a server browser does, so that a wrong address is noticed immediately.
 //!
-//! One socket, four datagrams at most, one second, less once something has come: DDNet's extended info request (which
-//! a 0.6 server answers in its own form), a 0.7 token request and, with its answer, a 0.7 info request; where only one of
-//! the two was answered, the other once more. Some servers do not answer browsers, so that no answer at all means nothing.
+//! Uses one socket, at most four datagrams and at most one second, less after the first answer. The datagrams
+//! are DDNet's extended info request (which a 0.6 server answers in its own form), a 0.7 token request and,
+//! after its answer, a 0.7 info request. If only one of the two was answered, the other is sent once more.
+//! Some servers do not answer browsers, so a missing answer proves nothing.
 
 use std::{
     fmt, io,
@@ -19,14 +20,14 @@ use teetap_wire::{
 use super::{clock::Clock, entropy, udp};
 use crate::session::{Family, Speaks, Time};
 
-/// The time that the server may take.
+/// Maximum duration of a probe.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Most servers speak one of the two protocols and leave the other request alone. After the first answer the rest
-/// may take as long again as it took, three times over, and at least this long.
+/// Minimum time to wait for further answers after the first one; three times its answer time, if that is
+/// longer. Most servers speak one of the two protocols and ignore the other request.
 const REST: Duration = Duration::from_millis(100);
 
-/// Word of an info request, with the four bytes before every word outside a connection.
+/// The words of an info request, after the four bytes that start each message outside a connection.
 const REQUEST_INFO: &[u8] = b"\xff\xff\xff\xffgie3";
 
 /// The result of a probe.
@@ -38,26 +39,26 @@ pub struct Finding {
     pub requested: Vec<Family>,
     /// The answers, at most one per [`Family`].
     pub answers: Vec<Answer>,
-    /// The error of the network or the operating system, if there was one.
+    /// The error of the network or the operating system; `None` if there was none.
     pub error: Option<String>,
 }
 
-/// The start of the line about a server that answers, and the words before its version.
+/// The start of the line about a server that answers, and the text before the server's version.
 const ANSWERS: &str = "the server answers ";
 const VERSION: &str = "\", version ";
 
-/// One answer.
+/// The answer in one protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The protocol of the answer.
     pub family: Family,
     /// The time since the request.
     pub after: Duration,
-    /// The server info, when it was readable.
+    /// The server info; `None` if it could not be read.
     pub info: Option<Info>,
 }
 
-/// The server info. Texts are printable: no control characters.
+/// The server info. Its texts contain no control characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     /// The version that the server states.
@@ -66,16 +67,16 @@ pub struct Info {
     pub name: String,
     /// The map.
     pub map: String,
-    /// The game type.
+    /// Type of the game.
     pub game_type: String,
-    /// Clients on it, spectators included.
+    /// Number of clients, including spectators.
     pub clients: i32,
-    /// Clients at most.
+    /// Maximum number of clients.
     pub max_clients: i32,
 }
 
-/// Queries a server. Blocks for at most [`PATIENCE`]; with `proto` only in that protocol. The answers are read by the
-/// definitions of `registry`.
+/// Queries a server. Blocks for at most [`PATIENCE`]. With `proto`, queries only in that protocol. Uses the
+/// definitions of `registry` to read the answers.
 pub fn probe(target: SocketAddr, proto: Option<Proto>, registry: &Registry, clock: &Clock) -> Finding {
     let mut finding = Finding {
         target,
@@ -96,12 +97,13 @@ pub fn probe(target: SocketAddr, proto: Option<Proto>, registry: &Registry, cloc
 }
 
 impl Finding {
-    /// Returns true if the server answered at all.
+    /// Returns true if the server sent any answer.
     pub fn is_answered(&self) -> bool {
         !self.answers.is_empty()
     }
 
-    /// Returns the protocols that the server speaks: those that it has answered in, and not the other one if that was probed.
+    /// Returns the protocols that the server speaks: true for one in which it answered, false for one that
+    /// was probed in vain although the server answered in the other, `None` if unknown.
     #[must_use]
     pub fn speaks(&self) -> Speaks {
         let probed = |family| self.is_answered() && self.requested.contains(&family);
@@ -112,7 +114,7 @@ impl Finding {
         }
     }
 
-    /// Returns the version that the server states in an answer.
+    /// Returns the version that the server states; `None` if no answer has it.
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         let info = self.answers.iter().find_map(|answer| answer.info.as_ref())?;
@@ -159,12 +161,13 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Returns the version of the server in the line about a probe, as [`Finding`] is displayed in logs and recordings.
+/// Returns the server's version from the line about a probe, as [`Finding`] is displayed in logs and
+/// recordings.
 #[must_use]
 pub fn stated_version(line: &str) -> Option<&str> {
     let answers = line.strip_prefix(ANSWERS)?;
     let (_, rest) = answers.split_once(VERSION)?;
-    // The version itself may have a comma; the game type after it is a word and `on`.
+    // The version itself may contain commas; the game type after it is one word before `on`.
     let (before, _) = rest.split_once(" on ")?;
     let (version, _) = before.rsplit_once(", ")?;
     Some(version)
@@ -242,7 +245,7 @@ fn query(finding: &mut Finding, registry: &Registry, clock: &Clock) -> io::Resul
     Ok(())
 }
 
-/// Receives one datagram; `None` if none comes before `deadline`.
+/// Receives one datagram; `None` if none is received before `deadline`.
 fn receive(
     socket: &UdpSocket,
     buffer: &mut [u8],
@@ -293,7 +296,7 @@ fn token_reply(datagram: &[u8]) -> Option<Token> {
     }
 }
 
-/// Reads server info as far as possible. `None` if the datagram is something else.
+/// Reads server info as far as possible; `None` if the datagram is not an info message.
 fn read_info(registry: &Registry, datagram: &[u8]) -> Option<(Family, Option<Info>)> {
     let (family, proto, data) = match Connless::parse(datagram)? {
         Connless::V7 { data, .. } => (Family::Seven, Proto::V7, data),

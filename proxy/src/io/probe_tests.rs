@@ -13,7 +13,7 @@ fn probe(target: SocketAddr, proto: Option<Proto>) -> Finding {
 const LOCAL: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 const SERVER_TOKEN: [u8; 4] = *b"serv";
 
-/// A server that gives the set answers, until it has received nothing for two seconds.
+/// Starts a server that sends these answers, until it has received nothing for two seconds.
 fn server(six: Option<&'static [u8]>, seven: Option<&'static [u8]>) -> SocketAddr {
     let socket = UdpSocket::bind(SocketAddr::from(LOCAL)).unwrap();
     let addr = socket.local_addr().unwrap();
@@ -64,7 +64,7 @@ fn both_protocols_are_found_and_their_texts_are_printable() {
         "{finding:?}"
     );
     let text = finding.to_string();
-    // A recording has only the line.
+    // A recording contains only this line.
     assert_eq!(finding.version(), Some("0.6.4, 16.4"));
     assert_eq!(stated_version(&text), finding.version());
     assert_eq!(

@@ -1,8 +1,9 @@
-//! The sockets that have something to read, or room to write.
+//! Reports sockets that can be read or written.
 //!
-//! One `epoll` instance holds all sockets and the timer, and the runtime watches that one descriptor. A task for each
-//! socket cost a datagram its own wake-up and one more receive that finds nothing: a tick's burst on sixty sockets took
-//! twice the time. Level-triggered, so that a socket with datagrams left is reported again.
+//! One `epoll` instance holds all sockets and the timer, and the runtime watches only its descriptor. With
+//! one task per socket, each datagram cost a wake-up and an additional receive call without a datagram: a
+//! tick's burst on sixty sockets took twice the time. Level-triggered, so that a socket with unread datagrams
+//! is reported again.
 
 use std::{io, os::fd::OwnedFd};
 
@@ -15,53 +16,54 @@ use tokio::io::{Interest, unix::AsyncFd};
 
 use crate::session::{ListenerId, UpstreamId};
 
-/// Descriptors reported at once.
+/// Maximum number of descriptors per report.
 const AT_ONCE: usize = 256;
 
-/// The marks of keys: an upstream socket has its number, a listen socket this and its number, the timer this alone.
+/// Bits of epoll keys: the key of an upstream socket is its number, that of a listen socket has this bit and
+/// its number, that of the timer only its bit.
 const LISTEN: u64 = 1 << 32;
 const TIMER: u64 = 1 << 33;
 
-/// A source that is ready.
+/// A descriptor that may be ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// A socket.
+    /// A socket of the proxy.
     Socket(Which),
-    /// The timer has gone off.
+    /// The timer of the data thread.
     Timer,
 }
 
 /// A socket of the data thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
-    /// One that clients send to.
+    /// A socket to which clients send.
     Listen(ListenerId),
-    /// One towards the server.
+    /// A socket to the server.
     Upstream(UpstreamId),
 }
 
-/// Something that is ready.
+/// A source that is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ready {
     pub(super) source: Source,
-    /// There is a datagram, or an error to be read.
+    /// True if there is a datagram or an error to read.
     pub(super) readable: bool,
-    /// There is room to send.
+    /// True if there is room to send.
     pub(super) writable: bool,
 }
 
-/// All descriptors of the data thread.
+/// The set of all descriptors of the data thread.
 #[derive(Debug)]
 pub(super) struct Readiness(AsyncFd<OwnedFd>);
 
-/// The descriptors reported by one call, kept from call to call.
+/// The descriptors of one report. The buffer is reused.
 pub(super) struct Batch(Vec<epoll::Event>);
 
 impl Readiness {
-    /// A set of descriptors that is still empty.
+    /// Returns an empty set of descriptors.
     ///
     /// # Errors
-    /// When the system has no descriptor left.
+    /// If the system has no descriptor left.
     #[expect(
         deprecated,
         reason = "the new name is unsafe for types that could lend a descriptor they do not own; an OwnedFd cannot"
@@ -71,19 +73,19 @@ impl Readiness {
         AsyncFd::with_interest(epoll, Interest::READABLE).map(Self)
     }
 
-    /// Watches a descriptor for reading from now on; closing it ends that.
+    /// Watches a descriptor for reading, until it is closed.
     ///
     /// # Errors
-    /// When the system refuses to watch any more.
+    /// If the system refuses to watch more descriptors.
     pub(super) fn add(&self, source: Source, fd: impl AsFd) -> io::Result<()> {
         epoll::add(self.0.get_ref(), fd, key(source), epoll::EventFlags::IN)?;
         Ok(())
     }
 
-    /// Sets whether a socket is watched for room to write, too.
+    /// Sets whether a socket is also watched for room to send.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub(super) fn watch_room(&self, which: Which, fd: impl AsFd, wanted: bool) -> io::Result<()> {
         let mut flags = epoll::EventFlags::IN;
         flags.set(epoll::EventFlags::OUT, wanted);
@@ -91,7 +93,7 @@ impl Readiness {
         Ok(())
     }
 
-    /// Waits until something is ready, and reports it.
+    /// Waits until a source is ready, and fills `batch` with all that are.
     ///
     /// # Errors
     /// Returns the error of the system.
@@ -101,7 +103,8 @@ impl Readiness {
             let mut guard = self.0.readable().await?;
             batch.0.clear();
             match epoll::wait(guard.get_inner(), spare_capacity(&mut batch.0), Some(&at_once)) {
-                // Only an empty answer says that the runtime has to be polled: it reports changes alone.
+                // Only an empty report shows that the runtime has to be polled, since it reports only
+                // changes.
                 Ok(0) => guard.clear_ready(),
                 Ok(_) => return Ok(()),
                 Err(rustix::io::Errno::INTR) => {}

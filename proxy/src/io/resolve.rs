@@ -1,6 +1,6 @@
-//! `HOST[:PORT]` as people write it, and the address it stands for.
+//! `HOST[:PORT]` as users write it, and its resolution to an address.
 //!
-//! Resolving waits for the name server: it is done before anything runs, never on the data thread.
+//! Resolving waits for the name server, so it is done before the proxy starts, never on the data thread.
 
 use std::{
     fmt, io,
@@ -12,7 +12,7 @@ use teetap_wire::printable;
 
 use super::listen::DEFAULT_PORT;
 
-/// A server as the user named it.
+/// A server, as the user named it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Host name or address, without brackets.
@@ -24,7 +24,7 @@ pub struct Target {
 /// The reason why the name of a server is not usable.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
-    /// No address.
+    /// The text is empty.
     #[error("the server's address is empty")]
     Empty,
     /// The text after the colon is not a port.
@@ -33,10 +33,10 @@ pub enum ResolveError {
     /// `[` without `]`, or text after it.
     #[error("invalid IPv6 address '{0}': write it like [::1]:8303")]
     Bracket(String),
-    /// Characters that no host name has.
+    /// The host name contains characters that no host name has.
     #[error("invalid host name '{0}'")]
     Host(String),
-    /// The name server does not know it, or there is no name server.
+    /// The name is unknown to the name server, or there is no name server.
     #[error("cannot resolve '{host}': {error}")]
     Unknown {
         /// The name.
@@ -52,8 +52,8 @@ pub enum ResolveError {
 impl FromStr for Target {
     type Err = ResolveError;
 
-    /// Accepts `host`, `host:port`, `1.2.3.4:port`, `[v6]:port`, `[v6]` and a bare IPv6 address; the port is 8303
-    /// when none is given. An address as a DDNet client writes it (`tw-0.7+udp://host:port`) is accepted too.
+    /// Accepts `host`, `host:port`, `1.2.3.4:port`, `[v6]:port`, `[v6]` and a bare IPv6 address. The port is
+    /// 8303 if none is given. The form of a DDNet client (`tw-0.7+udp://host:port`) is accepted too.
     fn from_str(text: &str) -> Result<Self, ResolveError> {
         let text = text
             .strip_prefix("tw-0.7+udp://")
@@ -91,7 +91,8 @@ impl FromStr for Target {
 }
 
 impl Target {
-    /// The address. Of several the first IPv4 one, because most servers of the game speak nothing else.
+    /// Returns the address. If there are several, returns the first IPv4 address, because most servers of the
+    /// game speak only IPv4.
     ///
     /// # Errors
     /// [`ResolveError::Unknown`] or [`ResolveError::NoAddress`].
@@ -122,13 +123,13 @@ impl fmt::Display for Target {
     }
 }
 
-/// Returns what a person wrote, without anything that a terminal would hide or obey.
+/// Returns a user's text with escapes for everything that a terminal would hide or interpret.
 fn shown(text: &str) -> String {
     printable(text.escape_debug().to_string().as_bytes())
 }
 
 fn parse_port(text: &str) -> Result<u16, ResolveError> {
-    // `parse` alone would take a plus sign.
+    // `parse` alone would accept a plus sign.
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {
         Ok(port) if digits && port != 0 => Ok(port),

@@ -1,7 +1,7 @@
-//! The sockets of the data thread: what the core wants sent, opened or closed is done here.
+//! The sockets of the data thread. Carries out the core's outputs: sends datagrams, opens and closes sockets.
 //!
-//! Law: nothing here calls the core. News of a socket (it is open, the network failed) wait as
-//! [`News`] until the driver hands it in.
+//! Law: this module never calls the core. What happens to a socket (it is open, the network reported an
+//! error) is queued as [`News`] until the driver passes it to the core.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -21,24 +21,24 @@ use crate::session::{Event, ListenerId, Output, UpstreamId};
 /// The counters of the sockets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Datagrams that were not sent: no room, refused by the kernel, or no socket.
+    /// Datagrams that were not sent: the queue was full, the kernel refused them, or there was no socket.
     pub unsent: u64,
-    /// Errors that the network or the kernel reported, ICMP included.
+    /// Errors that the network or the kernel reported, including ICMP.
     pub errors: u64,
 }
 
-/// News of a socket.
+/// What happened to a socket.
 #[derive(Debug)]
 pub(super) enum News {
-    /// Open, at this local address.
+    /// An upstream socket is open, at this local address.
     Opened(UpstreamId, SocketAddr),
-    /// Not open.
+    /// An upstream socket could not be opened.
     Failed(UpstreamId, io::Error),
-    /// The network reported an error.
+    /// The network reported an error on an upstream socket.
     Unreachable(UpstreamId, io::Error),
     /// A listen socket is open, at this address.
     ListenerOpened(ListenerId, SocketAddr),
-    /// Not open.
+    /// A listen socket could not be opened.
     ListenerFailed(ListenerId, io::Error),
 }
 
@@ -49,28 +49,28 @@ struct Line {
     outbox: Outbox,
 }
 
-/// All sockets.
+/// All sockets of a proxy.
 #[derive(Debug)]
 pub(super) struct Sockets {
     target: SocketAddr,
     readiness: Arc<Readiness>,
-    /// The first listen socket, and true if all of them are of IPv6.
+    /// The first listen socket; `listen_ipv6` is true if all listen sockets use IPv6.
     listen: Line,
     listen_ipv6: bool,
-    /// The others.
+    /// The other listen sockets.
     redirects: BTreeMap<ListenerId, Line>,
     upstreams: BTreeMap<UpstreamId, Line>,
-    /// News that the driver hands to the core.
+    /// News that the driver has to pass to the core.
     pub(super) news: VecDeque<News>,
     /// The counters.
     pub(super) counters: Counters,
 }
 
 impl Sockets {
-    /// The sockets of a proxy: `listen` is the one that clients send to, `target` the server.
+    /// Registers the sockets of a proxy: `listen` is the socket to which clients send, `target` the server.
     ///
     /// # Errors
-    /// When the socket cannot be watched.
+    /// If the socket cannot be watched.
     pub(super) fn new(listen: UdpSocket, target: SocketAddr, readiness: Arc<Readiness>) -> io::Result<Self> {
         readiness.add(Source::Socket(Which::Listen(ListenerId::FIRST)), &listen)?;
         Ok(Self {
@@ -85,10 +85,10 @@ impl Sockets {
         })
     }
 
-    /// Receives one datagram of a client.
+    /// Receives a datagram from a client.
     ///
     /// # Errors
-    /// Returns the error of the kernel; `WouldBlock` when there is no datagram.
+    /// Returns the error of the kernel; `WouldBlock` if there is no datagram.
     pub(super) fn receive_from_client(
         &self,
         listener: ListenerId,
@@ -102,16 +102,17 @@ impl Sockets {
         Ok((len, udp::canonical(addr)))
     }
 
-    /// Receives one datagram of the server. A connected socket does not need to return the address.
+    /// Receives a datagram from the server. The socket is connected, so the sender is known.
     ///
     /// # Errors
-    /// Returns the error of the kernel; `WouldBlock` when there is no datagram, or the socket is closed.
+    /// Returns the error of the kernel; `WouldBlock` if there is no datagram or the socket is closed.
     pub(super) fn receive_from_server(&self, upstream: UpstreamId, buffer: &mut [u8]) -> io::Result<usize> {
         let line = self.upstreams.get(&upstream);
         udp::receive(&line.ok_or(io::ErrorKind::WouldBlock)?.socket, buffer)
     }
 
-    /// Does what the core wants. Events are put aside: the watchers come last.
+    /// Carries out an output of the core. Events are appended to `events`, to be published after all
+    /// datagrams are sent.
     pub(super) fn carry_out(&mut self, output: Output<'_>, events: &mut Vec<Event>) {
         match output {
             Output::ToServer { upstream, bytes } => self.send_to_server(upstream, bytes),
@@ -127,7 +128,7 @@ impl Sockets {
         }
     }
 
-    /// Sends what waits on a socket that has room.
+    /// Sends the queued datagrams of a socket that has room.
     pub(super) fn flush(&mut self, which: Which) {
         let line = match which {
             Which::Listen(ListenerId::FIRST) => Some(&mut self.listen),
@@ -141,7 +142,7 @@ impl Sockets {
         }
     }
 
-    /// Fills in the address of the socket that a datagram was on, where the core does not know it.
+    /// Fills in the local address of the upstream socket in an event, if the core does not know it.
     pub(super) fn name(&self, event: &mut Event) {
         if let Some(ends) = event.ends_mut()
             && ends.local.is_none()
@@ -151,7 +152,7 @@ impl Sockets {
         }
     }
 
-    /// Returns true if nothing waits anywhere.
+    /// Returns true if no socket has queued datagrams.
     pub(super) fn is_idle(&self) -> bool {
         let mut others = self.redirects.values().chain(self.upstreams.values());
         self.listen.outbox.is_empty() && others.all(|line| line.outbox.is_empty())
@@ -159,7 +160,7 @@ impl Sockets {
 
     fn send_to_server(&mut self, upstream: UpstreamId, bytes: &[u8]) {
         let Some(line) = self.upstreams.get_mut(&upstream) else {
-            // It could not be opened, which the core learns from the news.
+            // The socket could not be opened, which the core learns from the news.
             self.counters.unsent += 1;
             return;
         };
@@ -213,7 +214,7 @@ impl Sockets {
         });
     }
 
-    /// One more listen socket, in front of a port of the server's host.
+    /// Opens an additional listen socket for a port of the server's host.
     fn listen(&mut self, id: ListenerId, port: u16) {
         let source = Source::Socket(Which::Listen(id));
         let others = self.redirects.values().chain([&self.listen]);
@@ -233,7 +234,7 @@ impl Sockets {
         });
     }
 
-    /// The server at this port of its host.
+    /// Returns the address of the server at this port.
     fn server(&self, port: u16) -> SocketAddr {
         let mut server = self.target;
         server.set_port(port);
@@ -242,7 +243,7 @@ impl Sockets {
 
     fn close(&mut self, id: UpstreamId) {
         if let Some(mut line) = self.upstreams.remove(&id) {
-            // What waits has come before the close: the last chance to send it.
+            // The queued datagrams precede the close: this is the last chance to send them.
             self.counters.unsent += line.outbox.flush(&line.socket) + line.outbox.give_up();
         }
     }
@@ -256,7 +257,7 @@ impl Line {
         }
     }
 
-    /// Datagrams in the queue are given up if the system cannot report when there is room.
+    /// Watches the socket for room to send. If the system cannot do that, drops the queued datagrams.
     fn wait_for_room(&mut self, which: Which, readiness: &Readiness, counters: &mut Counters) {
         if readiness.watch_room(which, &self.socket, true).is_err() {
             counters.errors += 1;

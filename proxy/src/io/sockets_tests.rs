@@ -5,14 +5,14 @@ use super::*;
 const UPSTREAM: UpstreamId = UpstreamId(1);
 const LISTENER: ListenerId = ListenerId(1);
 
-/// A datagram that the kernel refuses: UDP has no room for it.
+/// A datagram that the kernel refuses, since it is larger than UDP allows.
 static TOO_LONG: [u8; 70_000] = [0; 70_000];
 
 fn socket() -> UdpSocket {
     UdpSocket::bind("127.0.0.1:0").unwrap()
 }
 
-/// Returns sockets in front of a server, without an upstream.
+/// Returns the sockets of a proxy for `server`, without an upstream socket.
 fn sockets(server: SocketAddr) -> Sockets {
     Sockets::new(socket(), server, Arc::new(Readiness::new().unwrap())).unwrap()
 }
@@ -26,7 +26,7 @@ fn carry_out(sockets: &mut Sockets, outputs: impl IntoIterator<Item = Output<'st
     assert!(events.is_empty(), "sockets cause no events");
 }
 
-/// Returns the news as words: kind, id, and the kind of the error.
+/// Returns the news as text: kind, id, and the kind of the error.
 fn news(sockets: &mut Sockets) -> Vec<String> {
     let words = |news: News| match news {
         News::Opened(UpstreamId(id), _) => format!("upstream {id} opened"),

@@ -1,4 +1,4 @@
-//! Starting and ending the data thread.
+//! Starts and ends the data thread.
 
 use std::{
     net::SocketAddr,
@@ -28,35 +28,35 @@ use super::{
 };
 use crate::session::{Answer, Command, CommandId, Config, Hub, Route};
 
-/// Requests that may wait for the data thread.
+/// Maximum number of requests that wait for the data thread.
 const REQUESTS: usize = 1024;
 
 /// The settings of a proxy.
 #[derive(Clone, Debug)]
 pub struct Settings<S: Stage> {
-    /// The server.
+    /// Address of the server.
     pub target: SocketAddr,
-    /// The address that clients connect to.
+    /// The listen address, to which clients connect.
     pub listen: Listen,
     /// The configuration of the core.
     pub config: Config,
-    /// The bus that events go to. Watch it before the start and nothing is missed.
+    /// The bus on which events are published. A watcher that subscribes before the start misses none.
     pub bus: Bus<S::Made>,
-    /// The stage that turns events into the values that watchers get.
+    /// The stage that converts events for the watchers.
     pub stage: S,
     /// How far the thread of the stage gives way to the data thread.
     pub nice: Nice,
     /// The clock of the run.
     pub clock: Clock,
-    /// The log that every input of the core is written to; `None` for no log.
+    /// The file for the inputs of the core; `None` for no log.
     pub input_log: Option<LogFile>,
-    /// The journal that decisions of rules and link lines are written to; `None` for no journal.
+    /// The file for the decisions of rules and link lines; `None` for no journal.
     pub journal: Option<LogFile>,
-    /// The rules from the start on; `None` = none.
+    /// The rules of the start; `None` for no rules.
     pub program: Option<Arc<Program>>,
 }
 
-/// The proxy: a namespace for its start.
+/// The proxy, as a namespace for its start.
 #[derive(Debug)]
 pub struct Proxy;
 
@@ -64,7 +64,7 @@ impl Proxy {
     /// Opens the listen socket and starts the data thread.
     ///
     /// # Errors
-    /// See [`StartError`]; nothing runs then.
+    /// See [`StartError`]. Nothing keeps running then.
     pub fn start<S: Stage>(settings: Settings<S>) -> Result<Running, StartError> {
         let Settings {
             target,
@@ -80,8 +80,8 @@ impl Proxy {
         } = settings;
         let socket = listen.open(target)?;
         let addr = socket.local_addr()?;
-        // After the socket, so that an address that is taken leaves no file behind; before the runtime, which cannot be
-        // dropped where the demo calls this.
+        // After the socket, so that no file is created if the address is in use. Before the runtime, which
+        // cannot be dropped in the context in which the demo calls this.
         let log = input_log.map(|log| {
             let header = input_log::Header::new(log.version, &config, [target, addr], clock.wall());
             input_log::start(&log.path, &header)
@@ -142,46 +142,46 @@ impl Proxy {
     }
 }
 
-/// A proxy that runs.
+/// A running proxy.
 #[derive(Debug)]
 pub struct Running {
-    /// The address that it listens on.
+    /// The address on which the proxy listens.
     pub addr: SocketAddr,
-    /// True if the default port was taken, or the server's own, so that the next free one was used.
+    /// True if the default port was in use, or is the server's own, so that another port was chosen.
     pub moved: bool,
     commands: Commands,
     thread: JoinHandle<Option<Ended>>,
-    /// Decodes events and passes them on.
+    /// The thread that decodes events and passes them to watchers.
     aux: JoinHandle<()>,
     /// The writers of the input log and the journal.
     writing: Vec<Writing>,
 }
 
 impl Running {
-    /// Returns a handle that sends requests to the proxy; the proxy ends when the last one is dropped.
+    /// Returns a handle that sends requests to the proxy. The proxy ends if all handles are dropped.
     #[must_use]
     pub fn commands(&self) -> Commands {
         self.commands.clone()
     }
 
-    /// Returns handles that report when the input log or the journal has ended before the run.
+    /// Returns handles that report if the input log or the journal has ended before the run.
     #[must_use]
     pub fn log_faults(&self) -> Vec<Faults> {
         self.writing.iter().map(Writing::faults).collect()
     }
 
-    /// Returns true once the data thread has ended, or the thread that decodes events died of a bug: without it watchers
-    /// see nothing more.
+    /// Returns true if the data thread has ended, or if the thread that decodes events has panicked, since
+    /// watchers would receive no more events without it.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.thread.is_finished() || self.aux.is_finished()
     }
 
-    /// Waits for the end; call [`Commands::stop`] first. From then on it takes at most half a second, plus the time to finish
-    /// writing the input log and the journal.
+    /// Waits for the end; call [`Commands::stop`] first. Then it takes at most half a second, and the time to
+    /// finish writing the input log and the journal.
     ///
     /// # Errors
-    /// [`Crashed`] when the data thread died of a bug.
+    /// [`Crashed`] if the data thread or the thread that decodes events panicked.
     pub fn join(self) -> Result<Ended, Crashed> {
         let Self {
             commands,
@@ -192,7 +192,7 @@ impl Running {
         } = self;
         drop(commands);
         let ended = thread.join().ok().flatten().ok_or(Crashed);
-        // Watchers see everything that happened.
+        // Afterwards watchers can read all events.
         let ended = aux.join().map_err(|_| Crashed).and(ended);
         for writing in writing {
             writing.finish();
@@ -204,7 +204,7 @@ impl Running {
 /// A handle that sends requests to a running proxy; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Commands {
-    /// Numbers of commands are never used twice.
+    /// Number of the last command. Numbers are never reused.
     last_command: Arc<AtomicU64>,
     requests: mpsc::Sender<Request>,
     stop: watch::Sender<Option<Box<[u8]>>>,
@@ -214,7 +214,7 @@ impl Commands {
     /// Sends a request.
     ///
     /// # Errors
-    /// [`Busy`] when the proxy has ended or a thousand requests already wait.
+    /// [`Busy`] if the proxy has ended or 1024 requests are waiting.
     pub fn send(&self, request: Request) -> Result<(), Busy> {
         self.requests.try_send(request).map_err(|_| Busy)
     }
@@ -222,17 +222,17 @@ impl Commands {
     /// Sends a command. Returns the number that its [`Answer`](crate::session::Answer) will have.
     ///
     /// # Errors
-    /// As [`Self::send`].
+    /// See [`Self::send`].
     pub fn command(&self, command: Command) -> Result<CommandId, Busy> {
         let id = self.next_command();
         self.send(Request::Command(id, command, None))?;
         Ok(id)
     }
 
-    /// Returns the rules and link lines with their effects so far, after everything that was sent before.
+    /// Returns the rules and link lines with their effects, after all requests that were sent before.
     ///
     /// # Errors
-    /// As [`Self::send`].
+    /// See [`Self::send`].
     pub fn report(&self) -> Result<Report, Busy> {
         self.wait(Request::Report)
     }
@@ -240,15 +240,15 @@ impl Commands {
     /// Sends a command and waits for its answer.
     ///
     /// # Errors
-    /// As [`Self::send`].
+    /// See [`Self::send`].
     pub fn ask(&self, command: Command) -> Result<Answer, Busy> {
         self.wait(|reply| Request::Command(self.next_command(), command, Some(reply)))
     }
 
-    /// Returns the sessions and the counts, after everything that was sent before.
+    /// Returns the sessions and the counters, after all requests that were sent before.
     ///
     /// # Errors
-    /// As [`Self::send`].
+    /// See [`Self::send`].
     pub fn look(&self) -> Result<Look, Busy> {
         self.wait(Request::Look)
     }
@@ -260,11 +260,12 @@ impl Commands {
     fn wait<T>(&self, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, Busy> {
         let (reply, replied) = sync_channel(1);
         self.send(request(reply))?;
-        // The data thread drops the requests that it did not handle when it ends.
+        // When the data thread ends, it drops the requests that it has not handled.
         replied.recv().map_err(|_| Busy)
     }
 
-    /// Ends the run: CLOSE with `reason` to both legs of every session. Only the first reason counts.
+    /// Ends the run: both peers of each session get a CLOSE with `reason`. Only the reason of the first call
+    /// is used.
     pub fn stop(&self, reason: &str) {
         self.stop.send_if_modified(|requested| {
             let first = requested.is_none();
@@ -276,12 +277,12 @@ impl Commands {
     }
 }
 
-/// The request was not taken.
+/// The proxy did not accept a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the proxy takes no more requests")]
 pub struct Busy;
 
-/// The data thread died of a bug; its message is on stderr.
+/// The data thread panicked; the message is on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the data thread crashed: this is a bug in teetap")]
 pub struct Crashed;

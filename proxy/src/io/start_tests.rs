@@ -85,7 +85,7 @@ fn a_server_that_is_not_there_yet_ends_nothing() {
     drop(first);
     let mut watcher = bus.watch();
     let proxy = start(target, &bus);
-    // Each of these is answered by the kernel with an ICMP error, which the next call on the socket reports.
+    // The kernel answers each request with an ICMP error, which the next call on the socket reports.
     for _ in 0..20 {
         client.send_to(REQUEST, proxy.addr).unwrap();
         while watcher.poll().is_none() {
@@ -114,7 +114,7 @@ fn the_proxy_ends_with_its_last_handle() {
     proxy.join().unwrap();
 }
 
-/// Rules with a bug.
+/// Rules that panic.
 struct Broken;
 
 impl Decide for Broken {
@@ -145,7 +145,8 @@ fn a_bug_in_a_task_ends_the_run() {
         .commands()
         .send(Request::Program(Some(Arc::new(Program::new("", Broken)))))
         .unwrap();
-    // The rules run when the client of a 0.6 session comes online, in the task that reads the listen socket.
+    // The rules are evaluated when the client of a 0.6 session comes online, in the task that reads the
+    // listen socket.
     let mut buffer = [0; 2048];
     client.send_to(b"\x10\0\0\x01", proxy.addr).unwrap();
     let (_, upstream) = server.recv_from(&mut buffer).unwrap();
@@ -166,7 +167,7 @@ fn wait_for_end(proxy: &Running) {
     panic!("the proxy does not end");
 }
 
-/// A stage with a bug.
+/// A stage that panics.
 struct Faulty;
 
 impl Stage for Faulty {

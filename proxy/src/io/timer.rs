@@ -1,4 +1,4 @@
-//! The timer of the data thread. The runtime's own has steps of a millisecond; the kernel's has none worth naming.
+//! The timer of the data thread. The runtime's own timer has a resolution of 1 ms, which is too coarse.
 
 use std::{io, os::fd::OwnedFd, time::Duration};
 
@@ -15,21 +15,21 @@ use rustix::{
 pub(super) struct Timer(OwnedFd);
 
 impl Timer {
-    /// A timer that is not set.
+    /// Returns a timer that is not set.
     ///
     /// # Errors
-    /// When the system has no descriptor left.
+    /// If the system has no descriptor left.
     pub(super) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         Ok(Self(timerfd_create(TimerfdClockId::Monotonic, flags)?))
     }
 
-    /// Sets the timer to go off once after `delay`, at least a nanosecond; replaces an earlier setting.
+    /// Sets the timer to go off once after `delay`, or 1 ns if zero. Replaces an earlier setting.
     ///
     /// # Errors
     /// Returns the error of the system.
     pub(super) fn set(&self, delay: Duration) -> io::Result<()> {
-        // Zero would switch it off.
+        // Zero would disable the timer.
         let delay = delay.max(Duration::from_nanos(1));
         let once = Itimerspec {
             it_interval: Timespec::default(),
@@ -39,9 +39,9 @@ impl Timer {
         Ok(())
     }
 
-    /// Clears its readiness after it went off.
+    /// Clears the readiness of the timer after it went off.
     pub(super) fn clear(&self) {
-        // Nothing to read means that it was set again meanwhile, which cleared it as well.
+        // If there is nothing to read, the timer was set again in the meantime, which also cleared it.
         let _count = rustix::io::read(&self.0, &mut [0_u8; 8]);
     }
 }

@@ -1,10 +1,11 @@
 //! UDP sockets.
 //!
-//! Datagrams are sent and received with plain system calls: those of the C library are cancellation points, which in
-//! a program with threads cost each datagram 2 % of its time (measured).
+//! Datagrams are sent and received with plain system calls. The functions of the C library are cancellation
+//! points, which in a program with threads cost 2 % of the time of each datagram (measured).
 //!
-//! Both kinds are non-blocking and have a large receive buffer: a server sends all snapshots of a tick in one burst,
-//! and 4 MiB doubled the rate that passes without loss (the kernel may grant less, see `net.core.rmem_max`).
+//! Listen and upstream sockets are non-blocking and have a large receive buffer: a server sends all snapshots
+//! of a tick in one burst, and 4 MiB doubled the rate without loss (the kernel may grant less, see
+//! `net.core.rmem_max`).
 
 use std::{
     io,
@@ -17,13 +18,13 @@ use rustix::{
 };
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// Bytes of receive buffer that are requested.
+/// Requested size of the receive buffer in bytes.
 const RECEIVE_BUFFER: usize = 4 << 20;
 
-/// A socket bound to `addr`. An unspecified IPv6 address takes IPv4 as well.
+/// Returns a socket bound to `addr`. An unspecified IPv6 address also receives IPv4.
 ///
 /// # Errors
-/// Returns the error of the operating system; `AddrInUse` when the address is taken.
+/// Returns the error of the operating system; `AddrInUse` if the address is in use.
 pub(super) fn bind(addr: SocketAddr) -> io::Result<UdpSocket> {
     let socket = open(addr)?;
     if addr.is_ipv6() {
@@ -33,8 +34,8 @@ pub(super) fn bind(addr: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-/// A socket on a fresh port, connected to `target`: cheaper to send on, reports ICMP errors, receives from that
-/// address alone.
+/// Returns a socket on a new port, connected to `target`. Such a socket is cheaper to send on, reports ICMP
+/// errors, and receives only from that address.
 ///
 /// # Errors
 /// Returns the error of the operating system: no descriptor, no port, no route.
@@ -50,10 +51,10 @@ pub(super) fn connect(target: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-/// Sends a datagram, to `addr` or to where the socket is connected to (`None`).
+/// Sends a datagram to `addr`, or to the connected address if `None`.
 ///
 /// # Errors
-/// Returns the error of the operating system; `WouldBlock` when it has no room.
+/// Returns the error of the operating system; `WouldBlock` if there is no room.
 pub(super) fn send(socket: &UdpSocket, addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<()> {
     match addr {
         Some(addr) => rustix::net::sendto(socket, bytes, SendFlags::empty(), &addr)?,
@@ -62,26 +63,26 @@ pub(super) fn send(socket: &UdpSocket, addr: Option<SocketAddr>, bytes: &[u8]) -
     Ok(())
 }
 
-/// Receives a datagram on a connected socket; returns its length.
+/// Receives a datagram on a connected socket. Returns its length.
 ///
 /// # Errors
-/// Returns the error of the operating system; `WouldBlock` when there is no datagram.
+/// Returns the error of the operating system; `WouldBlock` if there is no datagram.
 pub(super) fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
     let (len, _) = rustix::net::recv(socket, buffer, RecvFlags::empty())?;
     Ok(len)
 }
 
-/// Receives a datagram; returns its length and its sender.
+/// Receives a datagram. Returns its length and its sender.
 ///
 /// # Errors
-/// Returns the error of the operating system; `WouldBlock` when there is no datagram.
+/// Returns the error of the operating system; `WouldBlock` if there is no datagram.
 pub(super) fn receive_from(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
     let (len, _, addr) = rustix::net::recvfrom(socket, buffer, RecvFlags::empty())?;
     let addr = addr.ok_or(io::ErrorKind::InvalidData)?;
     Ok((len, SocketAddr::try_from(addr)?))
 }
 
-/// The usual form of an address: an IPv4 client of a dual-stack socket is an IPv4 client.
+/// Returns the usual form of an address: an IPv4 client of a dual-stack socket has an IPv4 address.
 pub(super) fn canonical(addr: SocketAddr) -> SocketAddr {
     match addr {
         SocketAddr::V6(v6) => match v6.ip().to_ipv4_mapped() {
@@ -92,7 +93,7 @@ pub(super) fn canonical(addr: SocketAddr) -> SocketAddr {
     }
 }
 
-/// The address as a socket of that family wants it: the inverse of [`canonical`].
+/// Returns the form of an address that a socket of a family needs: the inverse of [`canonical`].
 pub(super) fn native(addr: SocketAddr, ipv6: bool) -> SocketAddr {
     match addr {
         SocketAddr::V4(v4) if ipv6 => SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port()),
@@ -107,7 +108,8 @@ fn open(family_of: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Returns true if a socket could be opened once another one is closed: descriptors, ports or memory are used up.
+/// Returns true if a socket could be opened after another one is closed: descriptors, ports or memory are
+/// used up.
 pub(super) fn is_exhausted(error: &io::Error) -> bool {
     const USED_UP: [Errno; 5] = [
         Errno::MFILE,

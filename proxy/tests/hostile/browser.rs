@@ -1,4 +1,4 @@
-//! Strangers at the server browser: relays are bounded, and what was not requested reaches no client.
+//! Strangers at the server browser: relays are bounded, and unrequested datagrams reach no client.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -19,7 +19,7 @@ fn stranger(number: u16) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 7, high, low)), 9000)
 }
 
-/// Datagrams that were sent to an address.
+/// Returns the datagrams that were sent to an address.
 fn sent_to(stage: &Stage, addr: SocketAddr) -> Vec<Vec<u8>> {
     let sent = stage.world.network.sent.as_deref().unwrap().iter();
     let to = sent.filter(|sent| sent.place == Place::ToClient && sent.addr == addr);
@@ -41,7 +41,7 @@ fn relays_are_bounded_and_end() {
     stage.assert_talks();
 }
 
-/// The last relay's socket.
+/// Returns the socket of the last relay.
 fn relay(stage: &Stage) -> UpstreamId {
     *stage.world.sockets.last().unwrap()
 }
@@ -60,14 +60,15 @@ fn a_server_cannot_say_0_7_to_who_asked_in_0_6() {
         stage.world.server_sends(upstream, bytes);
     }
     let received = sent_to(&stage, addr);
-    // Half of all first bytes are connless; of these a quarter looks like 0.7, but for `x` `x`, which is not a DDNet header.
+    // Half of all first bytes are connless. A quarter of these looks like 0.7, except `x` `x`, which is not a
+    // DDNet header.
     assert!(received.len() >= 300, "{} datagrams", received.len());
     for bytes in &received {
         assert!(!looks_seven(bytes) && bytes[0] & 0x20 != 0, "{bytes:02x?}");
     }
 }
 
-/// On the game's own socket, too.
+/// The same on the socket of a game.
 #[test]
 fn connless_to_a_game_socket_reaches_its_client_in_its_own_kind_only() {
     for pair in PAIRS {
@@ -81,7 +82,7 @@ fn connless_to_a_game_socket_reaches_its_client_in_its_own_kind_only() {
             }
             let received = &sent_to(&stage, client_addr(0))[before..];
             if pair.0.is_seven() {
-                // None of them shows our token.
+                // None of them shows the proxy's token.
                 assert!(received.is_empty(), "{pair:?} {phase:?}");
             } else {
                 assert!(received.len() > 200, "{pair:?} {phase:?}: {}", received.len());
@@ -111,7 +112,8 @@ fn requests_are_cut_where_no_server_reads_on() {
     assert_eq!(last.bytes, long[..1400]);
 }
 
-/// A request of 0.7 shows a token that the core gave to that address; the token of another address opens nothing.
+/// A request of 0.7 must show a token that the core gave to its address; the token of another address opens
+/// nothing.
 #[test]
 fn a_request_of_0_7_without_a_token_opens_nothing() {
     for pair in PAIRS {
@@ -127,7 +129,7 @@ fn a_request_of_0_7_without_a_token_opens_nothing() {
     }
 }
 
-/// Which kinds exist, so that nothing above is true of no pair.
+/// Both kinds of client are among the pairs, so that each test above has a pair to which it applies.
 #[test]
 fn both_kinds_of_client_are_here() {
     assert!(PAIRS.iter().any(|pair| pair.0.is_seven()) && PAIRS.iter().any(|pair| pair.0 == Variant::Ddnet));

@@ -1,4 +1,5 @@
-//! Many strangers: what they leave behind is bounded, and a client that plays or comes does not notice.
+//! Many strangers: the sessions and sockets they cause are bounded, and a client that plays or joins does not
+//! notice.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -15,7 +16,7 @@ use teetap_wire::{Dir, Side};
 
 use crate::stage::{PAIRS, Phase, Stage};
 
-/// Sessions that are not online, with a socket each.
+/// Maximum number of sessions that are not online, with a socket each.
 const MOST: usize = 256;
 
 fn stranger(number: u32) -> SocketAddr {
@@ -23,7 +24,7 @@ fn stranger(number: u32) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 100 + a, b, c)), 7000)
 }
 
-/// Joins and leaves at once: such sessions linger, and count all the same.
+/// Clients that join and leave immediately: their sessions linger, and count towards the limit.
 #[test]
 fn clients_that_leave_at_once() {
     for variant in [Variant::V6, Variant::V65, Variant::Ddnet] {
@@ -42,13 +43,14 @@ fn clients_that_leave_at_once() {
             );
         }
         stage.assert_talks();
-        // The longest: a client that has said CLOSE before it was answered has 12 s to come, and its session lingers for 2.
+        // The longest time: a client that sent CLOSE before it was answered has 12 s to come, and its session
+        // lingers for 2 s.
         stage.run(15 * SECOND);
         assert_eq!(stage.world.sockets.len(), 1, "{variant:?}");
     }
 }
 
-/// And clients that the server refuses.
+/// Clients that the server refuses.
 #[test]
 fn clients_that_are_refused() {
     for variant in [Variant::V6, Variant::V65, Variant::Ddnet] {
@@ -71,7 +73,7 @@ fn clients_that_are_refused() {
     }
 }
 
-/// A client that comes in the middle of it plays.
+/// A client that joins during a flood plays.
 #[test]
 fn a_client_that_comes_during_a_flood() {
     for variant in [Variant::V6, Variant::V65, Variant::Ddnet] {
@@ -94,7 +96,8 @@ fn a_client_that_comes_during_a_flood() {
     }
 }
 
-/// TOKEN requests, garbage and the largest datagrams: no session, no socket, and events of bounded size.
+/// TOKEN requests, garbage and the largest datagrams open no session and no socket, and their events have a
+/// bounded size.
 #[test]
 fn what_opens_nothing_keeps_nothing() {
     let mut stage = Stage::at(PAIRS[5], Phase::Online);
@@ -118,7 +121,7 @@ fn what_opens_nothing_keeps_nothing() {
     assert_eq!(strays.len(), 10);
     assert!(strays.iter().all(|len| *len <= 1400), "{strays:?}");
     stage.assert_talks();
-    // The others are counted, once for each time of five seconds.
+    // The others are counted, once per window of five seconds.
     stage.run(6 * SECOND);
     let counts = |stage: &Stage| {
         let events = stage.world.events.iter();
@@ -128,7 +131,7 @@ fn what_opens_nothing_keeps_nothing() {
         });
         counts.collect::<Vec<_>>()
     };
-    // Some strays look like compressed control packets, and the proxy inflates only so many.
+    // Some strays look like compressed control packets, of which the proxy inflates only a limited number.
     let expected = [
         ("unknown_sender".to_owned(), 1990),
         ("dropped_by_proxy".to_owned(), 506),
@@ -141,7 +144,7 @@ fn what_opens_nothing_keeps_nothing() {
     assert_eq!(counts(&stage).len(), 2, "slow ones are all reported");
 }
 
-/// Makes a message of every one outside the numbering.
+/// Rules that make a message for each non-vital one.
 struct Echo;
 
 impl Decide for Echo {
@@ -154,7 +157,7 @@ impl Decide for Echo {
     }
 }
 
-/// A server sends far more than rules may answer to a client that acks nothing.
+/// A server sends far more messages than rules may answer, to a client that acks nothing.
 #[test]
 fn what_rules_make_is_bounded() {
     for pair in PAIRS {

@@ -1,7 +1,9 @@
-//! Hostile peers in virtual time: whatever strangers, broken peers and spoofed servers send, in every phase of a session,
-//! the session goes on, its two peers keep talking, the core says what it refused, and memory and sockets are bounded.
+//! Hostile peers in virtual time: whatever strangers, broken peers and spoofed servers send, in every phase
+//! of a session, the session continues, its peers keep talking, the core reports what it refused, and memory
+//! and sockets are bounded.
 //!
-//! Half-open limits and spoofed CONNECTs have tests of their own in `joins`; the fuzz targets look for the unexpected.
+//! Half-open limits and spoofed CONNECTs are tested in `joins`; the fuzz targets search for unexpected
+//! inputs.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The core says what it refused, and nothing refused goes on.
+//! The core reports what it refuses, and forwards none of it.
 
 use teetap_kit::{
     codec::{Chunk, Datagram, Packing, Variant, control, open},
@@ -67,7 +67,7 @@ fn bombs_are_named() {
         for bytes in hostile::bombs(stage.shown(from)) {
             let report = stage.report(from, &bytes);
             let refused = report.codes == [Code::BadHuffman] && report.sent == 0;
-            // Those that inflate to a payload and not to more are packets like any other, or show no token.
+            // Bombs that inflate to no more than a payload are ordinary packets, or show no token.
             let read = teetap_kit::codec::open(stage.shown(from).format, &bytes).is_ok();
             assert!(
                 refused || read || report.sent == 0,
@@ -87,8 +87,9 @@ fn bombs_are_named() {
     });
 }
 
-/// The end of a 0.7 payload is not read if neither a number nor a rule depends on it: a damaged one crosses, as it would
-/// without a proxy. Everything else that is damaged is refused. The rules of a renumbered session here want all messages.
+/// The end of a 0.7 payload is not parsed unless a number or a rule depends on it: a damaged end is
+/// forwarded, as it would be without a proxy. All other damage is refused. In a renumbered session the rules
+/// of this test need all messages.
 #[test]
 fn an_end_that_no_number_depends_on_is_left_to_its_receiver() {
     online(|stage, from, case| {
@@ -120,8 +121,8 @@ fn an_end_that_no_number_depends_on_is_left_to_its_receiver() {
     });
 }
 
-/// The same of DDNet, whose token is behind that end: it is read from the last bits, and a wrong one is refused whatever is
-/// in front of it.
+/// The same for DDNet, whose token is after that end: the token is read from the last bits, and a wrong one
+/// is refused whatever precedes it.
 #[test]
 fn a_token_behind_an_end_that_is_not_read_counts() {
     for from in SIDES {
@@ -160,7 +161,7 @@ fn a_token_behind_an_end_that_is_not_read_counts() {
     }
 }
 
-/// The same under rules: only the messages that they are about are read whole.
+/// The same with rules: only the messages to which the rules apply are read completely.
 #[test]
 fn rules_read_only_their_own_messages_whole() {
     const CHAT: u8 = 3;
@@ -185,7 +186,8 @@ fn rules_read_only_their_own_messages_whole() {
     }
 }
 
-/// Of a datagram longer than 1400 bytes the rest goes nowhere, as no receiver would have seen it, and nothing keeps it.
+/// A datagram longer than 1400 bytes is cut, since no receiver would read the rest, and no event keeps the
+/// rest.
 #[test]
 fn what_is_too_long_is_named_and_cut() {
     online(|stage, from, case| {
@@ -194,7 +196,8 @@ fn what_is_too_long_is_named_and_cut() {
         let mut bytes = Datagram::of_chunks(shown.format, shown.ack, shown.token, vec![chunk]).build();
         bytes.resize(LARGEST, 0x55);
         let report = stage.report(from, &bytes);
-        // The payload's last bytes would be DDNet's token; 0.6.4 and 0.6.5 would write past the end of a buffer.
+        // The last bytes of the payload would be DDNet's token; 0.6.4 and 0.6.5 would write past the end of a
+        // buffer.
         let refusal = match shown.format {
             Variant::Ddnet => Some(Code::WrongToken),
             Variant::V6 | Variant::V65 => Some(Code::PayloadOversized),
@@ -215,7 +218,7 @@ fn what_is_too_long_is_named_and_cut() {
     });
 }
 
-/// The mark of 0.7 never reaches a client of 0.6, whatever its server says: DDNet 16.4's client would crash.
+/// The mark of 0.7 never reaches a client of 0.6, whatever its server sends: DDNet 16.4's client would crash.
 #[test]
 fn the_mark_of_0_7_is_kept_from_clients_of_0_6() {
     online(|stage, from, case| {
@@ -233,8 +236,8 @@ fn the_mark_of_0_7_is_kept_from_clients_of_0_6() {
     });
 }
 
-/// Acks outside of the window are noted. Untouched they pass, and the peer refuses them as it would without the proxy;
-/// renumbered they are refused here.
+/// Acks outside the window are noted. In identity mode they are forwarded, and the peer refuses them as it
+/// would without the proxy; in a renumbered direction the proxy refuses them.
 #[test]
 fn wrong_acks_are_named() {
     for pair in PAIRS {
@@ -260,7 +263,7 @@ fn wrong_acks_are_named() {
     }
 }
 
-/// Releases before DDNet 19.4 take the chunks of a control packet and ack them: such an ack is right.
+/// Releases before DDNet 19.4 accept the chunks of a control packet and ack them: such an ack is right.
 #[test]
 fn the_ack_of_a_chunk_in_a_control_packet_is_right() {
     for pair in PAIRS {
@@ -281,7 +284,8 @@ fn the_ack_of_a_chunk_in_a_control_packet_is_right() {
     }
 }
 
-/// A TOKEN request in the name of a client of 0.6 that plays is refused: the answer would have the mark of 0.7.
+/// A TOKEN request in the name of a client of 0.6 that plays is refused, since the answer would have the mark
+/// of 0.7.
 #[test]
 fn a_token_request_in_the_name_of_a_playing_client_of_0_6() {
     for pair in PAIRS.into_iter().filter(|pair| !pair.0.is_seven()) {
@@ -296,7 +300,7 @@ fn a_token_request_in_the_name_of_a_playing_client_of_0_6() {
     }
 }
 
-/// While a session opens, every datagram of a server that is refused is reported with what is wrong about it.
+/// While a session opens, every refused datagram of a server is reported with its oddity.
 #[test]
 fn garbage_instead_of_an_answer_is_named() {
     for pair in PAIRS
