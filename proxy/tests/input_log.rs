@@ -1,4 +1,4 @@
-//! Runs of the virtual world on bad networks are written to an input log and replayed byte for byte.
+//! Runs of the virtual world on bad networks are recorded in an input log and replayed byte for byte.
 
 #![expect(
     clippy::unwrap_used,
@@ -29,7 +29,7 @@ use teetap_proxy::{
 use teetap_rules::Program;
 use teetap_wire::{Dir, def::Registry};
 
-/// Writes down what the hub of a virtual world is given and what it wants.
+/// Records the inputs and outputs of the hub of a virtual world.
 #[derive(Debug)]
 struct Clerk(Recorder);
 
@@ -43,14 +43,14 @@ impl Witness for Clerk {
     }
 }
 
-/// Three clients of a variant talk to a server over hops that lose, double and reorder; messages are injected, so that
-/// the directions are renumbered, and in the end all is closed.
+/// Three clients of a variant talk to a server over hops that lose, duplicate and reorder. Messages are
+/// injected, so that the directions are renumbered, and in the end all sessions are closed.
 fn lossy(variant: Variant, seed: u64, path: &Path) {
     let config = Config {
         seed,
         secret: [seed.to_le_bytes()[0]; 16],
         proto: None,
-        // The peers go on for ever, too.
+        // The peers never give up either.
         patience: Some(Duration::MAX),
         heals: true,
         events: Events::All,
@@ -102,7 +102,7 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
     writing.finish();
 }
 
-/// Rules that do something to messages of every kind.
+/// Rules that act on messages of every kind.
 const RULES: &str = "
 # Numbers come again every 1024 messages.
 drop when c2s and vital and pkt.seq in {5 9 23}
@@ -128,7 +128,7 @@ link both delay 15ms jitter 8ms pareto loss 2% dup 1% reorder 3% corrupt 1%
 link s2c rate 400kbit queue 8kB from 1s
 ";
 
-/// The ones that take their place; the first keeps its name.
+/// The rules that replace them. The first one keeps its name.
 const OTHERS: &str = "late: delay 40ms when s2c and vital
 swap when c2s and vital and pkt.seq > 40
 dup when s2c and vital every 7 first 4 per global
@@ -146,7 +146,7 @@ fn compile(source: &str) -> Result<Program, String> {
         .map_err(|errors| errors[0].message.clone())
 }
 
-/// Both sides say something.
+/// Sends messages from both sides.
 fn talk(world: &mut World, round: u32) {
     let now = world.now;
     for client in &mut world.clients {
@@ -186,7 +186,7 @@ fn bad_networks_replay_equal_in_every_variant() {
         let checked = check(&compile);
         assert_eq!((checked.difference, checked.cut), (None, None), "{variant:?}");
         assert!(checked.sent > 500, "{variant:?}: {}", checked.sent);
-        // Without any one of the rules it is another run.
+        // Without any one of the rules the run differs.
         for rule in RULES
             .lines()
             .chain(OTHERS.lines())

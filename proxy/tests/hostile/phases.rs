@@ -1,4 +1,4 @@
-//! Everything, from both sides, in every phase.
+//! All kinds of hostile datagrams, from both sides, in every phase.
 
 use teetap_kit::{
     codec::{NO_TOKEN, Variant},
@@ -9,7 +9,7 @@ use teetap_wire::Side;
 
 use crate::stage::{PAIRS, Phase, Stage};
 
-/// Throws with pauses in which the peers go on, and checks that it was all for nothing.
+/// Sends datagrams with pauses in which the peers continue, and checks that they had no lasting effect.
 fn survives(pair: (Variant, Variant), phase: Phase, from: Side, datagrams: impl Fn(&Stage) -> Vec<Vec<u8>>) {
     let mut stage = Stage::at(pair, phase);
     let session = stage.session();
@@ -33,8 +33,9 @@ fn survives(pair: (Variant, Variant), phase: Phase, from: Side, datagrams: impl 
 fn in_every_phase(from: Side, datagrams: impl Fn(&Stage, Phase) -> Vec<Vec<u8>>) {
     for pair in PAIRS {
         for phase in Phase::ALL {
-            // Before it has answered, whatever a tokenless server says means that there is a slot, so that a DDNet server
-            // whose single CONNECTACCEPT got lost is understood. A sender that can spoof the server could do as much.
+            // Before a tokenless server has answered, any datagram of it means that there is a slot. This is
+            // needed for a DDNet server whose single CONNECTACCEPT was lost. A sender that can spoof the
+            // server could also send that answer.
             let tokenless = matches!(pair.0, Variant::V6 | Variant::V65);
             if from == Side::Server && phase == Phase::Opening && tokenless {
                 continue;
@@ -44,12 +45,13 @@ fn in_every_phase(from: Side, datagrams: impl Fn(&Stage, Phase) -> Vec<Vec<u8>>)
     }
 }
 
-/// The datagrams that a stranger can make who knows both addresses and no token.
+/// Returns the datagrams of a stranger who knows both addresses but no token.
 fn of_a_stranger(stage: &Stage, phase: Phase, from: Side) -> Vec<Vec<u8>> {
     let shown = stage.shown(from);
     let last = stage.last_from(from);
     let mut datagrams = hostile::every_first_byte();
-    // Those that end in time are valid; without a token they are the peer's own as far as a receiver can see.
+    // Truncated datagrams that end early enough are valid. Without a token a receiver cannot tell them from
+    // the peer's own.
     if shown.token.is_some() && phase.is_online() {
         datagrams.extend(hostile::truncated(&last));
         datagrams.extend(hostile::oversized(&last));
@@ -60,7 +62,7 @@ fn of_a_stranger(stage: &Stage, phase: Phase, from: Side) -> Vec<Vec<u8>> {
     datagrams.extend(hostile::oversized(&[0x00, 0xee, 1]));
     datagrams.extend(hostile::oversized(&[0x10, 0xee, 0, 0xaa]));
     datagrams.push(Vec::new());
-    // In 0.6 and half open the client's program is not known: a TOKEN request is answered.
+    // In 0.6 the client's program is unknown while the session is half open: a TOKEN request is answered.
     let half_open = matches!(phase, Phase::Opening | Phase::Answered);
     if half_open && !stage.client.is_seven() {
         datagrams.retain(|bytes| !looks_seven(bytes));
@@ -82,7 +84,7 @@ fn a_stranger_as_the_server() {
     });
 }
 
-/// Peers with the right token that are broken, or are read along and spoofed.
+/// Peers with the right token that are broken, or whose datagrams an attacker reads and spoofs.
 fn on_both_sides(datagrams: impl Fn(&Stage, Side) -> Vec<Vec<u8>>) {
     for pair in PAIRS {
         for phase in [Phase::Online, Phase::Renumbered] {
@@ -126,7 +128,7 @@ fn malformed_with_the_right_token() {
     on_both_sides(|stage, from| hostile::malformed(stage.shown(from)));
 }
 
-/// The other leg's token, and that of the other direction, are not valid here.
+/// The token of the other leg, and the token of the other direction, are not valid here.
 #[test]
 fn tokens_of_the_other_leg() {
     on_both_sides(|stage, from| {

@@ -1,4 +1,4 @@
-//! A client and a server in session through the core, and an attacker that throws datagrams at both legs.
+//! A client and a server in a session through the core, and an attacker that sends datagrams to both legs.
 
 use std::fmt;
 
@@ -13,7 +13,8 @@ use teetap_kit::{
 use teetap_proxy::session::{Config, Hub, Input, SessionId, State, UpstreamId, What};
 use teetap_wire::{Code, Side};
 
-/// The pairs of a client and a server: all framings, DDNet on either side, and the fallback to no token.
+/// The pairs of client and server: all framings, DDNet on either side, and the fallback to a session without
+/// tokens.
 pub(crate) const PAIRS: [(Variant, Variant); 8] = [
     (Variant::V6, Variant::V6),
     (Variant::V65, Variant::V65),
@@ -30,13 +31,13 @@ pub(crate) const PAIRS: [(Variant, Variant); 8] = [
 pub(crate) enum Phase {
     /// The server has not answered.
     Opening,
-    /// The client was answered and has not come.
+    /// The client was answered and has not sent a packet since.
     Answered,
-    /// In session, untouched.
+    /// In session, in identity mode.
     Online,
     /// In session, renumbered.
     Renumbered,
-    /// Closed by the client, late datagrams are swallowed.
+    /// Closed by the client; late datagrams are expected.
     Closing,
 }
 
@@ -62,7 +63,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// A session that has come so far and no farther.
+    /// Returns a session in this phase.
     pub(crate) fn at(pair: (Variant, Variant), phase: Phase) -> Self {
         let mut stage = Self::new(pair);
         match phase {
@@ -100,7 +101,7 @@ impl Stage {
 
     fn new(pair: (Variant, Variant)) -> Self {
         let server = Server::new(pair.1, Policy::greets(b"greeting"), 5);
-        // What DDNet sends once may be lost here.
+        // Datagrams that DDNet sends only once may be lost here.
         let config = Config {
             heals: true,
             ..world::config(9, None, true)
@@ -118,7 +119,8 @@ impl Stage {
         }
     }
 
-    /// The lines are good again; a client that has left starts anew. Both sides talk in the end.
+    /// Restores good conditions and lets a client that has left start anew. Checks that both sides talk in
+    /// the end.
     pub(crate) fn recover(&mut self, phase: Phase) {
         self.world.set_conditions(Conditions::GOOD);
         if phase == Phase::Closing {
@@ -135,7 +137,7 @@ impl Stage {
         self.check_clients();
     }
 
-    /// No client of 0.6 is ever sent what looks like 0.7.
+    /// Checks that no client of 0.6 was sent a datagram that looks like 0.7.
     fn check_clients(&mut self) {
         let sent = self.world.network.sent.as_deref().unwrap();
         for sent in &sent[self.checked..] {
@@ -148,14 +150,14 @@ impl Stage {
         self.checked = sent.len();
     }
 
-    /// The attacker sends from the client's address.
+    /// Sends a datagram of the attacker from the client's address.
     pub(crate) fn as_client(&mut self, bytes: &[u8]) {
         let addr = client_addr(0);
         self.world.stranger_sends(addr, bytes);
         self.check_clients();
     }
 
-    /// The attacker sends from the server's address.
+    /// Sends a datagram of the attacker from the server's address.
     pub(crate) fn as_server(&mut self, bytes: &[u8]) {
         let upstream = self.upstream();
         self.world.server_sends(upstream, bytes);
@@ -169,7 +171,7 @@ impl Stage {
         }
     }
 
-    /// The socket of the client's session (relays of the browser come later).
+    /// Returns the socket of the client's session (relays of the browser are opened later).
     pub(crate) fn upstream(&self) -> UpstreamId {
         let session = self.world.sockets.iter().find(|upstream| {
             let at = world::upstream_addr(**upstream);
@@ -182,7 +184,7 @@ impl Stage {
         self.world.hub().unwrap().session_of(client_addr(0))
     }
 
-    /// The token that the end at `side` shows, its last ack, and the number after its last.
+    /// Returns the token that the peer at `side` shows, its last ack, and its next sequence number.
     pub(crate) fn shown(&self, side: Side) -> Shown {
         let peer = match side {
             Side::Client => &self.world.clients[0].peer,
@@ -195,7 +197,7 @@ impl Stage {
         self.world.server.peers().map(|(_, peer)| peer).next()
     }
 
-    /// The last datagram that an end sent in session.
+    /// Returns the last datagram that a peer sent in the session.
     pub(crate) fn last_from(&self, side: Side) -> Vec<u8> {
         let place = match side {
             Side::Client => Place::FromClient,
@@ -207,7 +209,7 @@ impl Stage {
             .unwrap_or_default()
     }
 
-    /// Both sides say something new, and it arrives.
+    /// Sends a new message from both sides and checks that both are received.
     pub(crate) fn assert_talks(&mut self) {
         self.talks += 1;
         let now = self.world.now;
@@ -224,7 +226,7 @@ impl Stage {
             slot.send_vital(down.as_bytes(), now);
             slot.flush(now);
         }
-        // What hostile numbers have stirred up may cost a resend.
+        // Hostile sequence numbers may have caused a retransmission.
         self.run(1500 * MS);
         let has = |peer: &Peer, text: &str| {
             peer.delivered
@@ -247,7 +249,7 @@ impl Stage {
         );
     }
 
-    /// A datagram is refused for this one thing.
+    /// Checks that a datagram is refused with this note and no other.
     #[track_caller]
     pub(crate) fn refuses(&mut self, from: Side, bytes: &[u8], code: Code, case: impl fmt::Display) {
         let report = self.report(from, bytes);
@@ -272,7 +274,8 @@ impl Stage {
             .count()
     }
 
-    /// Returns the report on one hostile datagram: its notes, whether anything was sent on, or that its sender is unknown.
+    /// Returns the report on a hostile datagram: its notes, the number of datagrams that were sent, and the
+    /// number of events.
     pub(crate) fn report(&mut self, from: Side, bytes: &[u8]) -> Report {
         self.world.events.clear();
         self.throw(from, bytes);
@@ -300,7 +303,7 @@ impl Stage {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) codes: Vec<Code>,
-    /// Datagrams that left because of it.
+    /// Datagrams that were sent because of it.
     pub(crate) sent: usize,
     pub(crate) events: usize,
 }

@@ -1,4 +1,4 @@
-//! The details of admission: the packets that count as a first one, and CONNECTs beside a session.
+//! Details of admission: which packets count as a first one, and CONNECTs beside a session.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ use crate::{
     stage::{Stage, pair},
 };
 
-/// A client that the proxy has answered in a full house, without a session.
+/// A client that the proxy has answered without a session, because there was no room.
 struct Answered {
     stage: Stage,
     variant: Variant,
@@ -32,7 +32,7 @@ impl Answered {
         let sent = stage.world.network.sent.as_deref().unwrap();
         let answer = sent.iter().find(|sent| sent.addr == addr).unwrap();
         let token = match variant {
-            // The header has the token of the client.
+            // The header shows the token of the client.
             Variant::V65 => answer.bytes.last_chunk().copied(),
             _ => open(variant, &answer.bytes).unwrap().head.token,
         };
@@ -44,7 +44,7 @@ impl Answered {
         }
     }
 
-    /// A packet with one message.
+    /// Returns a packet with one message.
     fn packet(&self, ack: u16, seq: Option<u16>) -> Datagram {
         let chunks = vec![Chunk::new(seq, b"hello hello hello hello".to_vec())];
         Datagram::of_chunks(self.variant, ack, self.token, chunks)
@@ -79,7 +79,7 @@ fn only_a_first_packet_opens_a_session() {
     }
 }
 
-/// Packets of strangers that have to be inflated to see their token are so many in a second at most.
+/// The number of packets of strangers that are inflated to read their token is limited per second.
 #[test]
 fn packets_that_may_be_first_are_not_inflated_without_end() {
     let mut client = Answered::new(Variant::Ddnet);
@@ -100,8 +100,8 @@ fn packets_that_may_be_first_are_not_inflated_without_end() {
     );
 }
 
-/// The proxy does not keep the token that a client named whom it answered without a session. As long as that client may repeat
-/// its CONNECT, any is taken for a copy.
+/// The proxy does not keep the token that a client named if it answered without a session. While that client
+/// may repeat its CONNECT, any CONNECT counts as a copy.
 #[test]
 fn after_an_answer_without_a_session_a_connect_is_a_copy_for_a_while() {
     for (wait, candidates) in [(SECOND, 0), (4 * SECOND, 0), (6 * SECOND, 1)] {
@@ -115,8 +115,8 @@ fn after_an_answer_without_a_session_a_connect_is_a_copy_for_a_while() {
     }
 }
 
-/// A session that waits for the server's answer beside the one of its client gives way to no other CONNECT for a second, so that
-/// no host can end it again and again. It has no socket of its own.
+/// A candidate that waits for the server's answer is not replaced by another CONNECT for a second, so that no
+/// host can end it again and again. It has no socket of its own.
 #[test]
 fn a_candidate_gets_a_second_for_its_answer() {
     let mut stage = Stage::joined(pair(Variant::Ddnet, Variant::Ddnet), 1);
@@ -133,7 +133,7 @@ fn a_candidate_gets_a_second_for_its_answer() {
     stage.run(SECOND / 5);
     stage.world.client_sends(0, &six);
     assert_eq!(stage.times(&Notice::Candidate), 2);
-    // The server sees one address, as it does of the client.
+    // The server sees one address, as without the proxy.
     assert_eq!(stage.world.sockets, own);
 }
 
@@ -152,17 +152,18 @@ fn a_connect_that_leads_to_no_tokens_either_is_tried_once() {
     assert_eq!(stage.times(&Notice::Candidate), 1);
 }
 
-/// A request for a token of 0.7 in the name of a player of 0.6 is left unanswered until the server has given the player up.
+/// A TOKEN request of 0.7 in the name of a player of 0.6 is not answered until the server has given the
+/// player up.
 #[test]
 fn an_address_of_0_6_gets_a_token_of_0_7_after_its_server_gave_it_up() {
     for (server, patience) in [(Variant::V6, 10 * SECOND), (Variant::Ddnet, 100 * SECOND)] {
         let mut stage = Stage::joined(pair(Variant::V6, server), 1);
-        // The server itself stays, so that its silence is not a reason.
+        // The server itself keeps sending, so that its silence is not the reason.
         let now = stage.world.now;
         let slot = stage.slot();
         slot.options.limits = false;
         if server == Variant::Ddnet {
-            // A message with a UUID, by which the proxy knows it.
+            // A message with a UUID, by which the proxy recognises DDNet.
             slot.send_vital(b"\x01 of DDNet", now);
             slot.flush(now);
         }

@@ -1,9 +1,10 @@
-//! A session on the bench: datagrams of both sides are given by hand, and what leaves is read word for word.
+//! A session on the bench: a test writes the datagrams of both sides, and the datagrams sent are compared
+//! word for word.
 //!
-//! A datagram is a line of text: the side (`S` server, `C` client; as input who sends it, as output who gets it), `R`
-//! when it asks for resends, `a` and the ack, then its chunks as `number:message`, `*` behind the number for a resent
-//! one, `-` for one outside the numbering. A message of a certain length is written `name/length`, DDNet's `redirect` to a
-//! port `>port`, bytes `=hex`. No chunks:
+//! A datagram is a line of text: the side (`S` server, `C` client; for an input the sender, for an output the
+//! receiver), `R` if it requests resends, `a` and the ack, then its chunks as `number:message`, with `*`
+//! after the number for a resent chunk and `-` for a non-vital one. A message with a given length is written
+//! `name/length`, DDNet's `redirect` to a port `>port`, bytes `=hex`. Without chunks the line ends with
 //! `keepalive`, `accept`, `close reason`, or nothing.
 
 use std::sync::{Arc, Mutex};
@@ -24,13 +25,13 @@ use teetap_proxy::session::{
 use teetap_rules::{Decide, Fate, Made, Message, Program, RuleId, Shared, Verdict};
 use teetap_wire::{Code, Dir, Packet, Scratch};
 
-/// One of each kind of framing.
+/// One variant for each kind of framing.
 pub(crate) const KINDS: [Variant; 4] = [Variant::V7, Variant::V65, Variant::Ddnet, Variant::V6];
 
-/// The verdicts by message; everything else passes.
+/// The verdicts by message; other messages pass.
 pub(crate) type Script = Vec<(&'static str, Verdict)>;
 
-/// A session whose client has sent one message, acked. The server has sent nothing.
+/// A session whose client has sent one message, which was acked. The server has sent none.
 pub(crate) struct Bench {
     pub(crate) kind: Variant,
     hub: Box<Hub>,
@@ -40,18 +41,18 @@ pub(crate) struct Bench {
     shown: [Token; 2],
     /// The tokens that they expect.
     expected: [Token; 2],
-    /// The messages that were decided.
+    /// The messages on which rules have decided.
     pub(crate) decided: Arc<Mutex<Vec<String>>>,
     pub(crate) notices: Vec<Notice>,
     pub(crate) answers: Vec<Answer>,
     last_command: u64,
-    /// The fate of each chunk of the directions that are renumbered.
+    /// The record of each chunk in renumbered directions.
     pub(crate) placed: Vec<Placed>,
-    /// The numbers of held messages, as reported.
+    /// The reported numbers of held messages.
     pub(crate) held: Vec<HeldId>,
-    /// The notes about acks outside their window.
+    /// The notes on acks outside their window.
     pub(crate) odd_acks: Vec<Code>,
-    /// The listen sockets that were requested, with the ports of their servers.
+    /// The requested listen sockets, with the ports of their servers.
     pub(crate) wanted_listeners: Vec<(u32, u16)>,
 }
 
@@ -62,7 +63,7 @@ pub(crate) fn on_each_kind(test: impl Fn(&mut Bench)) {
     }
 }
 
-/// The same, with rules in both directions.
+/// Runs a test on a session of each kind, with rules in both directions.
 pub(crate) fn with_rules(script: &Script, test: impl Fn(&mut Bench)) {
     on_each_kind(|bench| {
         bench.program(script.clone());
@@ -70,7 +71,7 @@ pub(crate) fn with_rules(script: &Script, test: impl Fn(&mut Bench)) {
     });
 }
 
-/// A verdict of a fate.
+/// Returns a verdict with this fate.
 pub(crate) fn fate(name: &'static str, fate: Fate) -> (&'static str, Verdict) {
     (name, Verdict::of(fate))
 }
@@ -139,7 +140,7 @@ impl Bench {
         sent
     }
 
-    /// The results of all commands.
+    /// Returns the results of all commands.
     pub(crate) fn results(&self) -> Vec<Result<(), &str>> {
         let results = self.answers.iter().map(|answer| &answer.result);
         results
@@ -162,45 +163,46 @@ impl Bench {
         self.command(Command::Release { session, key })
     }
 
-    /// Releases one message of the server's.
+    /// Releases one held message of the server.
     pub(crate) fn release_one(&mut self, held: HeldId) -> Vec<String> {
         let (session, dir) = (SessionId(1), Dir::S2c);
         self.command(Command::ReleaseOne { session, dir, held })
     }
 
-    /// Sets another program.
+    /// Replaces the program.
     pub(crate) fn set(&mut self, program: Option<Arc<Program>>) -> Vec<String> {
         self.input(Input::Program(program))
     }
 
-    /// A listen socket is open, on port 9000 and its number.
+    /// Reports that a listen socket is open, on port 9000 plus its number.
     pub(crate) fn listens(&mut self, listener: u32) -> Vec<String> {
         let listener = ListenerId(listener);
         let local = listen_addr(listener);
         self.input(Input::ListenerOpened { listener, local })
     }
 
-    /// The listen socket cannot be opened.
+    /// Reports that a listen socket cannot be opened.
     pub(crate) fn listens_not(&mut self, listener: u32, error: &str) -> Vec<String> {
         let listener = ListenerId(listener);
         self.input(Input::ListenerFailed { listener, error })
     }
 
-    /// One side sends; what leaves has to be this.
+    /// Sends a datagram of one side and checks the datagrams that are sent for it.
     #[track_caller]
     pub(crate) fn is(&mut self, line: &str, leaves: &[&str]) {
         let got = self.send(line);
         assert_eq!(got, leaves, "{:?}: {line}", self.kind);
     }
 
-    /// Time passes; what leaves has to be this, each with the milliseconds since then.
+    /// Lets time pass and checks the datagrams that are sent, each with the milliseconds since the start of
+    /// the wait.
     #[track_caller]
     pub(crate) fn after(&mut self, ms: u64, leaves: &[&str]) {
         let got = self.wait(ms);
         assert_eq!(got, leaves, "{:?}: {ms} ms", self.kind);
     }
 
-    /// The number of decisions about messages.
+    /// Returns the number of decisions about a message.
     pub(crate) fn decisions(&self, message: &str) -> usize {
         let decided = self.decided.lock().unwrap();
         decided.iter().filter(|text| *text == message).count()
@@ -210,7 +212,7 @@ impl Bench {
         self.send_with_tail(line, &[])
     }
 
-    /// One side sends a datagram with bytes after its last chunk.
+    /// Sends a datagram of one side with bytes after its last chunk.
     pub(crate) fn send_with_tail(&mut self, line: &str, tail: &[u8]) -> Vec<String> {
         let by_client = line.starts_with('C');
         let mut bytes = self.encode(line);
@@ -334,7 +336,7 @@ impl Bench {
     }
 }
 
-/// `7*:name/100` as a chunk.
+/// Parses `7*:name/100` as a chunk.
 fn chunk(word: &str) -> Chunk {
     let (number, name) = word.split_once(':').unwrap();
     let (number, resend) = number
@@ -379,7 +381,8 @@ fn text(chunk: &Chunk) -> String {
     format!("{number}{star}:{name}{len}")
 }
 
-/// Checks that the reported place of each message is right, and that every message that went on now has one.
+/// Checks that the reported place of each message is right, and that every message that was forwarded now has
+/// a place.
 fn check_places(datagram: &session::Datagram) {
     let mut scratches = [Scratch::new(), Scratch::new()];
     let [one, other] = &mut scratches;

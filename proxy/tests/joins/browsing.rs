@@ -1,4 +1,4 @@
-//! Link lines with `connless`: what they do to messages of the server browser.
+//! Link lines with `connless`: their effects on messages of the server browser.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ use teetap_rules::impair::Lost;
 use crate::examples::sample;
 use crate::stage::{Pair, Stage, has, pair};
 
-/// One pair of each kind of framing.
+/// A pair for each kind of framing.
 const PAIRS: [Pair; 4] = [
     pair(Variant::V7, Variant::V7),
     pair(Variant::V65, Variant::V65),
@@ -49,7 +49,7 @@ fn on_each_pair(source: &str, test: impl Fn(&mut Stage)) {
         let mut stage = Stage::joined(pair, 7);
         set(&mut stage, source);
         test(&mut stage);
-        // The game is as it was.
+        // The game is not affected.
         stage.world.input(Input::Program(None));
         stage.run(SECOND);
         stage.assert_plays();
@@ -61,7 +61,7 @@ fn set(stage: &mut Stage, source: &str) {
     stage.world.network.sent = Some(Vec::new());
 }
 
-/// The messages outside a connection that left at a place since the last call, in their order.
+/// Returns the messages outside a connection that were sent at a place since the last call, in their order.
 fn left(stage: &mut Stage, place: Place) -> Vec<Vec<u8>> {
     let sent = stage.world.network.sent.as_deref().unwrap_or_default().iter();
     let found = sent.filter(|sent| sent.place == place && sent.bytes.starts_with(&[0xff; 6]));
@@ -125,7 +125,7 @@ fn a_line_with_the_word_acts_on_requests_and_on_answers() {
         assert_eq!(left(stage, Place::ToServer), [[0u8; 0]; 0]);
         let event = last_event(stage);
         assert_eq!(event.link[0].lost, Some(Lost::Blackhole));
-        // It is as it was before the link.
+        // The event has the datagram as it was before the link.
         assert!(
             event.forwarded && event.sent.as_deref() == Some(&ask(1)),
             "{event:?}"
@@ -153,7 +153,7 @@ fn all_browsers_share_one_link_in_each_direction() {
         }
         stage.run(299 * MS);
         assert_eq!(left(stage, Place::ToServer), [[0u8; 0]; 0]);
-        // 15 bytes take 7.5 ms, and each one waits for those before it.
+        // 15 bytes take 7.5 ms, and each message waits for those before it.
         stage.run(30 * MS);
         assert_eq!(left(stage, Place::ToServer), [ask(1), ask(2), ask(3)]);
         let delay = last_event(stage).link[0].delay.as_micros();
@@ -200,13 +200,13 @@ fn messages_on_the_socket_of_a_session_have_the_link_of_the_session() {
         let upstream = stage.world.sockets[0];
         stage.world.server_sends(upstream, &answer(1));
         assert_eq!(left(&mut stage, Place::ToClient), [answer(1)]);
-        // By the age of the session.
+        // Windows are those of the session's age.
         let age = stage.world.now;
         stage.run(5100 * MS - age);
         left(&mut stage, Place::ToClient);
         stage.world.server_sends(upstream, &answer(2));
         assert_eq!(left(&mut stage, Place::ToClient), [[0u8; 0]; 0]);
-        // One that comes when the line is off leaves after it.
+        // A message that is sent while the line is disabled still waits for the one before it.
         stage.world.command(Command::ToggleLine {
             line: 0,
             enabled: false,
@@ -281,7 +281,8 @@ fn what_waits_for_browsers_is_bounded() {
     assert_eq!(last_event(&stage).link[0].lost, Some(Lost::Full));
 }
 
-/// The 65th address takes the place of one whose answer may be under way. One that was answered long ago gives way silently.
+/// The 65th address displaces the oldest relay, whose answer may be under way. No notice is emitted if that
+/// relay was last used long ago.
 #[test]
 fn a_relay_that_gives_way_too_early_is_reported() {
     let asks = |stage: &mut Stage, number: u8| {
@@ -298,7 +299,8 @@ fn a_relay_that_gives_way_too_early_is_reported() {
     }
 }
 
-/// A message of 0.7 with a token that its sender was not given is named, and one with its token is not.
+/// A message of 0.7 with a token that its sender was not given is reported; a message with the right token is
+/// not.
 #[test]
 fn a_message_of_the_browser_with_a_foreign_token_is_reported() {
     let mut stage = Stage::joined(PAIRS[0], 7);

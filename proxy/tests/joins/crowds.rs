@@ -1,4 +1,4 @@
-//! A full house: which session gives way to which client.
+//! Limits on half-open sessions: which session is ended for which client.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -12,7 +12,7 @@ use teetap_wire::Proto;
 
 use crate::stage::{Pair, Stage, pair};
 
-/// The sessions of each standing that may be half-open at once.
+/// Maximum number of half-open sessions of each standing.
 const FULL: u16 = 256;
 /// The token that the server gives.
 const GIVEN: Token = [9, 8, 7, 6];
@@ -50,14 +50,15 @@ pub(crate) fn gone(stage: &mut Stage, group: u8, numbers: u16) -> Vec<u16> {
     (0..numbers).filter(is_gone).collect()
 }
 
-/// A player in a game whose server gets nothing any more, so that only the test answers for it.
+/// Returns a player in a game whose server receives nothing any more, so that only the test answers in its
+/// name.
 pub(crate) fn deaf(pair: Pair) -> Stage {
     let mut stage = Stage::joined(pair, 1);
     stage.world.up.conditions.loss = 1.0;
     stage
 }
 
-/// Fills the house with CONNECTs. Returns the socket of each.
+/// Uses up all half-open sessions with CONNECTs. Returns the socket of each.
 pub(crate) fn fill(stage: &mut Stage, group: u8, variant: Variant) -> Vec<UpstreamId> {
     let sockets = (0..FULL).map(|number| {
         connect(&mut stage.world, address(group, number), variant);
@@ -66,8 +67,8 @@ pub(crate) fn fill(stage: &mut Stage, group: u8, variant: Variant) -> Vec<Upstre
     sockets.collect()
 }
 
-/// Of a kind with many clients the youngest gives way to a kind with few, but not while there is one that the server has not
-/// answered: that one may be forged, and costs least.
+/// For a kind with few clients, the youngest session of a kind with many is ended; but first those that the
+/// server has not answered, since these may be forged and cost least.
 #[test]
 fn sessions_that_the_server_has_answered_give_way_last() {
     let mut stage = Stage::joined(Pair::ALL[0], 1);
@@ -96,7 +97,7 @@ fn sessions_that_the_server_has_answered_give_way_last() {
     assert_eq!(gone(&mut stage, 3, FULL), (246..254).collect::<Vec<_>>());
 }
 
-/// Where the server has answered all, the youngest of them gives way.
+/// If the server has answered all sessions, the youngest of them is ended.
 #[test]
 fn among_answered_sessions_the_youngest_gives_way() {
     let mut stage = Stage::joined(Pair::ALL[0], 1);
@@ -108,8 +109,8 @@ fn among_answered_sessions_the_youngest_gives_way() {
     assert_eq!(gone(&mut stage, 3, FULL), [255]);
 }
 
-/// A session that lingers after its CLOSE is of no use any more: it gives way before any that is half-open, and to every
-/// kind of client. No notice is emitted for it.
+/// A session that lingers after its CLOSE is of no use any more: it is ended before any half-open one, and
+/// for every kind of client. No notice is emitted for it.
 #[test]
 fn sessions_that_linger_give_way_first() {
     for newcomer in [Variant::Ddnet, Variant::V65, Variant::V6] {
@@ -122,7 +123,7 @@ fn sessions_that_linger_give_way_first() {
         }
         stage.run(SECOND / 10);
         assert_eq!(gone(&mut stage, 3, FULL), [0; 0], "{newcomer:?}");
-        // The oldest first.
+        // The oldest is ended first.
         for (number, given_way) in [(0, vec![100]), (1, vec![100, 200])] {
             connect(&mut stage.world, address(4, number), newcomer);
             assert_eq!(gone(&mut stage, 3, FULL), given_way, "{newcomer:?}");
@@ -132,7 +133,7 @@ fn sessions_that_linger_give_way_first() {
     }
 }
 
-/// The same for clients that have proved their address. Without one that lingers the oldest gives way.
+/// The same for clients that have proved their address. If no session lingers, the oldest is ended.
 #[test]
 fn of_proved_sessions_one_that_lingers_gives_way_before_the_oldest() {
     let mut stage = deaf(Pair::ALL[4]);
@@ -150,7 +151,8 @@ fn of_proved_sessions_one_that_lingers_gives_way_before_the_oldest() {
     assert_eq!(stage.times(&Notice::HalfOpenLimit), 2);
 }
 
-/// Clients of one address give way to one another, the oldest first. In a full house those of the address with the most do.
+/// Among the clients of one address the oldest is ended. If all places are taken, those of the address with
+/// the most clients are.
 #[test]
 fn proved_clients_of_a_crowded_address_give_way() {
     let mut stage = deaf(Pair::ALL[4]);
@@ -179,8 +181,8 @@ fn proved_clients_of_a_crowded_address_give_way() {
     assert_eq!(gone(&mut stage, 3, FULL - 32), [0; 0]);
 }
 
-/// An answer that opened no session is kept in no memory. Its token is valid in the 10 s in which it was given and in the 10 s
-/// after; without tokens the first packet is taken for so long.
+/// An answer without a session is not stored. Its token is valid in the 10 s in which it was given and in the
+/// following 10 s. Without tokens, a first packet is accepted for the same time.
 #[test]
 fn an_answer_without_a_session_is_good_for_up_to_20_seconds() {
     const EPOCH: u64 = 10 * SECOND;
@@ -212,7 +214,8 @@ fn an_answer_without_a_session_is_good_for_up_to_20_seconds() {
     }
 }
 
-/// The first packet of a client that has an answer, but no room, is dropped by the proxy, and no mistake of the client.
+/// The proxy drops the first packet of a client that was answered if there is no room. That is no mistake of
+/// the client.
 #[test]
 fn a_first_packet_without_room_is_reported_as_dropped_by_the_proxy() {
     // Sessions that clients without tokens can open at once.
