@@ -1,4 +1,4 @@
-//! Whatever becomes of a handshake without the proxy becomes of it through the proxy, too.
+//! A handshake has the same outcome through the proxy as without it.
 
 use teetap_kit::{
     codec::control,
@@ -10,18 +10,18 @@ use teetap_kit::{
 use crate::spoofs::pairs;
 use crate::stage::{HELLO, Pair, Stage, has};
 
-/// The result of a handshake, as the peers see it.
+/// The outcome of a handshake, as the peers see it.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     client_is_online: bool,
-    /// True if its first message has arrived.
+    /// True if the server received the client's first message.
     is_heard: bool,
     talks: bool,
     rejoins: u64,
 }
 
-/// Lets a client join directly and through the proxy, while `act` interferes, and returns both outcomes with the
-/// answers that the client got.
+/// Lets a client join directly and through the proxy, while `act` interferes. Returns both outcomes with
+/// their stages.
 fn both(
     pair: Pair,
     challenges: bool,
@@ -59,7 +59,8 @@ fn is_alike(what: &str, [(direct, _), (through, stage)]: [(Outcome, Stage); 2]) 
     direct.talks
 }
 
-/// A message that is sent once is lost for both, and one that is repeated for none.
+/// The loss of a message that is sent once has the same effect on both; the loss of a repeated message has
+/// none on either.
 #[test]
 fn a_loss_costs_as_much_as_directly() {
     let (mut joined, mut failed) = (0, 0);
@@ -71,7 +72,7 @@ fn a_loss_costs_as_much_as_directly() {
                 control::ACCEPT,
                 control::TOKEN,
             ] {
-                // The proxy answers TOKEN requests without the server, and needs its token.
+                // The proxy answers TOKEN requests without the server, and needs the server's token.
                 if place == Place::FromServer && message == control::TOKEN {
                     continue;
                 }
@@ -95,7 +96,7 @@ fn a_loss_costs_as_much_as_directly() {
     assert!(joined > 100 && failed > 10, "{joined} {failed}");
 }
 
-/// Copies of what the client has sent.
+/// Returns the first datagram of the client with this control message.
 fn sent_by_client(stage: &Stage, message: u8) -> Option<Vec<u8>> {
     let sent = stage.world.network.sent.as_deref().unwrap_or_default();
     let is_wanted =
@@ -122,11 +123,11 @@ fn a_copy_does_what_it_does_directly() {
     }
 }
 
-/// The answers to CONNECT that reach the client are those that the server sends.
+/// The client receives exactly the answers to CONNECT that the server sends.
 #[test]
 fn the_client_gets_as_many_answers_as_directly() {
     for (pair, challenges) in pairs() {
-        // Its data is lost: it stays a client that has only connected.
+        // The client's data is lost, so that it only connects.
         let act = |stage: &mut Stage, _: u64| {
             if stage.client().is_online() {
                 stage.world.clients[0].up.conditions.loss = 1.0;
@@ -150,7 +151,7 @@ fn name(bytes: &mut [u8], byte: u8) {
     }
 }
 
-/// A wrong form is put before the server, which decides.
+/// A wrong form of CONNECT is forwarded to the server, which decides.
 #[test]
 fn odd_forms_of_connect_are_taken_as_directly() {
     for (pair, challenges) in pairs() {
@@ -185,7 +186,7 @@ fn odd_forms_of_connect_are_taken_as_directly() {
                     ..Policy::default()
                 };
                 let mut stage = Stage::with(pair, 31, policy, middle);
-                // Its own CONNECT is changed on the way.
+                // The client's own CONNECT is lost; changed copies are sent instead.
                 stage.world.network.losses.push(Loss {
                     place: Place::FromClient,
                     message: control::CONNECT,

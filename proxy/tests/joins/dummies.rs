@@ -1,5 +1,5 @@
-//! A player and its dummy: two sessions of one address that know nothing of one another. DDNet's server gives both the
-//! same token.
+//! A player and its dummy: two independent sessions of one IP address. DDNet's server gives both the same
+//! token.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use teetap_proxy::session::SessionId;
 
 use crate::stage::{GREETING, Pair, has};
 
-/// The two, the first of them the player.
+/// The player, which is the first client, and its dummy.
 struct Both {
     pair: Pair,
     world: World,
@@ -27,7 +27,7 @@ fn newcomer(pair: Pair, index: usize, seed: u64) -> Peer {
 }
 
 impl Both {
-    /// The player joins, then its dummy.
+    /// Returns a stage in which the player has joined, and then its dummy.
     fn joined(pair: Pair, seed: u64) -> Self {
         let options = Options::endless();
         let policy = Policy {
@@ -66,7 +66,7 @@ impl Both {
         self.world.hub().unwrap().session_of(client_addr(index))
     }
 
-    /// The server's slot of one of the two.
+    /// Returns the server's slot of one of the clients.
     fn slot(&self, index: usize) -> (SocketAddr, &Peer) {
         let hello = format!("hello of {index}").into_bytes();
         let mut slots = self.world.server.peers().filter(|(_, slot)| has(slot, &hello));
@@ -75,7 +75,7 @@ impl Both {
         slot
     }
 
-    /// Both ways, something new.
+    /// Sends a new message in each direction of a session. Returns both.
     fn say(&mut self, index: usize) -> [Vec<u8>; 2] {
         self.lines += 1;
         let now = self.world.now;
@@ -90,7 +90,7 @@ impl Both {
         texts
     }
 
-    /// A message of one reaches its own other side only.
+    /// Checks that the messages of a session reach only its own other side.
     fn assert_plays(&mut self, index: usize, within: u64) {
         let [up, down] = self.say(index);
         self.world.run(within);
@@ -143,7 +143,7 @@ fn a_dummy_comes_and_goes_beside_its_player() {
             both.assert_plays(index, SECOND);
         }
         assert_eq!(both.session(0), session, "{pair:?}");
-        // The player leaves and takes the dummy along.
+        // The player leaves, and the dummy with it.
         let now = both.world.now;
         for client in &mut both.world.clients {
             client.peer.close("", now);
@@ -172,7 +172,7 @@ fn both_play_on_a_bad_line() {
                 both.world.run(60 * MS);
             }
             both.world.set_conditions(Conditions::GOOD);
-            // One message a second is repaired at the end of a burst.
+            // At the end of a burst, one message per second is repaired.
             both.world.run(60 * SECOND);
             for (index, lines) in lines.iter().enumerate() {
                 let vitals = |peer: &Peer, start: &str| -> Vec<Vec<u8>> {

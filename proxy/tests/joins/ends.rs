@@ -1,4 +1,4 @@
-//! Silence and unreachable servers: what is reported, what survives, and what is cleared away.
+//! Silence and unreachable servers: what is reported, which sessions survive, and which are removed.
 
 use teetap_kit::{
     codec::{Variant, control},
@@ -11,7 +11,7 @@ use teetap_wire::Side;
 
 use crate::stage::{Pair, Stage, closed};
 
-/// Nothing gets through any more.
+/// No datagram arrives any more.
 const DEAD: Conditions = Conditions {
     delay: 10 * MS,
     jitter: 0,
@@ -24,7 +24,7 @@ fn server_away(stage: &mut Stage, away: bool) {
     (stage.world.up.conditions, stage.world.down.conditions) = (conditions, conditions);
 }
 
-/// The operating system says that nothing listens there.
+/// Reports an error of the operating system: no program listens at the server's address.
 fn unreachable(stage: &mut Stage) {
     for upstream in stage.world.sockets.clone() {
         let error = "connection refused";
@@ -71,7 +71,8 @@ fn a_client_that_gives_up_leaves_nothing_behind() {
         let mut stage = Stage::new(pair, 1);
         server_away(&mut stage, true);
         stage.run(4 * SECOND);
-        // A 0.7 client whose token request was never answered is unknown; ours always is.
+        // The proxy does not know a 0.7 client whose TOKEN request was never answered; here it always
+        // answers.
         assert!(!stage.is_clear());
         stage.vanish();
         stage.run(4 * SECOND);
@@ -86,7 +87,7 @@ fn a_client_that_gives_up_leaves_nothing_behind() {
     }
 }
 
-/// The client's own limit ends it: 10 s of CONNECT in 0.7.
+/// The client's own limit ends the session: 10 s of CONNECT in 0.7.
 #[test]
 fn a_client_of_teeworlds_0_7_gives_up_by_itself() {
     let mut stage = Stage::new(Pair::ALL[0], 1);
@@ -100,7 +101,8 @@ fn a_client_of_teeworlds_0_7_gives_up_by_itself() {
     stage.assert_clear("is not clear");
 }
 
-/// The server has answered but the client is gone: the server gives it up in its own time, as it does directly.
+/// The server has answered but the client is gone: the server gives it up in its own time, as without the
+/// proxy.
 #[test]
 fn a_client_that_never_comes_is_left_to_the_server() {
     for pair in Pair::ALL {
@@ -113,7 +115,7 @@ fn a_client_that_never_comes_is_left_to_the_server() {
         }
         stage.vanish();
         stage.world.clients[0].up.conditions = DEAD;
-        // DDNet's server gives it up after 100 s, and 120 s later the session is over.
+        // DDNet's server gives the client up after 100 s, and 120 s later the session is over.
         stage.run(225 * SECOND);
         stage.assert_clear("is not clear");
         stage.equal(stage.count(Place::ToServer, control::CLOSE), 0, "closes");
@@ -150,8 +152,9 @@ fn a_session_survives_the_silence_of_its_server() {
     }
 }
 
-/// As long as its server keeps a silent client, so does the proxy: DDNet's timeout is up to 1000 s. When both have been silent for two
-/// minutes, neither gets a CLOSE: a server of DDNet may keep the player for longer.
+/// The proxy keeps a silent client as long as its server does: DDNet's timeout is up to 1000 s. When both
+/// have been silent for two minutes, neither gets a CLOSE, because a DDNet server may keep the player for
+/// longer.
 #[test]
 fn a_silent_client_is_kept_by_its_server() {
     for pair in Pair::ALL {
@@ -178,7 +181,7 @@ fn a_silent_client_is_kept_by_its_server() {
     }
 }
 
-/// The peers' own limits end a session earlier, and say why.
+/// The peers' own limits end a session earlier, with their reason.
 #[test]
 fn a_servers_own_limit_reaches_the_client() {
     let mut stage = Stage::joined(Pair::ALL[0], 1);
@@ -219,7 +222,7 @@ fn a_command_closes_both_legs_and_tells_one_or_both() {
             stage.world.command(command);
             stage.run(5 * SECOND);
             stage.assert_clear("is not clear");
-            // no peer is left with a peer that is gone; the other side gets no reason.
+            // Neither peer waits for one that is gone; the other side gets no reason.
             let told = |leg| {
                 closed(if side.is_none_or(|side| side == leg) {
                     "enough"
@@ -249,8 +252,8 @@ fn early_ends_of_servers_that_ban_for_them_are_reported() {
     }
 }
 
-/// Datagrams after the CLOSE of a peer go on, as they would directly: the other one decides what to do with it. The proxy answers
-/// nothing itself, not even when the session is forgotten.
+/// Datagrams after the CLOSE of a peer are forwarded, as without the proxy: the other peer decides what to do
+/// with them. The proxy answers none itself, not even when the session is forgotten.
 #[test]
 fn what_comes_after_the_close_of_a_peer_goes_on() {
     for pair in Pair::ALL {
@@ -273,7 +276,7 @@ fn what_comes_after_the_close_of_a_peer_goes_on() {
                 assert!(sent.iter().all(|sent| sent.addr != client_addr(0)), "{pair:?}");
                 sent.len()
             };
-            // Longer than a session lingers: it is there as long as its client goes on.
+            // Longer than a session lingers: it exists as long as its client continues.
             for _ in 0..5 {
                 assert_eq!(goes_on(&mut stage), 1, "{pair:?}: after the CLOSE of the {by:?}");
                 stage.run(SECOND);
@@ -285,7 +288,7 @@ fn what_comes_after_the_close_of_a_peer_goes_on() {
     }
 }
 
-/// The kinds of peer meet on one hub without disturbing one another.
+/// Peers of all kinds use one hub without disturbing one another.
 #[test]
 fn many_clients_of_all_kinds_play_at_once() {
     let mut stage = Stage::new(Pair::ALL[4], 1);
@@ -299,7 +302,7 @@ fn many_clients_of_all_kinds_play_at_once() {
     assert!(stage.world.clients.iter().all(|client| client.peer.is_online()));
     assert_eq!(stage.world.server.peers().count(), 21);
     assert_eq!(stage.world.hub().unwrap().stats().sessions, 21);
-    // One after the other leaves; the rest plays on.
+    // The clients leave one after the other; the others play on.
     for index in 0..21 {
         let now = stage.world.now;
         stage.world.clients[index].peer.close("bye", now);

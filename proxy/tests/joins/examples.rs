@@ -1,6 +1,7 @@
-//! Rules as people write them, on a session of each kind: what the receiver gets, and what the sender is shown as acked.
+//! Rules as users write them, on a session of each kind: what the receiver gets, and which acks the sender is
+//! shown.
 //!
-//! Law: with `pass` in place of the action, every one of these tests would fail; each checks that itself.
+//! Law: each of these tests would fail with `pass` in place of the action; each checks that itself.
 
 use teetap_proxy::{
     session::{Action, Notice},
@@ -11,14 +12,14 @@ use teetap_wire::{Dir, def::Datum};
 use crate::bench::{Bench, on_each_kind};
 use crate::facts::{message, set, text};
 
-/// One step: a line that a side sends, or milliseconds that pass.
+/// One step: a line that a side sends, or a wait in milliseconds.
 pub(crate) enum Step {
     Send(String),
     Wait(u64),
 }
 
-/// Gives the steps to a session of each kind with these rules, and compares what leaves. With `pass` for `action`
-/// something else has to leave.
+/// Runs the steps on a session of each kind with these rules, and compares the datagrams that are sent.
+/// Checks that they differ with `pass` for `action`.
 pub(crate) fn example(source: &str, action: &str, script: impl Fn(&Bench) -> Vec<(Step, Vec<String>)>) {
     assert!(source.contains(action), "{source}: {action}");
     let run = |source: &str, bench: &mut Bench, steps: Vec<(Step, Vec<String>)>| {
@@ -56,13 +57,13 @@ pub(crate) fn wait(ms: u64, leaves: &[String]) -> (Step, Vec<String>) {
     (Step::Wait(ms), leaves.to_vec())
 }
 
-/// The text of a sample.
+/// Returns the text of a sample.
 pub(crate) fn sample(name: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../rules/examples");
     std::fs::read_to_string(format!("{folder}/{name}.tap")).unwrap()
 }
 
-/// The message as the bench writes it: a byte that is a letter or sign as it is.
+/// Returns the message in the form of the bench: a byte that is a letter or sign as that character.
 pub(crate) fn enter_game(bench: &Bench) -> String {
     let enter = message(bench, "enter_game", &[]);
     let byte = char::from(u8::from_str_radix(&enter[2..], 16).unwrap());
@@ -102,7 +103,7 @@ fn swap_every_third() {
         let motd = message(bench, "sv_motd", &[("message", text("hi"))]);
         vec![
             send(format!("S a1 1{a} 2{b} 3{c}"), &[format!("C a1 1{a} 2{b}")]),
-            // Others pass it without changing places.
+            // Other messages are sent ahead of it without counting.
             send(format!("S a1 4{motd}"), &[format!("C a1 3{motd}")]),
             send(format!("S a1 5{d}"), &[format!("C a1 4{d} 5{c}")]),
             send(format!("S a1 6{e}"), &[format!("C a1 6{e}")]),
@@ -164,7 +165,7 @@ fn the_first_one_is_lost() {
         let ready = message(bench, "con_ready", &[]);
         vec![
             send(format!("S a1 1{ready}"), &[]),
-            // The server's resend arrives, and so does a second one.
+            // The server's retransmission arrives, and so does a second one.
             send(format!("S a1 1*{ready}"), &[format!("C a1 1*{ready}")]),
             send(format!("S a1 2{ready}"), &[format!("C a1 2{ready}")]),
         ]
@@ -335,7 +336,7 @@ fn a_rule_acts_at_times() {
     on_each_kind(|bench| {
         set(bench, &source);
         let [tick, a] = ["tick", "a"].map(|words| chat(bench, words));
-        // The program was set in the middle of the session: time begins with the next message.
+        // The program was set in the middle of the session: its time begins with the next message.
         bench.after(4000, &[]);
         bench.is(
             &format!("C a0 2{}", say(bench, "hi")),
@@ -399,7 +400,7 @@ fn a_rule_logs_and_changes_nothing() {
         set(bench, source);
         let a = chat(bench, "hi there");
         bench.is(&format!("S a1 1{a}"), &[&format!("C a1 1{a}")]);
-        // A repeat is logged again, and the direction keeps its numbers.
+        // A retransmission is logged again, and the direction keeps its numbers.
         bench.is(&format!("S a1 1*{a}"), &[&format!("C a1 1*{a}")]);
         let [
             Notice::RuleLog {
@@ -428,7 +429,7 @@ fn a_rule_reports_resends_in_directions_that_keep_their_numbers_and_in_others() 
             for _ in 0..2 {
                 bench.is(&format!("S a1 1*{a}"), &[&format!("C a1 1*{a}")]);
             }
-            // Ahead of one that is missing it is not a resend yet.
+            // A message ahead of a missing one is not a retransmission yet.
             bench.send(&format!("S a1 3{b}"));
             bench.is(&format!("S a1 2*{b}"), &[&format!("C a1 2*{b}")]);
             let texts = bench.notices.iter().filter_map(|notice| match notice {
@@ -447,7 +448,7 @@ fn a_rule_reports_resends_in_directions_that_keep_their_numbers_and_in_others() 
     }
 }
 
-/// The decision of the first copy stands, and a rule with other actions only looks.
+/// The decision about the first copy stands, and a rule with other actions only observes.
 #[test]
 fn a_rule_that_drops_only_marks_the_resend() {
     on_each_kind(|bench| {

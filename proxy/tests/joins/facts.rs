@@ -1,5 +1,5 @@
-//! Rules that are compiled from text, and what they know of the session: its player, its round trip, its snapshots and
-//! its oddities. What they only have to see passes untouched.
+//! Rules that are compiled from text, and what they know about the session: its player, round trip, snapshots
+//! and oddities. Messages that they only observe are forwarded unchanged.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(crate) fn proto(bench: &Bench) -> Proto {
     }
 }
 
-/// A message as the bench writes it, without its number.
+/// Returns a message in the form of the bench, without its number.
 pub(crate) fn message(bench: &Bench, name: &str, fields: &[(&str, Datum)]) -> String {
     let mut named = registry().named(proto(bench), None, name);
     let fields = Datum::group(fields.iter().map(|(name, value)| (*name, value.clone())));
@@ -47,7 +47,7 @@ pub(crate) fn text(text: &str) -> Datum {
     Datum::Bytes(text.into())
 }
 
-/// A snapshot with one tee at this place, as the difference to nothing or to the one of another tick.
+/// Returns a snapshot with one tee at `x`, as the difference to nothing or to the snapshot of another tick.
 fn snapshot(bench: &Bench, tick: i32, x: i32, base: Option<(i32, i32)>) -> String {
     let (kind, len) = if proto(bench) == Proto::V7 {
         (10, 22)
@@ -84,7 +84,7 @@ fn the_name_of_the_player() {
         bench.is(&format!("S a1 1{motd}"), &[&format!("C a1 1{motd}")]);
         bench.is(&format!("C a1 2{info}"), &[&format!("S a1 2{info}")]);
         bench.is(&format!("S a2 2{motd} 3:x"), &["C a2 2:x"]);
-        // The client's messages are only seen: their direction is not renumbered.
+        // The client's messages are only observed: their direction is not renumbered.
         assert_eq!(bench.notices, [Notice::Renumbered { dir: Dir::S2c }]);
     });
 }
@@ -122,18 +122,18 @@ fn the_round_trip() {
         bench.is("C a1 2:b", &["S a1 2:b"]);
         bench.is("S a2 2:a", &["C a2 2:a"]);
         bench.wait(60);
-        // The datagram that acks ends the trip before its own messages.
+        // The datagram with the ack ends the round trip before its own messages are evaluated.
         bench.is("C a2 3:c -:x", &["S a2 -:x"]);
-        // The client is shown an ack of what was dropped.
+        // The client is shown an ack of the dropped message.
         bench.is("S a2 3:a", &["C a3 3:a"]);
         bench.wait(10);
         bench.is("C a3 4:d", &["S a3 3:d"]);
-        // Messages of the server are numbered as ever.
+        // Messages of the server keep their numbers.
         assert_eq!(bench.notices, [Notice::Renumbered { dir: Dir::C2s }]);
     });
 }
 
-/// The trip of a message in a renumbered direction; a keepalive has the ack.
+/// The round trip of a message in a renumbered direction; a keepalive has the ack.
 #[test]
 fn the_round_trip_of_renumbered_messages() {
     on_each_kind(|bench| {
@@ -143,7 +143,7 @@ fn the_round_trip_of_renumbered_messages() {
         );
         bench.is("S a1 1:a 2:b", &["C a1 1:b"]);
         bench.wait(60);
-        // The number that the client acks is the one that it was sent.
+        // The client acks the number under which it received the message.
         bench.is("C a0 keepalive", &["S a1 keepalive"]);
         bench.is("S a1 3:c", &["C a1 2:c"]);
         bench.is("C a1 keepalive", &["S a2 keepalive"]);
@@ -162,11 +162,11 @@ fn oddities_of_messages() {
     });
 }
 
-/// The oddities of a datagram are those of each message in it.
+/// The oddities of a datagram apply to each message in it.
 #[test]
 fn oddities_of_datagrams() {
     on_each_kind(|bench| {
-        // DDNet has its token there.
+        // DDNet has its token at that place.
         if bench.kind == Variant::Ddnet {
             return;
         }
@@ -177,7 +177,7 @@ fn oddities_of_datagrams() {
     });
 }
 
-/// A message that passes untouched counts once, however often it is sent.
+/// A message that is forwarded unchanged counts once, no matter how often it is sent.
 #[test]
 fn what_was_seen_in_an_untouched_direction() {
     on_each_kind(|bench| {
@@ -186,10 +186,10 @@ fn what_was_seen_in_an_untouched_direction() {
         let say = message(bench, "cl_say", &[("message", text("hi\n"))]);
         bench.is(&format!("C a0 2{say}"), &[&format!("S a0 2{say}")]);
         bench.is(&format!("C a0 2*{say}"), &[&format!("S a0 2*{say}")]);
-        // Its receiver refuses it: the one before is missing.
+        // Its receiver refuses the message, since the previous one is missing.
         bench.is(&format!("C a0 4{say}"), &[&format!("S a0 4{say}")]);
         bench.is(&format!("S a2 1{motd}"), &[&format!("C a2 1{motd}")]);
-        // The first copy that arrives has the mark of a resend.
+        // The first copy that arrives has the resend flag.
         bench.is(&format!("C a1 3*{say}"), &[&format!("S a1 3*{say}")]);
         bench.is(&format!("S a3 2{motd} 3:x"), &["C a3 2:x"]);
         bench.is(&format!("C a2 4*{say}"), &[&format!("S a3 4*{say}")]);
@@ -198,7 +198,8 @@ fn what_was_seen_in_an_untouched_direction() {
     });
 }
 
-/// A person has armed a direction in which no rule can match: its messages are seen all the same, each once.
+/// A user's message has armed a direction in which no rule can match. Its messages are observed all the same,
+/// each once.
 #[test]
 fn what_was_seen_in_a_direction_that_is_renumbered_for_a_person() {
     on_each_kind(|bench| {

@@ -1,5 +1,6 @@
-//! Clients that speak what the server does not: they are answered as by the server itself, which is not at all, and a notice
-//! says why. Whatever the probe has found, a client that joins directly joins through the proxy.
+//! Clients that speak a protocol that the server does not: they get no answer, as from the server itself, and
+//! a notice says why. Whatever the probe has found, a client that can join directly can join through the
+//! proxy.
 
 use teetap_kit::{
     codec::{NO_TOKEN, Variant, control},
@@ -25,14 +26,15 @@ const BOTH: Speaks = Speaks {
     seven: Some(true),
 };
 
-/// A client that has just begun to join, whose first datagram comes after the result of the probe.
+/// Returns a client that has just begun to join, whose first datagram is sent after the result of the probe.
 fn probed(pair: Pair, speaks: Speaks) -> Stage {
     let mut stage = Stage::new(pair, 7);
     stage.world.input(Input::Probed(speaks));
     stage
 }
 
-/// The notices about the protocol of the client: their sessions, the protocol of the client and that of the server.
+/// Returns the notices about the client's protocol: session, protocol of the client and protocol of the
+/// server.
 fn mismatches(stage: &Stage) -> Vec<(Option<SessionId>, Family, Family)> {
     let events = stage.world.events.iter();
     let found = events.filter_map(|event| match event.what {
@@ -51,7 +53,7 @@ fn sent(stage: &Stage, place: Place) -> usize {
     sent.iter().filter(|sent| sent.place == place).count()
 }
 
-/// A server of DDNet ignores the token flag in a CONNECT of 0.6.5, so that it opens a session there.
+/// A DDNet server ignores the token flag in a CONNECT of 0.6.5, so the CONNECT opens a session there.
 #[test]
 fn a_token_flag_in_connect_is_a_mistake_only_before_a_server_of_teeworlds() {
     let client = "10.7.0.1:7000".parse().unwrap();
@@ -80,7 +82,7 @@ fn a_token_request_before_a_server_of_0_6_has_no_answer() {
             found.iter().all(|one| *one == (None, Family::Seven, Family::Six)),
             "{server:?}: {found:?}"
         );
-        // The server itself gets a request, once in a second.
+        // The server itself gets a request, once a second.
         assert!((3..=5).contains(&sent(&stage, Place::ToServer)), "{server:?}");
         assert_eq!(stage.world.hub().unwrap().sessions(), 0, "{server:?}");
         assert_eq!(stage.world.sockets.len(), 1, "{server:?}");
@@ -97,7 +99,7 @@ fn the_server_decides_where_the_probe_was_wrong() {
         stage.run(2 * SECOND);
         stage.assert_plays();
         assert_eq!(mismatches(&stage).len(), 1, "{server:?}");
-        // From now on there is no doubt.
+        // From now on the server is known to speak 0.7.
         stage.world.input(Input::Probed(SIX_ONLY));
         stage.leave("bye");
         stage.run(SECOND);
@@ -129,7 +131,8 @@ fn nothing_is_refused_before_the_probe_has_found_something() {
         stage.run(SECOND);
         assert_ne!(sent(&stage, Place::ToClient), 0, "{speaks:?}");
         assert_eq!(mismatches(&stage), [], "{speaks:?}");
-        // The session that waits is reported as soon as the server is known, and nothing else changes.
+        // The waiting session is reported as soon as the server's protocol is known, and nothing else
+        // changes.
         stage.world.input(Input::Probed(SIX_ONLY));
         let id = stage.session();
         assert!(id.is_some());

@@ -1,4 +1,5 @@
-//! Floods of CONNECTs with forged addresses: a client that can receive joins as without them, and what they cost is bounded.
+//! Floods of CONNECTs with forged addresses: a client that can receive joins as it does without them, and
+//! their cost is bounded.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -21,10 +22,10 @@ use crate::crowds::{address, connect};
 use crate::ruled::ruled;
 use crate::stage::{GREETING, HELLO, Pair, Stage, has, pair};
 
-/// Datagrams of the flood in 10 ms, for 12 000 in a second.
+/// Datagrams of the flood per 10 ms, 12 000 per second.
 const IN_A_TICK: u32 = 120;
 
-/// A flood from addresses that never come twice.
+/// A flood in which no address is used twice.
 #[derive(Debug, Default)]
 struct Flood(u32);
 
@@ -44,12 +45,12 @@ impl Flood {
             };
             stage.world.stranger_sends(addr, &bytes);
         }
-        // What is sent to strangers is not kept.
+        // Datagrams to strangers are not kept.
         stage.world.network.sent = Some(Vec::new());
     }
 }
 
-/// Sockets that the hub wanted.
+/// Counts the sockets that the hub opens.
 #[derive(Debug)]
 struct Sockets(Arc<AtomicUsize>);
 
@@ -64,7 +65,7 @@ impl Witness for Sockets {
 }
 
 fn stage(pair: Pair, seed: u64, middle: Middle) -> Stage {
-    // Directly, such a server would have room for the flood, too.
+    // Without the proxy such a server would also have room for the flood.
     let policy = Policy {
         max_clients: 1_000_000,
         max_clients_per_ip: 1_000_000,
@@ -88,7 +89,7 @@ fn is_joined(stage: &Stage) -> bool {
     has(&stage.world.clients[0].peer, GREETING) && slots.any(|(_, slot)| has(slot, HELLO))
 }
 
-/// Returns the time that a join takes from now on.
+/// Returns the time that a join takes from now on, in microseconds.
 fn joins(stage: &mut Stage, mut every_tick: impl FnMut(&mut Stage)) -> u64 {
     let begun = stage.world.now;
     while !is_joined(stage) {
@@ -109,7 +110,7 @@ fn a_flood_of_all_kinds_keeps_nobody_out() {
         let mut stage = stage(pair, seed, hub(seed, None, false));
         let opened = Arc::new(AtomicUsize::new(0));
         stage.world.witness = Some(Box::new(Sockets(Arc::clone(&opened))));
-        // Not before the flood is at its height.
+        // The client joins only when the flood is at its height.
         stage.vanish();
         let mut flood = Flood::default();
         for _ in 0..317 {
@@ -162,7 +163,7 @@ fn half_open_sessions_end_after_a_flood() {
     assert!(stage.world.server.peers().any(|(_, slot)| has(slot, &up)));
 }
 
-/// A client whose session the proxy has ended, and that did not get the CLOSE.
+/// A client whose session the proxy has ended, but that did not get the CLOSE.
 #[test]
 fn a_token_of_a_session_that_has_ended_is_answered_with_close() {
     for pair in Pair::ALL.into_iter().filter(|pair| !pair.is_tokenless()) {
@@ -188,7 +189,7 @@ fn a_token_of_a_session_that_has_ended_is_answered_with_close() {
         stage.world.command(command);
         stage.run(3 * SECOND);
         assert_eq!(stage.session(), None, "{pair:?}");
-        // Another address does not get anything for that token, nor this one for another token.
+        // Another address gets no answer for that token, and this address gets none for another token.
         let (own, peers) = stage.client().tokens();
         for (addr, token) in [
             (SocketAddr::from(([10, 6, 0, 1], 7)), peers),
@@ -208,7 +209,7 @@ fn a_token_of_a_session_that_has_ended_is_answered_with_close() {
     }
 }
 
-/// Fills the room for sessions of a kind, so that further CONNECTs are answered without one.
+/// Uses up the half-open sessions of a kind, so that further CONNECTs are answered without a session.
 fn filled(source: &str) -> Stage {
     let mut stage = ruled(pair(Variant::Ddnet, Variant::Ddnet), source);
     stage.run(3 * SECOND);
@@ -219,7 +220,7 @@ fn filled(source: &str) -> Stage {
     stage
 }
 
-/// Returns the number of answers to CONNECTs of so many addresses without a session.
+/// Returns the number of answers to CONNECTs of this many addresses without a session.
 fn answers(stage: &mut Stage, addresses: u16) -> usize {
     stage.world.network.sent = Some(Vec::new());
     let addresses: Vec<_> = (0..addresses).map(|number| address(4, number)).collect();
@@ -274,7 +275,7 @@ fn rules_that_drop_connect_or_its_answer_do_so_without_a_session() {
     }
 }
 
-/// Rules that decide by the memory of a session, or that do more than drop.
+/// Rules that need the memory of a session, or do more than drop.
 #[test]
 fn a_rule_that_needs_a_session_for_a_connect_is_named() {
     for rule in [

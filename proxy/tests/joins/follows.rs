@@ -1,5 +1,5 @@
-//! Clients that are sent away, by `redirect` to another port and by `reconnect` to where they are, stay behind the
-//! proxy and play there.
+//! Clients that are sent away, by `redirect` to another port and by `reconnect` to the same address, stay
+//! connected through the proxy and play there.
 
 use teetap_kit::{
     codec::{Packing, Variant, control, extended},
@@ -15,7 +15,7 @@ use crate::stage::{GREETING, HELLO, Pair, Stage};
 /// The port of the other server.
 const OTHER: u16 = 8305;
 
-/// A stage whose first server has another one beside it.
+/// Returns a stage with a second server beside the first.
 fn joined(pair: Pair, seed: u64, options: Options) -> Stage {
     let policy = Policy {
         options,
@@ -29,7 +29,7 @@ fn joined(pair: Pair, seed: u64, options: Options) -> Stage {
     stage
 }
 
-/// The server at this port says something to all of its clients.
+/// Sends a message of the server at this port to all of its clients.
 fn says(stage: &mut Stage, port: u16, message: &[u8]) {
     let now = stage.world.now;
     let server = match port {
@@ -42,7 +42,7 @@ fn says(stage: &mut Stage, port: u16, message: &[u8]) {
     }
 }
 
-/// Waits until the client is sent away, and returns the listen socket that it gets.
+/// Waits until the client is redirected, and returns the listen socket that it is sent to.
 fn redirected(stage: &mut Stage) -> ListenerId {
     let end = stage.world.now + 30 * SECOND;
     loop {
@@ -59,7 +59,7 @@ fn redirected(stage: &mut Stage) -> ListenerId {
     }
 }
 
-/// Leaves as DDNet's client does, with a CLOSE, and joins there from the same port.
+/// Leaves like DDNet's client, with a CLOSE, and joins at the listen socket from the same port.
 fn follow(stage: &mut Stage, listener: ListenerId) {
     stage.leave("");
     stage.step();
@@ -68,7 +68,7 @@ fn follow(stage: &mut Stage, listener: ListenerId) {
     stage.run(3 * SECOND);
 }
 
-/// The client plays on the server at this port, and on no other.
+/// Checks that the client plays on the server at this port, and on no other.
 fn assert_plays_at(stage: &mut Stage, port: u16, listener: ListenerId) {
     let pair = stage.pair;
     let client = ClientAddr {
@@ -123,7 +123,7 @@ fn a_redirected_client_plays_on_the_other_server_and_comes_back() {
         );
         follow(&mut stage, there);
         assert_plays_at(&mut stage, OTHER, there);
-        // Its own port, from there.
+        // To its own port.
         says(&mut stage, OTHER, &extended::redirect(OTHER));
         assert_eq!(redirected(&mut stage), there);
         follow(&mut stage, there);
@@ -139,7 +139,7 @@ fn a_redirected_client_plays_on_the_other_server_and_comes_back() {
             (4, 1),
             "{pair:?}"
         );
-        // The second and the third session say which server is theirs.
+        // The events of the second and the third session name their server.
         let servers: Vec<_> = stage
             .world
             .events
@@ -160,7 +160,7 @@ fn a_redirected_client_plays_on_the_other_server_and_comes_back() {
     }
 }
 
-/// A redirect that gets lost is sent again, and every copy that comes is rewritten.
+/// A lost redirect is sent again, and every copy that arrives is rewritten.
 #[test]
 fn on_a_bad_line_no_redirect_gets_past() {
     let mut lost = 0;
@@ -185,7 +185,7 @@ fn on_a_bad_line_no_redirect_gets_past() {
     assert!(lost > 50, "{lost}");
 }
 
-/// While the listen socket is not open the server continues to repeat; the client receives one redirect.
+/// The server retransmits until the listen socket is open; the client receives one redirect.
 #[test]
 fn a_slow_listen_socket_is_waited_for() {
     for pair in Pair::ALL {
@@ -213,7 +213,7 @@ fn a_slow_listen_socket_is_waited_for() {
     }
 }
 
-/// The server browser asks behind each listen socket what is there.
+/// The server browser queries the server behind each listen socket.
 #[test]
 fn the_browser_sees_the_other_server_there() {
     const REQUEST: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
@@ -249,7 +249,7 @@ fn the_browser_sees_the_other_server_there() {
     assert_eq!(answered, vec![(Place::ToClient, addr, ANSWER.to_vec()); 2]);
 }
 
-/// Datagrams that would crash DDNet 16.4's client do not come from another listen socket either.
+/// Datagrams that would crash DDNet 16.4's client are not sent from another listen socket either.
 #[test]
 fn a_client_of_0_6_is_shielded_behind_every_listen_socket() {
     let pair = Pair::ALL[4];
@@ -274,7 +274,8 @@ fn a_client_of_0_6_is_shielded_behind_every_listen_socket() {
     }
 }
 
-/// `reconnect` passes as it is: the client connects again to the address that it was given, which is the proxy's.
+/// `reconnect` is forwarded unchanged: the client connects again to the address that it was given, which is
+/// the proxy's.
 #[test]
 fn a_reconnecting_client_replaces_its_session() {
     for pair in Pair::ALL {
@@ -289,7 +290,7 @@ fn a_reconnecting_client_replaces_its_session() {
                 .map(|message| message.data.clone());
             assert_eq!(received.as_deref(), Some(&extended::RECONNECT[..]), "{pair:?}");
             if !leaves && pair.client == Variant::D7 {
-                // It names no token from its second CONNECT on, so that it gets no answer that it reads.
+                // The client names no token from its second CONNECT on, so it cannot read the answers.
                 continue;
             }
             if leaves {
@@ -314,7 +315,7 @@ fn a_reconnecting_client_replaces_its_session() {
             if !leaves {
                 continue;
             }
-            // The server's time for the old slot runs out: the new one plays on.
+            // The server's time for the old slot runs out: the new session plays on.
             stage.run(12 * SECOND);
             stage.assert_plays();
             assert_eq!(stage.ever_online, 2, "{pair:?}");
@@ -327,7 +328,7 @@ fn a_reconnecting_client_replaces_its_session() {
     }
 }
 
-/// From another port it is another session; the old one lives until one of its sides ends it.
+/// A client on another port has another session; the old one lives until one of its peers ends it.
 #[test]
 fn a_client_that_reconnects_from_another_port_is_a_second_session() {
     for pair in Pair::ALL {

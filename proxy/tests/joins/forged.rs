@@ -1,6 +1,6 @@
-//! Packets of all kinds in the name of a client that joins: no worse than on its own way to the server.
+//! Packets of all kinds in the name of a client that joins: the effect is no worse than without the proxy.
 //!
-//! CONNECT and CLOSE are in `spoofs`. A stranger knows the address of the client, and no token.
+//! CONNECT and CLOSE are in `spoofs`. The stranger knows the address of the client but no token.
 
 use teetap_kit::{
     codec::{Chunk, Datagram, NO_TOKEN, Token, Variant, control},
@@ -32,7 +32,7 @@ impl Kind {
         Self::ResendRequest,
     ];
 
-    /// Returns the packet, as a client sends it that has received nothing yet.
+    /// Returns the packet as a client sends it that has not received anything yet.
     fn packet(self, variant: Variant, token: Option<Token>) -> Vec<u8> {
         let control = |message, extra: &[u8]| control::control(variant, 0, token, message, &[extra]);
         let data = |chunks| Datagram::of_chunks(variant, 0, token, chunks);
@@ -52,7 +52,8 @@ impl Kind {
     }
 }
 
-/// Runs every kind of packet in the form of every variant against a client that joins. The times count from its start.
+/// Sends every kind of packet in the form of every variant in the name of a client that joins. The times
+/// count from its start.
 fn forged(from: u64, to: u64, every: u64, least: usize) {
     let mut spared = 0;
     for (pair, challenges) in pairs() {

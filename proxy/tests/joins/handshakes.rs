@@ -1,8 +1,9 @@
-//! Handshakes byte for byte on both legs, written out as the references send them (network.cpp, network_conn.cpp and
-//! network_server.cpp of Teeworlds 0.6.4, 0.6.5, 0.7.5, and of DDNet). Recorded ones are compared elsewhere.
+//! Handshakes byte for byte on both legs, written out as the references send them (network.cpp,
+//! network_conn.cpp and network_server.cpp of Teeworlds 0.6.4, 0.6.5, 0.7.5, and of DDNet). Recorded ones are
+//! compared elsewhere.
 //!
-//! In the lines `aaaaaaaa` is the token of who asks on this leg (the client, or the proxy), `bbbbbbbb` that of who answers
-//! (the proxy, or the server), and `..504` are so many zeros.
+//! In the lines `aaaaaaaa` is the token of the requesting side of the leg (the client, or the proxy),
+//! `bbbbbbbb` the token of the answering side (the proxy, or the server), and `..504` stands for 504 zeros.
 
 use teetap_kit::{
     codec::{Variant, control},
@@ -16,7 +17,7 @@ use crate::stage::{Pair, Stage, pair};
 /// The handshake of one pair up to the first data of either side.
 struct Expected {
     pair: Pair,
-    /// The messages of the requesting side, the same on both legs.
+    /// The messages of the requesting side, equal on both legs.
     asks: &'static [&'static str],
     /// The answers of the proxy to the client, and of the server to the proxy.
     answers: [&'static [&'static str]; 2],
@@ -79,7 +80,7 @@ const EXPECTED: [Expected; 12] = [
     expected(pair(Variant::D7, Variant::Ddnet), ASKS_7, [DDNET_ANSWERS_7; 2]),
 ];
 
-/// The bytes with letters for tokens, quotes around texts, and zeros counted.
+/// Returns the bytes in hex, with letters for tokens, quotes around texts, and long runs of zeros counted.
 fn line(bytes: &[u8], names: &[([u8; 4], char)]) -> String {
     let mut line = String::new();
     let mut rest = bytes;
@@ -114,7 +115,8 @@ fn begun(stage: &Stage, place: Place) -> Vec<Vec<u8>> {
     begun
 }
 
-/// Whatever a handshake with tokens names stands at the same place in the first packet of either side.
+/// Returns the token that the first packet of a side names. In a handshake with tokens it is at the same
+/// place for both sides.
 fn named(datagrams: &[Vec<u8>]) -> Option<[u8; 4]> {
     let token = datagrams.first()?.get(8..12)?.try_into().ok()?;
     (token != [0xff; 4]).then_some(token)
@@ -146,7 +148,7 @@ fn both_legs_are_written_as_the_games_write_them() {
             assert_eq!(lines(&answered), answers, "{pair:?} {answering:?}");
             tokens.extend(names.into_iter().map(|(token, _)| token));
         }
-        // No two sides have the same token: both legs have their own.
+        // All sides have different tokens: each leg has its own.
         let count = tokens.len();
         tokens.sort_unstable();
         tokens.dedup();
@@ -155,8 +157,8 @@ fn both_legs_are_written_as_the_games_write_them() {
     }
 }
 
-/// A server of 0.6.5 takes a long CONNECT of DDNet's for one of its own. Its answer reaches the client as it is, which cannot
-/// read it, as directly.
+/// A server of 0.6.5 reads a long CONNECT of DDNet as one of its own protocol. Its answer reaches the client
+/// unchanged, which cannot read it, as without the proxy.
 #[test]
 fn an_answer_in_another_form_reaches_the_client() {
     let mut stage = Stage::new(pair(Variant::Ddnet, Variant::V65), 8);

@@ -1,4 +1,4 @@
-//! Messages that are held: custody, release, the repair of what was released, and what happens when too many wait.
+//! Held messages: custody, release, the repair of released messages, and what happens if too many are held.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn hold_one_for_three_seconds() {
         bench.is("S a1 5:e 6:f", &["C a1 keepalive"]);
         bench.is("C a3 keepalive", &["S a6 keepalive"]);
         bench.after(2600, &["2500: C a1 4:h 5:e 6:f"]);
-        // They are lost, and the server has forgotten them.
+        // The messages are lost, and the server has forgotten them.
         bench.after(1000, &["900: C a1 4*:h 5*:e 6*:f"]);
         bench.is("C a4 keepalive", &["S a6 keepalive"]);
         bench.is("C R a4", &["S a6 keepalive", "C a1 5*:e 6*:f"]);
@@ -48,12 +48,12 @@ fn a_release_lets_everything_go_at_once() {
         bench.after(2000, &[]);
         assert_eq!(bench.release(7), ["C a1 1:h 2:b"]);
         bench.is("C a2 keepalive", &["S a2 keepalive"]);
-        // A second one waits for a release of its own.
+        // A second message waits for its own release.
         bench.is("S a1 3:h", &["C a1 keepalive"]);
         bench.after(1000, &[]);
         assert_eq!(bench.release(7), ["C a1 3:h"]);
         bench.is("C a3 keepalive", &["S a3 keepalive"]);
-        // Outside the numbering, too.
+        // The same for a non-vital message.
         bench.is("S a1 -:h", &["C a1 keepalive"]);
         assert_eq!(bench.release(7), ["C a1 -:h"]);
         bench.after(5000, &[]);
@@ -109,7 +109,7 @@ fn every_command_has_an_answer() {
     });
 }
 
-/// Sends a message each second.
+/// A program that sends a message each second.
 struct Ticks {
     next: u64,
 }
@@ -169,7 +169,7 @@ fn an_injection_queues_behind_what_is_held() {
     });
 }
 
-/// Numbers from first to last, as one datagram's chunks.
+/// Returns messages with the numbers from `first` to `last`, as the chunks of one datagram.
 fn words(first: u16, last: u16, name: &str, star: &str) -> String {
     let words: Vec<String> = (first..=last)
         .map(|number| format!("{number}{star}:{name}"))
@@ -177,7 +177,7 @@ fn words(first: u16, last: u16, name: &str, star: &str) -> String {
     words.join(" ")
 }
 
-/// Holds as many as there is room for: 300 messages.
+/// Holds as many messages as there is room for: 300.
 fn fill(bench: &mut Bench) {
     bench.is("S a1 1:h", &["C a1 keepalive"]);
     for first in (2..300).step_by(13) {
@@ -208,7 +208,7 @@ fn a_full_hold_queue_refuses_and_does_not_ask() {
                 .count()
         };
         assert_eq!(full(bench), 1);
-        // Neither acked nor requested: the server's own clock runs.
+        // Neither acked nor requested: the server's own timer runs.
         bench.is("C a0 keepalive", &["S a300 keepalive"]);
         for _ in 0..8 {
             bench.after(1000, &[]);
@@ -216,7 +216,7 @@ fn a_full_hold_queue_refuses_and_does_not_ask() {
         }
         assert_eq!(full(bench), 1);
         assert_eq!(bench.decisions("x"), 0);
-        // What the proxy would make itself finds no room either.
+        // There is no room for a message of the proxy either.
         assert_eq!(bench.inject(made(Dir::S2c, "X")), [""; 0]);
         assert_eq!(
             bench.notices.last(),
@@ -224,7 +224,7 @@ fn a_full_hold_queue_refuses_and_does_not_ask() {
                 why: "the hold queue is full".into()
             })
         );
-        // Half of it has gone: requested once.
+        // The queue is half empty: the missing message is requested once.
         let left = bench.release(7);
         let chunks: usize = left.iter().map(|line| line.split(' ').count() - 2).sum();
         let requests: Vec<&String> = left.iter().filter(|line| line.starts_with('S')).collect();
@@ -234,7 +234,7 @@ fn a_full_hold_queue_refuses_and_does_not_ask() {
         assert_eq!(bench.decisions("x"), 1);
         bench.is("C a302 keepalive", &["S a302 keepalive"]);
         bench.after(5000, &[]);
-        // It is reported again when it fills again.
+        // The full queue is reported again only when it fills again.
         assert_eq!(full(bench), 1);
     });
 }
@@ -259,7 +259,7 @@ fn a_message_without_room_is_decided_once() {
         let left = bench.release(7);
         let chunks: usize = left.iter().map(|line| line.split(' ').count() - 2).sum();
         assert_eq!(chunks, 300, "{left:?}");
-        // There is room again: it is held as decided before.
+        // There is room again: the message is held as decided before.
         bench.is("S a1 301*:h", &["C a1 keepalive"]);
         bench.is("C a300 keepalive", &["S a301 keepalive"]);
         assert_eq!(
@@ -278,14 +278,14 @@ fn custody_answers_requests_after_a_gap_is_closed() {
         bench.is("S a1 3:c", &["C a1 keepalive"]);
         bench.is("S a1 2*:b 3*:c", &["C a1 2*:b 3*:c"]);
         bench.is("C a3 keepalive", &["S a3 keepalive"]);
-        // The request for 2 and what followed it.
+        // The request for message 2 and those after it.
         bench.after(500, &["200: S R a3"]);
         assert_eq!(bench.inject(made(Dir::S2c, "X")), ["C a1 4:X"]);
         bench.is("C R a3", &["S a3 keepalive", "C a1 4*:X"]);
     });
 }
 
-/// While one of the server's messages is missing, the server answers: it has that one, too.
+/// While a message of the server is missing, the server answers, because it also has that message.
 #[test]
 fn requests_during_a_gap_are_for_the_server() {
     with_rules(&vec![fate("d", Fate::Drop)], |bench| {
@@ -298,7 +298,7 @@ fn requests_during_a_gap_are_for_the_server() {
     });
 }
 
-/// A client asks with each datagram until the messages arrive. They are sent once in 100 ms.
+/// A client requests with each datagram until the messages arrive. They are sent once per 100 ms.
 #[test]
 fn custody_answers_requests_once_in_a_while() {
     with_rules(&vec![fate("d", Fate::Drop)], |bench| {
@@ -334,7 +334,7 @@ fn a_hold_queue_is_bounded_in_bytes() {
     });
 }
 
-/// R10: a receiver never has more than 400 numbers unacked; what comes above waits in custody.
+/// R10: a receiver never has more than 400 unacked numbers; further messages wait in custody.
 #[test]
 fn the_window_of_the_receiver_is_respected() {
     with_rules(&vec![], |bench| {
@@ -343,18 +343,18 @@ fn the_window_of_the_receiver_is_respected() {
             bench.is(&format!("S a1 {words}"), &[&format!("C a1 {words}")]);
         }
         bench.is("S a1 401:x 402:y", &["C a1 keepalive"]);
-        // The server answers for 1 to 400, so it is shown nothing yet.
+        // The server is responsible for messages 1 to 400, so it is shown no ack yet.
         bench.is("C a0 keepalive", &["S a0 keepalive"]);
         bench.is("C a1 keepalive", &["S a1 keepalive", "C a1 401:x"]);
         bench.is("C a10 keepalive", &["S a10 keepalive", "C a1 402:y"]);
         bench.is("S a1 403:z", &["C a1 403:z"]);
-        // The proxy's two stand among the server's.
+        // The two messages in the proxy's custody are between those of the server.
         bench.is("C a400 keepalive", &["S a402 keepalive"]);
         bench.is("C a403 keepalive", &["S a403 keepalive"]);
     });
 }
 
-/// Custody that is never acked ends the session as the peers' own would: after 10 s, in DDNet 100 s.
+/// Custody that is never acked ends the session like the peers' own limit: after 10 s, in DDNet 100 s.
 #[test]
 fn custody_that_is_not_acked_ends_the_session() {
     on_each_kind(|bench| {
@@ -379,17 +379,17 @@ fn custody_that_is_not_acked_ends_the_session() {
     });
 }
 
-/// Rules that begin while messages are on their way: up to the highest one they keep their numbers (session
-/// decision 2).
+/// Rules that begin while messages are under way: messages up to the highest forwarded one keep their numbers
+/// (session decision 2).
 #[test]
 fn rules_begin_in_the_middle_of_a_burst() {
     on_each_kind(|bench| {
         bench.is("S a1 1:a 2:b 4:d", &["C a1 1:a 2:b 4:d"]);
         bench.program(vec![fate("c", Fate::Drop), fate("e", Fate::Drop)]);
-        // 4 was forwarded, so 3 has its number already.
+        // Message 4 was forwarded, so 3 already has its number.
         bench.is("S a1 3*:c 4*:d", &["C a1 3*:c 4*:d"]);
         bench.is("S a1 5:e 6:f", &["C a1 5:f"]);
-        // No ack beyond 4 before 4 is acked.
+        // The server is shown no ack beyond 4 before 4 is acked.
         bench.is("C a2 keepalive", &["S a2 keepalive"]);
         bench.is("C a4 keepalive", &["S a5 keepalive"]);
         bench.is("C a5 keepalive", &["S a6 keepalive"]);

@@ -1,4 +1,4 @@
-//! The bounds on what strangers send: half-open sessions are bounded, TOKEN requests keep nothing.
+//! Limits for strangers: half-open sessions are bounded, and TOKEN requests store nothing.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -16,7 +16,7 @@ fn address(ip: [u8; 4], port: u16) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::from(ip)), port)
 }
 
-/// A first CONNECT of a client that never comes.
+/// Sends the first CONNECT of a client that never continues.
 fn knock(world: &mut World, addr: SocketAddr, variant: Variant) {
     let [a, b] = addr.port().to_be_bytes();
     let bytes = control::connect(variant, [a, b, 7, 7], NO_TOKEN);
@@ -43,7 +43,7 @@ fn half_open_sessions_of_one_address_are_bounded() {
         }
         let hub = stage.world.hub().unwrap();
         assert_eq!(hub.sessions(), 1 + 32);
-        // The youngest found no room: their addresses may be forged, as may those of the others.
+        // The youngest find no room: their addresses may be forged, like those of the others.
         for port in 1000..1040 {
             let lives = hub.session_of(address([10, 2, 0, 1], port)).is_some();
             assert_eq!(lives, port < 1032, "{variant:?} {port}");
@@ -94,7 +94,7 @@ fn half_open_sessions_are_bounded() {
     assert!(hub.session_of(address([10, 3, 0, 0], 1000)).is_some());
     assert_eq!(hub.session_of(address([10, 3, 0, 255], 1000)), None);
     assert_eq!(stage.world.sockets.len(), 257, "a socket for each session");
-    // A flood is counted.
+    // A flood is only counted.
     assert_eq!(limits_reported(&stage), 10);
     stage.run(6 * SECOND);
     let rest = Notice::Suppressed {
@@ -105,7 +105,7 @@ fn half_open_sessions_are_bounded() {
     stage.assert_plays();
 }
 
-/// Hands in a CONNECT of 0.7 with the token that its address was given, which proves the address.
+/// Sends a CONNECT of 0.7 with the token that its address was given, which proves the address.
 fn knock_proved(stage: &mut Stage, addr: SocketAddr) {
     stage.world.network.sent = Some(Vec::new());
     stage
@@ -117,7 +117,7 @@ fn knock_proved(stage: &mut Stage, addr: SocketAddr) {
     stage.world.stranger_sends(addr, &bytes);
 }
 
-/// A client that proved its address takes no room of those that cannot, nor the other way around.
+/// Clients that proved their address and those that cannot have separate limits.
 #[test]
 fn proved_and_unproved_addresses_have_room_of_their_own() {
     let proved = |number: u16| address([10, 8, number.to_be_bytes()[1], 1], 1000);
@@ -142,8 +142,8 @@ fn proved_and_unproved_addresses_have_room_of_their_own() {
     }
 }
 
-/// Fills the house with sessions that are half open, and hands in one more CONNECT; from there on keeps what is sent. Returns the
-/// address of that one.
+/// Uses up all half-open sessions and sends one more CONNECT. Datagrams that are sent from then on are kept.
+/// Returns the address of the last CONNECT.
 fn knock_at_full_house(stage: &mut Stage) -> SocketAddr {
     for number in 0..=u8::MAX {
         knock(
@@ -158,7 +158,8 @@ fn knock_at_full_house(stage: &mut Stage) -> SocketAddr {
     addr
 }
 
-/// In a full house a CONNECT is answered without a session. The token of the answer opens one for at least 10 s.
+/// If all half-open sessions are in use, a CONNECT is answered without one. The token of the answer opens a
+/// session for at least 10 s.
 #[test]
 fn an_answer_without_a_session_is_good_for_a_while() {
     for (wait, is_valid) in [(MS, true), (9 * SECOND, true), (21 * SECOND, false)] {
@@ -181,7 +182,8 @@ fn an_answer_without_a_session_is_good_for_a_while() {
     }
 }
 
-/// Only a rule that acts on CONNECT or its answer decides about an answer without a session, or wants a session for it.
+/// Only a rule that acts on CONNECT or its answer decides about an answer without a session, or needs a
+/// session for it.
 #[test]
 fn rules_about_connect_decide_about_an_answer_without_a_session() {
     for (rule, answers) in [
@@ -197,7 +199,7 @@ fn rules_about_connect_decide_about_an_answer_without_a_session() {
     }
 }
 
-/// Sessions that are online do not count.
+/// Sessions that are online do not count as half-open.
 #[test]
 fn sessions_online_are_not_half_open() {
     let mut stage = Stage::joined(Pair::ALL[4], 1);
@@ -223,13 +225,13 @@ fn a_short_token_request_gets_no_answer() {
         assert_eq!(answers, if len >= 519 { vec![12] } else { vec![] }, "{len} bytes");
         stage.world.network.sent = Some(Vec::new());
     }
-    // It keeps nothing and asks nothing of the server.
+    // The requests store nothing and cause no request to the server.
     assert_eq!(stage.world.hub().unwrap().sessions(), 1);
     assert_eq!(stage.world.sockets.len(), 1);
     stage.assert_plays();
 }
 
-/// The kind of the last datagram that opened nothing.
+/// Returns the kind of the last datagram that opened no session.
 fn last_stranger(stage: &Stage) -> Option<Stranger> {
     let kinds = stage.world.events.iter().rev();
     kinds

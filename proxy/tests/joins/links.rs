@@ -1,4 +1,5 @@
-//! Link lines and sessions: what the events report is what leaves, ACCEPT is spared, and nothing outlives a session.
+//! Link lines and sessions: events report exactly the datagrams that are sent, ACCEPT is spared, and nothing
+//! outlives a session.
 
 use teetap_kit::{
     codec::{Variant, control},
@@ -17,7 +18,7 @@ fn stage(pair: Pair, source: &str) -> Stage {
     stage
 }
 
-/// The datagrams that left towards the server because of an event: times and bytes.
+/// Returns the datagrams that were sent to the server according to the events, with their times.
 fn to_server(stage: &Stage) -> Vec<(u64, Vec<u8>)> {
     let mut all = Vec::new();
     for event in &stage.world.events {
@@ -32,7 +33,7 @@ fn to_server(stage: &Stage) -> Vec<(u64, Vec<u8>)> {
     all
 }
 
-/// The datagrams that left of one event, by its effects of the link.
+/// Returns the datagrams that were sent according to one event, from its effects of the link.
 fn left(at: u64, datagram: &Datagram) -> Vec<(u64, Vec<u8>)> {
     let mut all = Vec::new();
     for (index, bytes) in datagram.sent().enumerate() {
@@ -75,7 +76,7 @@ fn events_report_exactly_what_leaves_and_when() {
             let sent: Vec<_> = sent.filter(|sent| sent.place == Place::ToServer).collect();
             assert!(sent.len() > 20, "{source}: {}", sent.len());
             assert_eq!(reported.len(), sent.len(), "{source}");
-            // The hub is woken once per tick, so what is due leaves at the end of one.
+            // The hub runs once per tick, so due datagrams are sent at the end of a tick.
             for ((at, _), sent) in reported.iter().zip(&sent) {
                 assert!(
                     (*at..=at + TICK).contains(&sent.at),
@@ -103,7 +104,7 @@ fn accept_leaves_once_and_nothing_overtakes_it() {
     stage.assert_plays();
     assert_eq!(stage.count(Place::ToServer, control::ACCEPT), 1);
     assert_eq!(stage.world.server.counters.rejoins, 0);
-    // The others leave twice.
+    // Other datagrams are sent twice.
     assert!(stage.count(Place::ToServer, control::CONNECT) >= 2);
 }
 

@@ -1,4 +1,4 @@
-//! Messages of DDNet's handshakes that are sent once, and what becomes of a session when one of them is lost.
+//! Messages of DDNet's handshakes that are sent once, and the effect on a session if one of them is lost.
 
 use teetap_kit::{
     codec::{Variant, control},
@@ -26,7 +26,7 @@ fn losing_in(mut stage: Stage, place: Place, message: u8, times: u32) -> Stage {
     stage
 }
 
-/// The same on a hub that repairs the loss of ACCEPT.
+/// Returns such a stage with a hub that repairs the loss of ACCEPT.
 fn healing(place: Place, message: u8, times: u32) -> Stage {
     repaired(DDNET, place, message, times)
 }
@@ -49,7 +49,7 @@ fn accept_goes_to_the_server_once() {
         let lone = stage.world.network.sent.as_deref().unwrap().iter();
         let lone =
             lone.filter(|sent| sent.place == Place::ToServer && sent.bytes.starts_with(&[0x10, 0, 0, 3]));
-        // The ACCEPT of a tokenless client carries nothing and is ignored.
+        // The ACCEPT of a tokenless client has no token and is ignored.
         assert_eq!(
             lone.filter(|sent| sent.bytes.len() == 8).count(),
             tokened,
@@ -70,7 +70,7 @@ fn the_clients_accept_may_get_lost_where_that_is_repaired() {
     assert_eq!(stage.world.server.counters.rejoins, 0);
 }
 
-/// As without the proxy: the client thinks that it plays, and the server has no slot.
+/// As without the proxy: the client believes that it plays, and the server has no slot.
 #[test]
 fn a_lost_accept_of_the_client_stays_lost() {
     for place in [Place::FromClient, Place::ToServer] {
@@ -85,7 +85,7 @@ fn a_lost_accept_of_the_client_stays_lost() {
     }
 }
 
-/// DDNet's server begins its numbers anew with each ACCEPT in a session, whether a proxy is there or not.
+/// DDNet's server restarts its numbers with each ACCEPT in a session, with or without a proxy.
 #[test]
 fn each_accept_of_the_client_reaches_the_server() {
     for is_direct in [true, false] {
@@ -128,8 +128,8 @@ fn the_accept_to_the_server_is_repeated_only_when_nothing_came_back() {
     }
 }
 
-/// The answer to CONNECT comes from a server without a slot too, and again for every CONNECT that the network doubled:
-/// it says nothing about the ACCEPT.
+/// A server without a slot also answers CONNECT, and again for every CONNECT that the network duplicated.
+/// Such an answer proves nothing about the ACCEPT.
 #[test]
 fn a_late_answer_to_connect_does_not_stand_for_the_slot() {
     let mut stage = healing(Place::ToServer, control::ACCEPT, 1);
@@ -145,7 +145,7 @@ fn a_late_answer_to_connect_does_not_stand_for_the_slot() {
     assert_eq!(repeats(&stage), 1);
 }
 
-/// On a slow line nothing can have come back yet.
+/// On a slow line nothing can have arrived from the server yet.
 #[test]
 fn a_slow_line_does_not_repeat_the_accept() {
     for delay in [400 * MS, 900 * MS, 1500 * MS] {

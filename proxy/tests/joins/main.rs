@@ -1,5 +1,6 @@
-//! The beginning and the end of sessions, in virtual time: joins of every kind over good and bad networks, restarts of either side,
-//! refusals, silence, dummies, new maps, spoofed datagrams, and what rules and commands make of single messages, number by number.
+//! The beginning and the end of sessions, in virtual time: joins of every kind over good and bad networks,
+//! restarts of either side, refusals, silence, dummies, new maps, spoofed datagrams, and the effects of rules
+//! and commands on single messages, number by number.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! A new map in the middle of the game: no handshake, only messages, but as many as a slot can have unacked at once.
+//! A new map in the middle of the game: no handshake, only messages, but as many as a slot may have unacked.
 
 use teetap_kit::{
     link::{Conditions, MS, SECOND},
@@ -10,7 +10,7 @@ use teetap_wire::Dir;
 
 use crate::stage::{Pair, Stage};
 
-/// Pieces of the map, and the bytes of each.
+/// Number of pieces of the map, and the size of each in bytes.
 const PIECES: usize = 120;
 const PIECE: usize = 890;
 
@@ -28,7 +28,7 @@ fn count(peer: &Peer, start: &str) -> usize {
         .count()
 }
 
-/// The server names a new map, the client asks for it piece by piece, some ahead, and is back in the game.
+/// The server names a new map, the client requests it piece by piece, some ahead, and is back in the game.
 fn change_map(stage: &mut Stage) {
     let pair = stage.pair;
     let now = stage.world.now;
@@ -58,7 +58,7 @@ fn change_map(stage: &mut Stage) {
             given += 1;
         }
         stage.slot().flush(now);
-        // What is lost in play goes on beside it.
+        // Non-vital messages are sent in between.
         stage.slot().send_nonvital(b"snapshot", now);
         stage.slot().flush(now);
         stage.step();

@@ -1,5 +1,6 @@
-//! One operation on one message, without loss unless noted: what arrives, in which order, under which numbers,
-//! and what either side is shown as acked. The server speaks, so its numbers are `u` and the client's are `d`.
+//! One operation on one message, without loss unless noted: which messages arrive, in which order, under
+//! which numbers, and which acks either side is shown. The server sends, so its numbers are `u` and the
+//! client's are `d`.
 
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ fn after(made: Vec<teetap_rules::Made>) -> Verdict {
 fn without_rules_everything_passes_under_its_own_number() {
     on_each_kind(|bench| {
         bench.is("S a1 1:a -:n 2:b", &["C a1 1:a -:n 2:b"]);
-        // A gap, a repeat, a request for it and an empty one pass, too.
+        // A gap, a retransmission, a resend request and an empty datagram are forwarded, too.
         bench.is("S a1 4:d", &["C a1 4:d"]);
         bench.is("C R a2", &["S R a2"]);
         bench.is("S a1 3*:c 4*:d", &["C a1 3*:c 4*:d"]);
@@ -58,15 +59,15 @@ fn drop_one_of_three() {
     });
 }
 
-/// Worked example 2, the only chunk: what is left is a keepalive with the ack (R8).
+/// Worked example 2 with a single chunk: a keepalive with the ack remains (R8).
 #[test]
 fn drop_the_only_one() {
     with_rules(&vec![fate("b", Fate::Drop)], |bench| {
         bench.is("S a1 1:b", &["C a1 keepalive"]);
         bench.is("C a0 2:x", &["S a1 2:x"]);
-        // What asks for resends stays a data packet, empty.
+        // A datagram with a resend request stays a data packet without chunks.
         bench.is("S R a1 2:b", &["C R a1"]);
-        // Outside the numbering there is nothing to ack.
+        // A non-vital message needs no ack.
         bench.is("S a2 -:b", &["C a2 keepalive"]);
         bench.is("C a0 keepalive", &["S a2 keepalive"]);
         bench.is("S a2 3:c", &["C a2 1:c"]);
@@ -79,7 +80,8 @@ fn inject_behind_one() {
     with_rules(&vec![("a", after(vec![made(Dir::S2c, "X")]))], |bench| {
         bench.is("S a1 1:a 2:b", &["C a1 1:a 2:X 3:b"]);
         bench.is("C a1 keepalive", &["S a1 keepalive"]);
-        // 2 was lost: the proxy has custody of X, so it answers, and nothing is requested from the server.
+        // Message 2 was lost: the proxy has custody of X, so it answers, and nothing is requested from the
+        // server.
         bench.is("C R a1", &["S a1 keepalive", "C a1 2*:X 3*:b"]);
         bench.is("C a2 keepalive", &["S a1 keepalive"]);
         bench.is("C a3 keepalive", &["S a2 keepalive"]);
@@ -95,7 +97,7 @@ fn inject_ahead_of_one_and_the_other_way() {
     };
     with_rules(&vec![("a", before)], |bench| {
         bench.is("S a1 1:a", &["C a1 1:X 2:a", "S a0 2:Y"]);
-        // The client's own next message comes behind Y.
+        // The client's own next message follows Y.
         bench.is("C a2 2:x", &["S a1 3:x"]);
         bench.is("S a2 keepalive", &["C a1 keepalive"]);
         bench.is("S a3 keepalive", &["C a2 keepalive"]);
@@ -115,7 +117,8 @@ fn a_person_injects() {
         );
         bench.is("S a1 2:b", &["C a1 3:b"]);
         bench.is("C a1 keepalive", &["S a1 keepalive"]);
-        // X is lost; the timer of what the proxy owns runs since then, and takes along what waits behind.
+        // X is lost. The proxy's resend timer runs since it was sent, and the following message is sent
+        // along.
         bench.after(1500, &["1000: C a1 2*:X 3*:b"]);
         bench.is("C a3 2:x", &["S a2 2:x"]);
         bench.after(5000, &[]);
@@ -134,7 +137,7 @@ fn a_person_injects() {
     });
 }
 
-/// Worked example 4: the server repeats its message, the client gets the edited one.
+/// Worked example 4: the server retransmits its message, and the client gets the edited one.
 #[test]
 fn edit_one_and_lose_it() {
     with_rules(&vec![("b", edit("bold"))], |bench| {
@@ -142,13 +145,13 @@ fn edit_one_and_lose_it() {
         bench.is("C a1 keepalive", &["S a1 keepalive"]);
         bench.is("S a1 2*:b", &["C a1 2*:bold"]);
         bench.is("C a2 keepalive", &["S a2 keepalive"]);
-        // Nothing is left to be sent about it.
+        // The message is acked: nothing is sent for it any more.
         bench.is("S a1 2*:b", &["C a1 keepalive"]);
         assert_eq!(bench.decisions("b"), 2);
     });
 }
 
-/// Worked example 5: dropped, and repeated before its sender saw that it is acked.
+/// Worked example 5: dropped, and retransmitted before the sender received the ack.
 #[test]
 fn drop_one_that_comes_again() {
     with_rules(&vec![fate("b", Fate::Drop)], |bench| {
@@ -162,7 +165,7 @@ fn drop_one_that_comes_again() {
     });
 }
 
-/// Worked example 7: numbers wrap while one is dropped and one injected.
+/// Worked example 7: numbers wrap while one message is dropped and one injected.
 #[test]
 fn drop_and_inject_where_numbers_wrap() {
     on_each_kind(|bench| {
@@ -187,7 +190,7 @@ fn drop_and_inject_where_numbers_wrap() {
     });
 }
 
-/// Everything up to this number passes untouched.
+/// Sends messages up to this number, which are forwarded unchanged.
 fn talk_to(bench: &mut Bench, last: u16) {
     for first in (1..=last).step_by(20) {
         let words: Vec<String> = (first..first + 20).map(|number| format!("{number}:m")).collect();
@@ -210,12 +213,12 @@ fn delay_one_and_others_overtake() {
         bench.after(1400, &[]);
         bench.is("S a1 4:d", &["C a1 3:d"]);
         bench.after(200, &["100: C a1 4:b"]);
-        // It gets lost, and the proxy sends it again every second.
+        // The message is lost, and the proxy retransmits it every second.
         bench.is("C a3 keepalive", &["S a4 keepalive"]);
         bench.after(2000, &["900: C a1 4*:b", "1900: C a1 4*:b"]);
         bench.is("C a4 keepalive", &["S a4 keepalive"]);
         bench.after(5000, &[]);
-        // Outside the numbering it is sent once.
+        // A non-vital message is sent once.
         bench.is("S a1 -:b", &["C a1 keepalive"]);
         bench.after(5000, &["1500: C a1 -:b"]);
     });
@@ -245,18 +248,18 @@ fn swap_two() {
     let rule = |name| fate(name, Fate::Reorder { group: 1, after: 1 });
     with_rules(&vec![rule("a"), rule("b")], |bench| {
         bench.is("S a1 1:a", &["C a1 keepalive"]);
-        // The one that waits is in custody.
+        // The waiting message is in custody.
         bench.is("C a0 keepalive", &["S a1 keepalive"]);
         bench.is("S a1 2:x", &["C a1 1:x"]);
         bench.is("S a1 3:b", &["C a1 2:b 3:a"]);
         bench.is("C a1 keepalive", &["S a2 keepalive"]);
         bench.is("C a2 keepalive", &["S a3 keepalive"]);
-        // b is its sender's, a is the proxy's.
+        // The server is responsible for b, the proxy for a.
         bench.after(900, &[]);
         bench.after(1100, &["100: C a1 3*:a", "1100: C a1 3*:a"]);
         bench.is("C a3 keepalive", &["S a3 keepalive"]);
         bench.after(5000, &[]);
-        // In one datagram, and one that no other overtakes.
+        // Both in one datagram, and a message that no other overtakes.
         bench.is("S a1 4:a 5:b", &["C a1 4:b 5:a"]);
         bench.is("C a5 keepalive", &["S a5 keepalive"]);
         bench.is("S a1 6:a", &["C a1 keepalive"]);
@@ -289,28 +292,29 @@ fn say_one_twice() {
 fn lose_two_copies_of_one() {
     with_rules(&vec![fate("b", Fate::Lose { times: 2 })], |bench| {
         bench.is("S a1 1:a 2:b 3:c", &["C a1 1:a 3:c"]);
-        // The client asks, and the server answers for all of it.
+        // The client requests, and the server is responsible for all messages.
         bench.is("C R a1", &["S R a1"]);
         bench.is("S a1 2*:b 3*:c", &["C a1 3*:c"]);
         bench.is("C R a1", &["S R a1"]);
         bench.is("S a1 2*:b 3*:c", &["C a1 2*:b 3*:c"]);
         bench.is("C a3 keepalive", &["S a3 keepalive"]);
         assert_eq!(bench.decisions("b"), 1);
-        // The only one: a network would lose the datagram.
+        // The only message: the datagram is lost, as on a network.
         bench.is("S a1 4:b", &[]);
         bench.is("C a3 keepalive", &["S a3 keepalive"]);
         bench.is("S a1 -:b", &[]);
     });
 }
 
-/// A gap is not passed on but requested, within 200 ms, and its repeat is decided as if nothing had been.
+/// A gap is not forwarded but requested within 200 ms. The retransmission is decided as if it were the first
+/// copy.
 #[test]
 fn a_gap_is_requested_again() {
     with_rules(&vec![fate("b", Fate::Drop)], |bench| {
         bench.is("S a1 1:a 3:c", &["C a1 1:a"]);
         bench.after(300, &["200: S R a0"]);
         bench.is("S a1 4:d", &["C a1 keepalive"]);
-        // A datagram that goes there anyhow takes the request along.
+        // A datagram that is sent there anyway carries the request.
         bench.is("C a1 2:x", &["S R a1 2:x"]);
         bench.after(300, &[]);
         bench.is("S a2 2*:b 3*:c 4*:d", &["C a2 2*:c 3*:d"]);
@@ -322,7 +326,7 @@ fn a_gap_is_requested_again() {
     });
 }
 
-/// Operations on what the client says, numbers of both directions at once.
+/// Operations on messages of the client, with numbers of both directions at once.
 #[test]
 fn operations_in_both_directions() {
     let script = vec![
@@ -342,7 +346,7 @@ fn operations_in_both_directions() {
     });
 }
 
-/// Events of odd traffic: what a rule did, not the numbers that change after it.
+/// Events of odd traffic include the actions of rules, but not the numbers that change because of them.
 #[test]
 fn only_messages_that_rules_touch_are_odd() {
     for kind in KINDS {

@@ -1,4 +1,5 @@
-//! `pause`: messages that wait for a command, the commands about held messages, and what both legs see meanwhile.
+//! `pause`: messages that wait for a command, the commands about held messages, and the traffic on both legs
+//! meanwhile.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -40,7 +41,7 @@ fn edit(number: u32, data: &str) -> Command {
     }
 }
 
-/// The held messages as a command lists them.
+/// Returns the held messages as a command lists them.
 fn list(bench: &mut Bench) -> Vec<Waiting> {
     let session = Some(SESSION);
     assert_eq!(bench.command(Command::List { session }), [""; 0]);
@@ -65,7 +66,7 @@ fn released(number: u32, why: Gone, edited: bool) -> Notice {
     }
 }
 
-/// The notices about held messages.
+/// Removes all notices and returns those about held messages.
 fn waits(bench: &mut Bench) -> Vec<Notice> {
     let is_wait = |notice: &Notice| matches!(notice, Notice::Held { .. } | Notice::Released { .. });
     let notices = std::mem::take(&mut bench.notices);
@@ -138,7 +139,7 @@ fn held_messages_are_listed_edited_and_dropped() {
                 .all(|waiting| waiting.vital && waiting.dir == Dir::S2c)
         );
         waits(bench);
-        // An edit holds on; dropping the first lets those go that waited for it.
+        // An edited message stays held; dropping the first message releases those that waited for it.
         assert_eq!(bench.command(edit(2, "A")), [""; 0]);
         assert_eq!(bench.command(edit(3, "longer than before")), [""; 0]);
         assert_eq!(bench.command(edit(3, "")), [""; 0]);
@@ -217,7 +218,7 @@ fn a_list_names_rules_and_sessions() {
         bench.command(Command::List { session });
         assert_eq!(bench.answers.last().unwrap().held, None);
         assert_eq!(bench.results().last(), Some(&Err("there is no such session")));
-        // Without the rule it is still held, and still known.
+        // Without the rule the message is still held, and its rule is still known.
         bench.set(None);
         bench.command(Command::List { session: None });
         let listed = bench.answers.last().unwrap().held.clone().unwrap();
@@ -243,21 +244,21 @@ fn nothing_is_done_in_a_closed_session() {
     });
 }
 
-/// Both peers go on although nothing of what they say arrives: keepalives with current acks keep both legs alive.
+/// Both peers stay although none of their messages arrive: keepalives with current acks keep both legs alive.
 #[test]
 fn no_leg_times_out_in_a_pause_of_25_seconds() {
     for pair in Pair::ALL {
         let mut stage = Stage::joined(pair, 2);
         let program = compiled("pause max 25s when vital").unwrap();
         stage.world.input(Input::Program(Some(program)));
-        // DDNet's peers have more patience than others.
+        // DDNet's peers have a longer timeout than others.
         if [pair.client, pair.server].contains(&Variant::Ddnet) {
             stage.client().options.patience = Some(10 * SECOND);
             stage.slot().options.patience = Some(10 * SECOND);
         }
         let [up, down] = stage.say();
         stage.run(2 * SECOND);
-        // Acked, although not delivered.
+        // The messages are acked, although not delivered.
         let unacked = (stage.client().unacked(), stage.slot().unacked());
         stage.equal(unacked, (0, 0), "unacked in the pause");
         stage.run(22 * SECOND);

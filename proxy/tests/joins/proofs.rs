@@ -1,5 +1,6 @@
-//! Clients without tokens at servers that ask for a proof of their address: 0.6.5's legacy handshake and DDNet's
-//! `sv_vanilla_antispoof` hide a number in the messages of a join. Until the server acks the client, nothing is touched.
+//! Clients without tokens at servers that require a proof of their address: 0.6.5's legacy handshake and
+//! DDNet's `sv_vanilla_antispoof` hide a number in the messages of a join. The proxy changes nothing until
+//! the server acks the client.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -25,25 +26,27 @@ const PAIRS: [Pair; 5] = [
     pair(Variant::V6, Variant::D7),
 ];
 
-/// The effect of the hub on each datagram of the join.
+/// The effect of the hub on the datagrams of the join.
 #[derive(Debug, Default)]
 struct Seen {
-    /// The datagram that was handed in last, and whether a client sent it.
+    /// The datagram that was the last input, and whether a client sent it.
     last: Option<(bool, Vec<u8>)>,
-    /// The server has acked the client.
+    /// True once the server has acked the client.
     is_over: bool,
-    /// The server has sent messages, and the client, since it began last.
+    /// True if the server, and in `has_begun` the client, has sent messages since the client last began to
+    /// join.
     is_challenged: bool,
     has_begun: bool,
     crossed: usize,
-    /// Data that did not come out while it was handed in.
+    /// Number of data packets that were not forwarded immediately.
     kept: usize,
-    /// Datagrams that came out without one that had just come in.
+    /// Datagrams that were sent without being equal to the last input.
     made: Vec<Vec<u8>>,
 }
 
 impl Seen {
-    /// Returns true while nothing may be touched: until the client begins, and from the number on that proves it.
+    /// Returns true while nothing may be changed: until the client begins, and after the server sent the
+    /// number that proves it.
     fn is_guarded(&self) -> bool {
         !self.is_over && (self.is_challenged || !self.has_begun)
     }
@@ -121,7 +124,7 @@ struct Join {
 }
 
 impl Join {
-    /// A client that begins to join, with rules that want to meddle if `meddles`.
+    /// Returns a client that begins to join, with rules that would drop messages if `meddles`.
     fn new(pair: Pair, seed: u64, meddles: bool) -> Self {
         let policy = Policy {
             challenges: true,
@@ -142,7 +145,8 @@ impl Join {
         self.seen.lock().unwrap()
     }
 
-    /// Both sides are in session, and the server has sent what it sends after the proof.
+    /// Returns true if both sides are in session and the client has received the message that the server
+    /// sends after the proof.
     fn is_in(&self) -> bool {
         let slots: Vec<_> = self.stage.world.server.peers().collect();
         let client = &self.stage.world.clients[0].peer;
@@ -189,7 +193,7 @@ fn a_client_proves_itself_and_plays() {
     }
 }
 
-/// Rules wait; afterwards they do what they are for.
+/// Rules wait until the join is over; then they act.
 #[test]
 fn rules_touch_nothing_before_the_server_acks_the_client() {
     for pair in PAIRS {
@@ -212,7 +216,7 @@ fn rules_touch_nothing_before_the_server_acks_the_client() {
             armed.iter().all(|armed| notices.contains(armed)),
             "{pair:?}: {notices:?}"
         );
-        // The inputs continue and are dropped now, so rules act; other messages pass.
+        // The inputs continue and are dropped now, so the rules act; other messages pass.
         join.stage.run(SECOND);
         let decided = join.decided.lock().unwrap();
         assert!(
@@ -265,7 +269,7 @@ fn nothing_is_injected_before_the_server_acks_the_client() {
     }
 }
 
-/// The number is sent once. A client that loses it connects again, as on a bare line.
+/// The number is sent once. A client that loses it connects again, as without the proxy.
 #[test]
 fn a_client_proves_itself_on_a_bad_line() {
     let (mut attempts, mut lost) = (0, 0);
@@ -303,7 +307,7 @@ fn a_client_proves_itself_on_a_bad_line() {
     );
 }
 
-/// A server without tokens repeats its answer until the client comes; that is not such a join.
+/// A server without tokens repeats its answer until the client continues; that is no legacy join.
 #[test]
 fn a_slow_client_of_0_6_4_is_no_legacy_join() {
     let mut stage = Stage::new(pair(Variant::V6, Variant::V6), 1);
@@ -313,7 +317,7 @@ fn a_slow_client_of_0_6_4_is_no_legacy_join() {
     stage.equal(stage.times(&Notice::LegacyJoin), 0, "labels");
 }
 
-/// Acks wrap to 0 every 1024 messages; the join has been over for long.
+/// Acks wrap to 0 every 1024 messages, but the join stays over.
 #[test]
 fn a_join_is_over_for_good() {
     let mut stage = Stage::joined(pair(Variant::V6, Variant::V6), 1);
@@ -321,7 +325,7 @@ fn a_join_is_over_for_good() {
         stage.say();
         stage.run(30 * MS);
     }
-    // Acked by what the server says next.
+    // The next message of the server acks it.
     stage.run(2 * SECOND);
     assert_eq!((stage.client().numbers().0, stage.client().unacked()), (0, 0));
     let session = stage.session().unwrap();

@@ -1,4 +1,4 @@
-//! Redirects, message by message: the port that the client receives, and everything else as it was.
+//! Redirects, message by message: the client receives another port, and everything else is unchanged.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn passes(port: u16, why: &str) -> Notice {
     Notice::RedirectPasses { port, why }
 }
 
-/// Nothing is renumbered for it.
+/// Returns true if no direction was renumbered for a redirect.
 fn is_untouched(bench: &Bench) -> bool {
     let armed = |notice: &Notice| matches!(notice, Notice::Renumbered { .. });
     !bench.notices.iter().any(armed)
@@ -24,7 +24,7 @@ fn is_untouched(bench: &Bench) -> bool {
 fn the_own_port_becomes_the_one_that_the_client_came_by() {
     on_each_kind(|bench| {
         bench.is("S a1 1:chat 2:>8303 -:snap", &["C a1 1:chat 2:>9000 -:snap"]);
-        // Each copy, also what is not vital: clients follow both.
+        // Every copy is rewritten, also of a non-vital redirect: clients follow both.
         bench.is("S R a1 2*:>8303", &["C R a1 2*:>9000"]);
         bench.is("S a1 -:>8303", &["C a1 -:>9000"]);
         bench.is("S a1 4:>8303", &["C a1 4:>9000"]);
@@ -37,12 +37,12 @@ fn the_own_port_becomes_the_one_that_the_client_came_by() {
             (&bench.notices, &bench.wanted_listeners),
             (&vec![notice; 5], &vec![])
         );
-        // A client redirects no one.
+        // A redirect of the client is not rewritten.
         bench.is("C a4 2:>8303", &["S a4 2:>8303"]);
     });
 }
 
-/// The two bytes more of the longer port do not fit into it any more.
+/// The longer port does not fit into the datagram by two bytes.
 #[test]
 fn a_full_datagram_is_split() {
     on_each_kind(|bench| {
@@ -58,7 +58,7 @@ fn another_port_waits_for_a_listen_socket_and_nothing_else_does() {
         assert_eq!(bench.wanted_listeners, [(1, 8305)]);
         bench.is("S a1 2:chat", &["C a1 2:chat"]);
         bench.is("C a0 2:say", &["S a0 2:say"]);
-        // Sent again, it is one and the same.
+        // The retransmission is the same redirect.
         bench.is("S a1 1*:>8305", &[]);
         assert_eq!(bench.notices, []);
         assert_eq!(bench.listens(1), ["C a1 1:>9001 -:snap"]);
@@ -114,7 +114,7 @@ fn without_a_socket_it_passes_and_the_next_one_tries_again() {
     });
 }
 
-/// Two listen sockets are not requested in turn for ever.
+/// Two failing listen sockets are not requested alternately forever.
 #[test]
 fn two_that_fail_pass_together() {
     on_each_kind(|bench| {
@@ -131,7 +131,7 @@ fn two_that_fail_pass_together() {
             assert_eq!(bench.notices, [passes(8305, "no port"), passes(8306, "no port")]);
             assert_eq!(bench.wanted_listeners.len(), 2);
         }
-        // One that fails, one that opens: known until then, and requested again.
+        // One fails and one opens: the failure is known until then, and the socket is requested again.
         bench.is("S a1 5:>8305 6:>8306", &[]);
         bench.listens_not(5, "no port");
         assert_eq!(bench.listens(6), ["C a1 5:>8305 6:>9006"]);
@@ -145,7 +145,7 @@ fn renumbered_it_is_the_same_with_every_copy() {
     with_rules(&vec![fate("gone", Fate::Drop)], |bench| {
         bench.is("S a1 1:gone 2:>8303", &["C a1 1:>9000"]);
         bench.is("S a1 2*:>8303", &["C a1 1*:>9000"]);
-        // Nothing of a datagram that waits has been decided.
+        // Rules have not decided on the messages of a waiting datagram.
         bench.is("S a1 3:gone 4:>8305 -:>8305", &[]);
         assert_eq!((bench.decisions("gone"), bench.decisions(">8305")), (1, 0));
         assert_eq!(bench.listens(1), ["C a1 2:>9001 -:>9001"]);
@@ -173,7 +173,7 @@ fn what_rules_do_with_it_is_done_to_the_rewritten_one() {
     let script: Script = vec![
         fate(">8303", held),
         (">8305", doubled),
-        // A rule's word is the last.
+        // A rule's edit takes precedence.
         (">8306", edited),
     ];
     with_rules(&script, |bench| {
@@ -186,7 +186,7 @@ fn what_rules_do_with_it_is_done_to_the_rewritten_one() {
     });
 }
 
-/// Sent before the direction was renumbered, and lost on the way to the proxy.
+/// The redirect was sent before the direction was renumbered, and lost on the way to the proxy.
 #[test]
 fn an_old_number_is_rewritten_too() {
     on_each_kind(|bench| {

@@ -1,5 +1,5 @@
-//! Refusals, kicks and leaves: both sides read the other's reason unchanged, as without the proxy, and a
-//! CLOSE that its receiver would ignore ends nothing.
+//! Refusals, kicks and leaves: each side reads the other's reason unchanged, as without the proxy. A CLOSE
+//! that its receiver would ignore ends nothing.
 
 use teetap_kit::{
     codec::{NO_TOKEN, Variant, control},
@@ -17,7 +17,7 @@ use crate::stage::{Pair, Stage, closed};
 const VERSION: &str =
     "Wrong version. Server is running '0.6 626fce9a778df4d4' and client '0.7 802f1be60a05665f'";
 
-/// The end of the client's attempt.
+/// Returns the final state of a client that is refused.
 fn refused(pair: Pair, policy: &Policy, middle: Middle) -> (PeerState, Stage) {
     let mut stage = Stage::with(pair, 31, policy.clone(), middle);
     stage.run(3 * SECOND);
@@ -36,7 +36,7 @@ fn the_client_reads_the_servers_refusal() {
         (Policy::refuses(Refusal::Full), "This server is full"),
         (slots(0, 64), "This server is full"),
         (slots(64, 0), "Only 0 players with the same IP are allowed"),
-        // As long as a token, with its NUL.
+        // With its NUL this reason is as long as a token.
         (Policy::refuses(Refusal::Banned("bye".into())), "bye"),
         (Policy::refuses(Refusal::Banned(text.into())), text),
         (Policy::refuses(Refusal::WrongPassword), "Wrong password"),
@@ -46,7 +46,7 @@ fn the_client_reads_the_servers_refusal() {
             let (direct, _) = refused(pair, policy, Middle::Wire);
             let (proxied, mut stage) = refused(pair, policy, hub(1, None, true));
             if [text, "bye"].contains(reason) && pair.client.is_seven() && pair.server.is_ddnet() {
-                // DDNet sends a ban in the form of 0.6 only, which no 0.7 client reads.
+                // DDNet sends a ban only in the form of 0.6, which no 0.7 client reads.
                 assert_eq!(
                     [&direct, &proxied],
                     [&PeerState::WantToken, &PeerState::Connecting],
@@ -55,7 +55,7 @@ fn the_client_reads_the_servers_refusal() {
                 continue;
             }
             stage.equal(&proxied, &direct, reason);
-            // 0.6.5 reads no CLOSE without token while it connects.
+            // 0.6.5 ignores a CLOSE without a token while it connects.
             let is_unread = pair.client == Variant::V65 && proxied == PeerState::Connecting;
             stage.check(is_unread || proxied == closed(reason), reason);
             if is_unread {
@@ -68,7 +68,8 @@ fn the_client_reads_the_servers_refusal() {
     }
 }
 
-/// Returns the reasons of all CLOSE that the proxy has received, as watchers read them, with their notes.
+/// Returns the reasons of all CLOSE packets that the proxy has received, as watchers read them, with their
+/// notes.
 fn reasons(stage: &Stage) -> Vec<(String, Vec<Code>)> {
     let mut scratch = Scratch::new();
     let mut reasons = Vec::new();
@@ -87,8 +88,8 @@ fn reasons(stage: &Stage) -> Vec<(String, Vec<Code>)> {
     reasons
 }
 
-/// Before a server of DDNet has given a token its CLOSE has none, and later one without is no CLOSE of the session. The NUL behind a reason
-/// of three letters makes it as long as a token.
+/// Before a DDNet server has given a token, its CLOSE has none; later a CLOSE without a token does not end
+/// the session. A reason of three letters with its NUL is as long as a token.
 #[test]
 fn a_short_reason_is_no_token() {
     let pair = Pair::ALL[4];
@@ -111,7 +112,7 @@ fn a_refused_client_may_try_again() {
     for pair in Pair::ALL {
         let policy = Policy::refuses(Refusal::Full);
         let (end, mut stage) = refused(pair, &policy, hub(2, None, true));
-        // 0.6.5 reads no CLOSE without token while it connects.
+        // 0.6.5 ignores a CLOSE without a token while it connects.
         let is_unread = pair.client == Variant::V65 && pair.is_tokenless() && end == PeerState::Connecting;
         assert!(
             is_unread || end == closed("This server is full"),
@@ -161,7 +162,8 @@ fn the_reason_of_a_quit_reaches_the_server() {
     }
 }
 
-/// A client that leaves before the server has answered ends its session; the server's slot, where it has one, is closed.
+/// A client that leaves before the server has answered ends its session. The server's slot, if there is one,
+/// is closed.
 #[test]
 fn a_client_may_leave_while_joining() {
     // 0.6.5 leaves with a token flag that no tokenless server reads, with or without the proxy.
@@ -171,7 +173,8 @@ fn a_client_may_leave_while_joining() {
             let mut stage = Stage::new(pair, 8);
             stage.run(moment);
             stage.leave("changed my mind");
-            // Without a slot nothing is requested from a server for longer than the client could repeat its CONNECT.
+            // Without a slot, the proxy sends no requests to a server for longer than the client would repeat
+            // its CONNECT.
             stage.run(15 * SECOND);
             stage.assert_clear(moment);
             stage.equal(stage.world.server.peers().count(), 0, moment);
@@ -179,7 +182,7 @@ fn a_client_may_leave_while_joining() {
     }
 }
 
-/// Untouched and renumbered sessions alike.
+/// Runs a test on sessions in identity mode and on renumbered ones.
 fn on_both_kinds(test: impl Fn(&mut Stage)) {
     for pair in Pair::ALL {
         for renumbered in [false, true] {
@@ -227,7 +230,7 @@ fn a_close_with_a_wrong_token_ends_nothing() {
             return;
         }
         let (own, peer) = (stage.client().tokens(), stage.slot().tokens());
-        // Those of the other leg and of the other direction are wrong here, too.
+        // The tokens of the other leg and of the other direction are wrong here, too.
         let foreign = [
             Some(peer.0),
             Some(peer.1),
@@ -258,7 +261,7 @@ fn server_sends(stage: &mut Stage, bytes: &[u8]) {
     stage.world.server_sends(upstream, bytes);
 }
 
-/// The single CLOSE gets lost: the other side finds out by itself, and the proxy gives up its session.
+/// The single CLOSE is lost: the other side notices by itself, and the proxy gives up its session.
 #[test]
 fn a_lost_close_leaves_nothing_behind() {
     for pair in Pair::ALL {

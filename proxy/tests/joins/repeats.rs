@@ -1,4 +1,4 @@
-//! Handshake packets that come again, late, in another order or not at all never disturb a session.
+//! Handshake packets that are repeated, late, reordered or lost never disturb a session.
 
 use teetap_kit::{
     codec::{Variant, control},
@@ -10,10 +10,10 @@ use teetap_proxy::session::{ListenerId, Notice};
 
 use crate::stage::{PAUSE, Pair, Stage};
 
-/// Copies of handshake packets come this much later at the most.
+/// Maximum delay of a copy of a handshake packet.
 const LATE: u64 = 3 * SECOND;
 
-/// The network of the client's handshake: every CONNECT and TOKEN comes again now and then, up to 3 s later.
+/// The network of the client's handshake: some CONNECTs and TOKEN requests are repeated up to 3 s later.
 struct Echo {
     random: Random,
     seen: usize,
@@ -43,7 +43,7 @@ fn is_knock(sent: &Sent) -> bool {
     sent.place == Place::FromClient && matches!(message, Some(control::CONNECT | control::TOKEN))
 }
 
-/// The counts of one run.
+/// Totals of all runs.
 #[derive(Debug, Default)]
 struct Sum {
     copies: usize,
@@ -53,7 +53,7 @@ struct Sum {
 }
 
 fn join_under_echoes(pair: Pair, seed: u64, sum: &mut Sum) {
-    // What DDNet sends once may be lost here.
+    // Datagrams that DDNet sends only once may be lost here.
     let mut stage = Stage::healing(pair, seed);
     stage.client().options.limits = false;
     stage.world.server.policy.options.limits = false;
@@ -64,7 +64,7 @@ fn join_under_echoes(pair: Pair, seed: u64, sum: &mut Sum) {
     };
     let mut next_word = 0;
     while stage.world.now < 12 * SECOND {
-        // DDNet's 0.7 client requests a token once; only the network could heal its loss.
+        // DDNet's 0.7 client requests a token once, and nothing could repair its loss.
         let single = pair.client == Variant::D7 && *stage.client().state() == State::WantToken;
         let joining = !stage.client().is_online();
         let bad = if joining { 0.25 } else { 0.05 };

@@ -1,5 +1,5 @@
-//! A client's program that ended silently and starts again on the same port plays again when it does without the proxy: the
-//! server sees one address, and decides.
+//! A client program that ended silently and starts again on the same port can play again whenever it can
+//! without the proxy: the server sees one address, and decides.
 
 use teetap_kit::{
     codec::{Variant, control},
@@ -14,12 +14,13 @@ use teetap_wire::Code;
 use crate::bench::{Bench, fate};
 use crate::stage::{PAUSE, Pair, Stage};
 
-/// No server keeps a silent client for longer.
+/// Time after which every server has given up a silent client.
 const LONGEST: u64 = 130 * SECOND;
-/// The cost that the handshake on the server leg may have: 0.7 has one more exchange there.
+/// Additional time that the handshake on the server leg may take: 0.7 has one more exchange there.
 const SLOWER: u64 = 200 * MS;
 
-/// Lets a client play, restart at a moment and play again. Returns the stage, and how long that took, if it was possible.
+/// Lets a client play, restart at a moment and play again. Returns the stage, and how long the restart took
+/// if it succeeded.
 fn restart_at(pair: Pair, moment: u64, seed: u64, middle: Middle) -> (Stage, Option<u64>) {
     let mut stage = Stage::with(pair, seed, Policy::default(), middle);
     while stage.world.now < moment {
@@ -64,7 +65,7 @@ fn a_restart_at_any_moment_takes_as_long_as_directly() {
                     stage.check(through <= direct + SLOWER, what);
                     again += 1;
                 }
-                // While a handshake is under way, one leg may be a step behind the other.
+                // During a handshake one leg may be a step behind the other.
                 (None, Some(_)) if moment < 200 * MS => {}
                 _ => stage.check(false, what),
             }
@@ -83,7 +84,7 @@ fn restart_after_restart_plays_again() {
             stage.check(took.is_some(), format_args!("round {round}"));
             stage.run(3 * SECOND);
         }
-        // The server resets the one slot of this address each time.
+        // The server resets the only slot of this address each time.
         assert_eq!(stage.world.server.counters.rejoins, 5, "{pair:?}");
         assert_eq!(stage.ended_slots().len(), 0, "{pair:?}");
         assert_eq!(stage.world.hub().unwrap().sessions(), 1, "{pair:?}");
@@ -91,7 +92,7 @@ fn restart_after_restart_plays_again() {
     }
 }
 
-/// The network repeats the lost requests of a restart as it does those of a first join.
+/// Lost requests of a restart are repeated like those of a first join.
 #[test]
 fn a_restart_on_a_bad_line_plays_again() {
     for pair in Pair::ALL
@@ -119,7 +120,7 @@ fn a_restart_on_a_bad_line_plays_again() {
     }
 }
 
-/// The old program's last requests arrive after the new one has begun.
+/// The last requests of the old program arrive after the new program has begun.
 #[test]
 fn a_late_connect_of_the_old_program_does_not_disturb_the_new_one() {
     for pair in Pair::ALL {
@@ -152,7 +153,7 @@ fn a_late_connect_of_the_old_program_does_not_disturb_the_new_one() {
     }
 }
 
-/// A session of DDNet whose client has sent message 1, and the server the messages 1 to 4.
+/// Returns a session of DDNet whose client has sent message 1, and its server messages 1 to 4.
 fn ddnet() -> Bench {
     let mut bench = Bench::with(Variant::Ddnet, config(3, None, true));
     bench.send("S a1 1:a 2:b 3:c 4:d");
@@ -167,13 +168,14 @@ fn restarts(bench: &Bench) -> usize {
         .count()
 }
 
-/// The server begins its numbers anew with an ACCEPT, although the client continues its own. No peer is wrong then: not with
-/// acks of the numbers before it, and not with acks of what was sent before the server's numbers have shown the restart.
+/// The server restarts its numbers after an ACCEPT, although the client continues its own. Then neither peer
+/// is wrong: not with acks of the numbers before it, and not with acks of messages that were sent before the
+/// server's numbers showed the restart.
 #[test]
 fn acks_after_an_accept_in_the_session_are_right() {
     for is_late in [false, true] {
         let mut bench = Bench::with(Variant::Ddnet, config(3, None, true));
-        // A server that gets the ACCEPT later has sent these before.
+        // A server that receives the ACCEPT later has sent these before.
         let [first, second] = if is_late {
             ["C a0 accept", "S a1 1:a 2:b 3:c 4:d"]
         } else {
@@ -197,13 +199,13 @@ fn acks_after_an_accept_in_the_session_are_right() {
             bench.send(line);
             assert_eq!(bench.odd_acks, [], "{line}");
         }
-        // The numbers are the same ones then, and prove nothing.
+        // In that case the new numbers equal the old ones, and prove nothing.
         assert_eq!(restarts(&bench), usize::from(!is_late));
         bench.send("S a8 7:k");
         bench.send("C a9 8:h");
         assert_eq!(bench.odd_acks, [Code::AckAhead, Code::AckAhead]);
         if !is_late {
-            // The window is that of the new numbers.
+            // The ack window is that of the new numbers.
             bench.send("S a5 8:l");
             assert_eq!(bench.odd_acks.last(), Some(&Code::AckBehind));
         }
@@ -236,7 +238,7 @@ fn the_first_ack_after_a_restart_is_right() {
     }
 }
 
-/// Without an ACCEPT no server begins its numbers anew, and its acks are judged.
+/// Without an ACCEPT no server restarts its numbers, so its acks are checked.
 #[test]
 fn numbers_that_begin_anew_without_an_accept_are_wrong() {
     let mut bench = ddnet();
@@ -246,8 +248,8 @@ fn numbers_that_begin_anew_without_an_accept_are_wrong() {
     assert_eq!(restarts(&bench), 0);
 }
 
-/// Datagrams of the server that belong to the session which its client has replaced on its port may still be on their way. The client drops
-/// them by their token, and so does the proxy, but they are nobody's mistake.
+/// Datagrams of the server for a session that its client has replaced on the same port may still be under
+/// way. The client drops them because of their token, and so does the proxy, but neither peer is wrong.
 #[test]
 fn late_datagrams_of_a_replaced_session_are_not_odd() {
     for pair in Pair::ALL.into_iter().filter(|pair| !pair.is_tokenless()) {
@@ -255,7 +257,7 @@ fn late_datagrams_of_a_replaced_session_are_not_odd() {
         let (session, upstream) = (stage.session(), stage.world.sockets[0]);
         let (format, (_, shown)) = (stage.client().format(), stage.slot().tokens());
         let late = control::control(format, 0, Some(shown), control::KEEPALIVE, &[]);
-        // Its tokens are other ones, and it has no slot that would have to time out first.
+        // The new server uses other tokens, and has no slot that would have to time out first.
         stage.world.server = Server::new(pair.server, stage.world.server.policy.clone(), 99);
         stage.restart();
         stage.run(SECOND);

@@ -1,4 +1,4 @@
-//! A complete snapshot on request: the acks of inputs, and nothing else, until it comes.
+//! A complete snapshot on request: only the acks of inputs change, until it is sent.
 
 use teetap_kit::{codec::Variant, world::config};
 use teetap_proxy::session::{Command, Config, Notice, SessionId};
@@ -7,7 +7,7 @@ use teetap_wire::def::Registry;
 
 use crate::bench::{Bench, KINDS, fate, on_each_kind, with_rules};
 
-/// Numbers of the messages: 0.6 and DDNet, 0.7.
+/// Message ids: of 0.6 and DDNet, and of 0.7.
 const INPUT: [u8; 2] = [16, 20];
 const SNAP_EMPTY: [u8; 2] = [6, 7];
 
@@ -19,15 +19,16 @@ fn system(bench: &Bench, numbers: [u8; 2], ints: &[u8]) -> String {
     format!("-:={hex}")
 }
 
-/// The client has the snapshot of this tick, or none.
+/// Returns an input of a client that acks the snapshot of this tick, or none.
 fn input(bench: &Bench, ack: Option<u8>) -> String {
-    // 0x40 is -1; then the tick it is for, the size, the keys.
+    // 0x40 is -1; then the intended tick, the size, and the keys.
     let mut ints = vec![ack.unwrap_or(0x40), 0x33, 0x28];
     ints.extend([1; 10]);
     system(bench, INPUT, &ints)
 }
 
-/// A snapshot of tick 20 that differs from an older one by so many ticks, or from nothing.
+/// Returns a snapshot of tick 20 that differs from the one `delta` ticks before, or from nothing if `delta`
+/// is larger.
 fn snapshot(bench: &Bench, delta: u8) -> String {
     system(bench, SNAP_EMPTY, &[20, delta])
 }
@@ -46,7 +47,7 @@ fn inputs_say_that_the_client_has_none_until_one_comes() {
         bench.is(&format!("S a1 {complete}"), &[&format!("C a1 {complete}")]);
         assert_eq!(bench.notices, []);
         ask(bench);
-        // Made before the server could know.
+        // Created before the server could know about the request.
         bench.is(&format!("S a1 {complete}"), &[&format!("C a1 {complete}")]);
         bench.is(&format!("C a0 2:x {has}"), &[&format!("S a0 2:x {none}")]);
         bench.is(&format!("S a1 {differs}"), &[&format!("C a1 {differs}")]);
@@ -57,7 +58,7 @@ fn inputs_say_that_the_client_has_none_until_one_comes() {
             &[&format!("C a1 1:a {complete}")],
         );
         bench.is(&format!("C a1 {has}"), &[&format!("S a1 {has}")]);
-        // Nothing is renumbered for it.
+        // No direction is renumbered for it.
         assert_eq!(bench.notices, [Notice::Resync, Notice::Resynced]);
     });
 }
@@ -70,7 +71,7 @@ fn it_gives_up_and_can_be_requested_again() {
             ask(bench);
             for _ in 0..50 {
                 bench.is(&format!("C a0 {has}"), &[&format!("S a0 {none}")]);
-                // What says so itself is none of them.
+                // An input that acks no snapshot itself does not count.
                 bench.is(&format!("C a0 {none}"), &[&format!("S a0 {none}")]);
             }
             bench.is(&format!("C a0 {has}"), &[&format!("S a0 {has}")]);
@@ -85,7 +86,7 @@ fn it_gives_up_and_can_be_requested_again() {
     });
 }
 
-/// The core reads inputs through the definitions of its configuration.
+/// The core reads inputs by the definitions of its configuration.
 #[test]
 fn the_ack_is_where_the_definitions_have_it() {
     const OTHER: &str = "
