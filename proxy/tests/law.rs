@@ -1,6 +1,6 @@
-//! The law of the session core: the same inputs give the same outputs. So the code that it consists of, and the code of
-//! `wire` and `rules` that it uses, has no state outside of the values that it is given, and takes nothing from the
-//! machine. Clippy forbids some calls; this test reads the sources.
+//! The law of the session core: the same inputs give the same outputs. So the code of the core, and the code
+//! of `wire` and `rules` that it uses, has no state outside of its values and reads nothing from the machine.
+//! Clippy forbids some calls; this test reads the sources.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -9,10 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The sources that make up the core.
+/// The sources of the core.
 const SOURCES: [&str; 3] = ["src/session", "../rules/src", "../wire/src"];
 
-/// State that all sessions and threads would share, and things of the machine.
+/// State that all sessions and threads would share, and access to the machine.
 const FORBIDDEN: [&str; 23] = [
     "thread_local!",
     "lazy_static!",
@@ -39,15 +39,15 @@ const FORBIDDEN: [&str; 23] = [
     "std::thread",
 ];
 
-/// Types of which a `static` could be changed.
+/// Types that allow a `static` to be changed.
 const CELLS: [&str; 5] = ["Cell", "LazyCell", "OnceCell", "RefCell", "UnsafeCell"];
 
-/// The built-in definitions, read at their first use. Only callers outside of the core use them.
+/// The built-in definitions, which are read at their first use. Only callers outside of the core use them.
 const EXCEPTION: (&str, [&str; 3]) = ("wire/src/def/registry.rs", ["LazyLock"; 3]);
 
 /// Returns the lines outside of tests, without comments.
 fn code(source: &str) -> impl Iterator<Item = (usize, &str)> {
-    // A module of tests is the last item of a file, unless it is a file of its own.
+    // A module of tests is the last item of a file, unless it has its own file.
     let tests = source.find("\nmod tests {").unwrap_or(source.len());
     let code = source.get(..tests).unwrap_or_default();
     let lines = code
@@ -56,14 +56,14 @@ fn code(source: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(lines)
 }
 
-/// Returns true if a word of the line begins like this.
+/// Returns true if any word in the line begins with `word`.
 fn has_word(line: &str, word: &str) -> bool {
     let in_word = |before: char| before.is_alphanumeric() || before == '_';
     let mut found = line.match_indices(word);
     found.any(|(at, _)| !line.get(..at).unwrap_or_default().ends_with(in_word))
 }
 
-/// Returns the line and the word of everything forbidden.
+/// Returns the line number and the word of each forbidden item.
 fn offences(source: &str) -> Vec<(usize, &'static str)> {
     let of_line = |(number, line): (usize, &str)| {
         let is_static = line.split_whitespace().any(|word| word == "static");

@@ -17,7 +17,7 @@ use crate::stage::{Pair, Stage, closed, has, pair};
 
 const DDNET: Pair = pair(Variant::Ddnet, Variant::Ddnet);
 
-/// A client that begins to join under these rules.
+/// Returns a client that begins to join under these rules.
 fn joining(pair: Pair, source: &str, change: impl Fn(Config) -> Config) -> Stage {
     let config = change(config(7, None, true));
     let mut hub = Hub::new(config, teetap_kit::world::route());
@@ -29,7 +29,7 @@ fn joining(pair: Pair, source: &str, change: impl Fn(Config) -> Config) -> Stage
     Stage::with(pair, 7, Policy::default(), Middle::Hub(Box::new(hub)))
 }
 
-/// The same with a hub that repairs the loss of what DDNet sends once.
+/// Returns such a client, with a hub that repairs the loss of datagrams that DDNet sends once.
 fn healing(pair: Pair, source: &str) -> Stage {
     joining(pair, source, |config| Config {
         heals: true,
@@ -41,7 +41,7 @@ pub(crate) fn ruled(pair: Pair, source: &str) -> Stage {
     joining(pair, source, |config| config)
 }
 
-/// A session under rules that begin once it is online.
+/// Returns a session under rules that begin once it is online.
 fn online(pair: Pair, source: &str) -> Stage {
     let mut stage = Stage::joined(pair, 7);
     stage.world.input(Input::Program(Some(compiled(source).unwrap())));
@@ -85,7 +85,7 @@ fn a_dropped_request_never_came() {
     }
 }
 
-/// The server waits for the first message, and repeats ACCEPT until it comes.
+/// The server waits for the first message, and repeats ACCEPT until it arrives.
 #[test]
 fn what_rules_drop_is_acked_although_the_server_sends_only_accept() {
     let mut stage = ruled(pair(Variant::V7, Variant::V7), "drop when c2s and not ctrl");
@@ -98,7 +98,8 @@ fn what_rules_drop_is_acked_although_the_server_sends_only_accept() {
     stage.equal(unacked, 0, "messages without an ack");
 }
 
-/// Without tokens no server proves that the client is there before it acks; one that sends no challenge has a slot for it.
+/// A server without tokens proves by its first ack that the client is connected. If it sends no challenge, it
+/// has had a slot for the client before that.
 #[test]
 fn the_first_message_of_a_client_is_dropped_changed_and_delayed() {
     let named = |pair: Pair, name: &str| {
@@ -165,14 +166,15 @@ fn a_rule_that_names_the_server_acts_on_the_exchange_with_it() {
         stage.run(4 * SECOND);
         stage.assert_plays();
         stage.check(stage.count(Place::ToServer, control::CONNECT) >= 1, "no request");
-        // Servers that make a slot of CONNECT go on without it, and what they send is as good.
+        // Servers that create a slot at CONNECT continue without the answer, and their traffic has the same
+        // effect.
         let waits = [Variant::V7, Variant::V65, Variant::V6].contains(&pair.server) || pair.has_lone_accept();
         if waits {
             let mut stage = healing(pair, "drop when ctrl.connect_accept and leg == server");
             stage.run(4 * SECOND);
             stage.check(!stage.plays(), "it joined");
         }
-        // No leg is named: the answer to the client is lost.
+        // No leg is named, so the answer to the client is lost.
         let mut stage = healing(pair, "lose when ctrl.connect_accept");
         stage.run(200 * MS);
         let is_online = stage.client().is_online();
@@ -202,7 +204,7 @@ fn the_lone_accept_is_repaired_only_if_that_is_requested() {
         stage.equal(stage.count(Place::ToServer, control::ACCEPT), 1, source);
         stage.equal(stage.world.server.counters.rejoins, 0, source);
     }
-    // The one to the server never leaves twice.
+    // The ACCEPT to the server is never sent twice.
     let mut stage = ruled(DDNET, "dup 3 when ctrl.accept and leg == server");
     stage.run(3 * SECOND);
     stage.assert_plays();
@@ -248,7 +250,7 @@ fn a_close_gets_another_reason_or_none_comes() {
 fn a_general_rule_covers_keepalives() {
     for pair in Pair::ALL {
         let mut stage = online(pair, "drop when c2s");
-        // A datagram of messages becomes a keepalive with its ack; one that was a keepalive is suppressed.
+        // A datagram with messages becomes a keepalive with its ack; a keepalive is suppressed.
         stage.run(SECOND);
         let before = stage.world.network.sent.as_deref().unwrap().len();
         stage.run(5 * SECOND);
@@ -312,7 +314,7 @@ fn nothing_flows_in_a_stall_and_everything_after_it() {
         let vote = message(bench, "sv_vote_set", &[("description", text("x"))]);
         bench.is(&format!("S a1 1{vote}"), &[]);
         bench.is("S a1 keepalive", &[]);
-        // The other direction flows.
+        // The other direction is not stalled.
         bench.is("C a0 keepalive", &["S a0 keepalive"]);
         bench.after(2900, &[]);
         bench.is("S a1 2:x", &[]);

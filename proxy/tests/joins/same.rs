@@ -1,9 +1,9 @@
-//! A run of each pair that has something of everything: three clients over lines that lose and reorder, strangers, restarts, rules,
-//! link lines, commands and closes. Each second of it has a line with its counts and a sum over all that the proxy sent and
-//! reported, so that a change of behaviour is seen that was not meant.
+//! A run of each pair with all kinds of events: three clients over networks that lose and reorder, strangers,
+//! restarts, rules, link lines, commands and closes. Each second has a line with its counts and a checksum
+//! over all that the proxy sent and reported, so that an unintended change of behaviour is noticed.
 //!
-//! After a change that is meant: `INSTA_UPDATE=always cargo test -p teetap-proxy --test joins same`, with a look at when the runs
-//! begin to differ.
+//! After an intended change: `INSTA_UPDATE=always cargo test -p teetap-proxy --test joins same`, and check at
+//! which second the runs begin to differ.
 
 use std::{
     fmt::Write as _,
@@ -22,7 +22,7 @@ use teetap_wire::{Dir, Side};
 use crate::facts::registry;
 use crate::stage::{GREETING, Pair};
 
-/// Rules and link lines of every kind. Numbers come again every 1024 messages.
+/// Rules and link lines of every kind. Sequence numbers repeat every 1024 messages.
 const RULES: &str = r#"
 early: drop when c2s and vital and pkt.seq in {5 9}
 hold until c2s and vital and pkt.seq == 30 max 2s when s2c and vital and pkt.seq == 26
@@ -45,7 +45,7 @@ link both delay 15ms jitter 8ms pareto loss 2% dup 1% reorder 3% corrupt 1%
 link s2c rate 400kbit queue 8kB from 1s
 "#;
 
-/// Rules for control messages, in the place of the others.
+/// Rules for control messages, which replace the others.
 const LATER: &str = r#"
 set close.reason = "another one" when c2s and close
 delay 100ms when c2s and connect
@@ -53,11 +53,11 @@ dup when s2c and ctrl and not close
 link both loss gemodel 1% 30% delay 30ms
 "#;
 
-/// A request of the server browser of 0.6, and one of 0.7 without a token.
+/// A request of the server browser of 0.6, and one of 0.7 with a token that the proxy did not give.
 const BROWSE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
 const BROWSE_7: &[u8] = b"\x21\x01\x02\x03\x04\xff\xff\xff\xff\xff\xff\xff\xffgie3\x05";
 
-/// A second of a run.
+/// Counts of one second of a run.
 #[derive(Clone, Copy, Debug)]
 struct Second {
     to_server: u32,
@@ -76,7 +76,7 @@ impl Second {
         sum: 0xcbf2_9ce4_8422_2325,
     };
 
-    /// Adds bytes to the sum (FNV-1a).
+    /// Adds bytes to the checksum (FNV-1a).
     fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.sum = (self.sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
@@ -163,7 +163,7 @@ fn client(pair: Pair, seed: u64, now: u64) -> Peer {
     peer
 }
 
-/// Both sides say something.
+/// Sends messages from both sides.
 fn talk(world: &mut World, round: u32) {
     let now = world.now;
     for client in &mut world.clients {

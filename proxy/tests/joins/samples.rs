@@ -1,5 +1,5 @@
-//! The samples of `rules/examples/` that act on messages without numbers, or on whole datagrams. The others are among
-//! the examples.
+//! The samples of `rules/examples/` that act on non-vital messages or on whole datagrams. The others are
+//! among the examples.
 
 use std::{cell::RefCell, collections::BTreeSet, fs, path::PathBuf};
 
@@ -20,7 +20,7 @@ fn snapshot(bench: &Bench, tick: i64, size: usize) -> String {
     format!("-{}", message(bench, "snap_single", &fields))
 }
 
-/// Sends many snapshots of this size. Returns the lines that left for each.
+/// Sends snapshots of this size. Returns the expected line for each, and the lines that were sent.
 fn snapshots(bench: &mut Bench, count: i64, size: usize) -> Vec<(String, Vec<String>)> {
     let mut left = Vec::new();
     for tick in 0..count {
@@ -91,7 +91,7 @@ fn emoticons_are_dropped() {
         let hi = say(bench, "hi");
         vec![
             send(format!("C a0 2{emoticon} 3{hi}"), &[format!("S a0 2{hi}")]),
-            // A resend stays dropped.
+            // A retransmission stays dropped.
             send(format!("C a0 2*{emoticon}"), &["S a0 keepalive".to_owned()]),
             send("S a2 keepalive", &["C a3 keepalive".to_owned()]),
         ]
@@ -109,7 +109,7 @@ fn some_snapshots_arrive_after_four_later_ones() {
             let wanted: Vec<String> = sent.iter().map(|(whole, _)| whole.clone()).collect();
             let mut got: Vec<String> = Vec::new();
             for line in sent.into_iter().flat_map(|(_, left)| left) {
-                // Those that overtake and those that were overtaken may share a datagram.
+                // Snapshots that overtake and those that were overtaken may share a datagram.
                 let parts = line.trim_start_matches("C a1 ").split(' ');
                 got.extend(
                     parts
@@ -298,7 +298,7 @@ fn a_bad_link_delays_everything_and_loses_some() {
             arrived.iter().all(|line| line.ends_with("C a1 -:x")),
             "{arrived:?}"
         );
-        // Both directions.
+        // The other direction, too.
         assert_eq!(bench.send("C a0 -:x"), [""; 0]);
     });
 }
@@ -318,7 +318,7 @@ fn nothing_reaches_the_client_for_four_seconds() {
     });
 }
 
-/// Runs the steps, and returns what rules reported about the run.
+/// Runs the steps and returns the notices of rules that fail or end the run.
 fn endings(source: &str, steps: impl Fn(&mut Bench)) -> Vec<Notice> {
     let endings = RefCell::new(Vec::new());
     on_each_kind(|bench| {
@@ -416,7 +416,7 @@ fn the_time_of_a_join_is_kept_and_reported() {
         set(bench, &source);
         let (enter, hi) = (enter_game(bench), say(bench, "hi"));
         bench.send(&format!("C a0 2{hi}"));
-        // Not in the game yet.
+        // The client is not in the game yet.
         assert_eq!(logged(bench), [""; 0]);
         bench.send(&format!("C a0 3{enter}"));
         bench.wait(1000);

@@ -1,5 +1,5 @@
-//! A server that ends and starts again at its address: it knows no client. Its clients get a CLOSE or time out, and join again
-//! through the same proxy.
+//! A server that ends and starts again at its address, without knowing any client. Its clients get a CLOSE or
+//! time out, and join again through the same proxy.
 
 use teetap_kit::{
     link::{MS, SECOND},
@@ -9,12 +9,12 @@ use teetap_proxy::session::{Input, Notice};
 
 use crate::stage::{GREETING, Pair, Stage, closed};
 
-/// A server's program starts: no slots, other tokens.
+/// Starts a new server program: without slots, with other tokens.
 fn start(stage: &mut Stage, seed: u64) {
     stage.world.server = Server::new(stage.pair.server, Policy::greets(GREETING), seed);
 }
 
-/// The client's program, started again at once or some time later, plays within some seconds.
+/// Restarts the client's program and checks that it plays within some seconds.
 fn joins_again(stage: &mut Stage) {
     stage.restart();
     // Without tokens the proxy waits until the server is silent, too.
@@ -50,10 +50,10 @@ fn clients_of_a_server_that_ends_in_order_join_again() {
 fn clients_of_a_server_that_crashed_find_out_and_join_again() {
     for pair in Pair::ALL {
         let mut stage = Stage::joined(pair, 2);
-        // Not a hundred seconds for DDNet's.
+        // Not 100 s, which is DDNet's timeout.
         stage.client().options.patience = Some(10 * SECOND);
         start(&mut stage, 99);
-        // It has not been there for a moment.
+        // The server was not running for a moment.
         let upstream = stage.world.sockets[0];
         let error = "connection refused";
         stage.world.input(Input::Unreachable { upstream, error });
@@ -77,7 +77,7 @@ fn clients_of_a_server_that_crashed_find_out_and_join_again() {
     }
 }
 
-/// The player does not wait for the client to find out.
+/// The player does not wait for the client to time out.
 #[test]
 fn a_client_joins_again_at_once() {
     for pair in Pair::ALL {

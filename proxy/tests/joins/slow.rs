@@ -1,4 +1,4 @@
-//! Clients that wait: at any step of the handshake, for as long as their server lets them.
+//! Clients that wait at any step of the handshake, for as long as their server allows.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,14 @@ use teetap_proxy::session::{State, What};
 
 use crate::stage::{HELLO, Pair, Stage, has};
 
-/// The waits: around the times after which servers and proxies give up, and longer than any.
+/// The waits in seconds: around the times after which servers and proxies give up, and longer than all of
+/// them.
 const WAITS: [u64; 9] = [4, 6, 9, 14, 20, 40, 110, 200, 2000];
 
 /// The result of a handshake.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
-    /// The control messages that the client got.
+    /// The control messages that the client received.
     answers: BTreeSet<u8>,
     is_heard: bool,
 }
@@ -26,12 +27,12 @@ struct Outcome {
 /// A client that sends the datagrams of a script.
 struct Slow {
     stage: Stage,
-    /// The last place that the server's answers pass.
+    /// The last place on the way of the server's answers.
     place: Place,
-    /// The layout of the session.
+    /// The packet layout of the session.
     format: Variant,
     own: Token,
-    /// The token that it shows.
+    /// The token that the client shows.
     server: Token,
 }
 
@@ -58,7 +59,7 @@ impl Slow {
         self.learn();
     }
 
-    /// Learns the server's token from its answers.
+    /// Reads the server's token and the packet layout from its answers.
     fn learn(&mut self) {
         let sent = self.stage.world.network.sent.as_deref().unwrap_or_default();
         for answer in sent.iter().filter(|sent| sent.place == self.place) {
@@ -81,7 +82,7 @@ impl Slow {
         (self.format != Variant::V6).then_some(self.server)
     }
 
-    /// Sends the step of the handshake with this number; false behind the last one.
+    /// Sends the step of the handshake with this number. Returns false after the last step.
     fn step(&mut self, number: usize) -> bool {
         let is_seven = self.stage.pair.client.is_seven();
         let bytes = match (number, is_seven) {
@@ -119,7 +120,7 @@ impl Slow {
     }
 }
 
-/// Runs a handshake with a wait before a step.
+/// Runs a handshake with a wait of `wait` microseconds before a step.
 fn handshake(pair: Pair, waits_before: usize, wait: u64, middle: Middle) -> (Outcome, Slow) {
     let mut slow = Slow::new(pair, middle);
     for number in 0.. {
@@ -139,7 +140,7 @@ fn a_client_that_waits_gets_as_far_as_directly() {
     for pair in Pair::ALL {
         for before in 1..=3 {
             for wait in WAITS {
-                // The tokens of the proxy for 0.7 are valid for 32 s, and so are those of a server at most.
+                // The proxy's tokens for 0.7 are valid for 32 s, and a server's for at most as long.
                 if pair.client.is_seven() && before == 1 && (32..).contains(&wait) {
                     continue;
                 }
@@ -158,7 +159,7 @@ fn a_client_that_waits_gets_as_far_as_directly() {
     assert!(joined > 100 && failed > 50, "{joined} joined, {failed} failed");
 }
 
-/// The session that the first answer to CONNECT had is forgotten: the ACCEPT opens another one.
+/// The session of the first answer to CONNECT is forgotten: the ACCEPT opens another one.
 #[test]
 fn an_accept_of_ddnet_is_never_too_late() {
     let (outcome, slow) = handshake(Pair::ALL[4], 1, 3600 * SECOND, hub(31, None, true));
@@ -170,7 +171,7 @@ fn an_accept_of_ddnet_is_never_too_late() {
         .iter()
         .filter(|event| matches!(&event.what, What::Session(change) if change.state == State::Opening));
     assert_eq!(opened.count(), 2, "sessions");
-    // A token that nobody was given opens none.
+    // A token that was not given to anybody opens no session.
     let mut slow = Slow::new(Pair::ALL[4], hub(31, None, true));
     slow.step(0);
     slow.stage.run(3600 * SECOND);

@@ -21,7 +21,7 @@ use crate::{
     stage::{Pair, Stage, has, pair},
 };
 
-/// The number of sockets that the hub wanted.
+/// Counts the sockets that the hub opens.
 #[derive(Debug)]
 struct Opened(Arc<AtomicUsize>);
 
@@ -69,14 +69,14 @@ fn a_socket_that_could_not_be_opened_is_tried_again_with_each_request() {
     }
 }
 
-/// Fails to open sockets while there are so many.
+/// Fails to open a socket while `most` sockets are open.
 #[derive(Debug)]
 struct Scarce {
     most: usize,
 }
 
 impl Scarce {
-    /// Hands in a CONNECT of an address, and reports failures as the operating system would.
+    /// Sends a CONNECT from an address, and reports failures like the operating system.
     fn connect(&self, stage: &mut Stage, addr: SocketAddr, variant: Variant) {
         stage
             .world
@@ -124,7 +124,7 @@ fn without_descriptors_the_oldest_whose_client_has_not_come_gives_way() {
     }
 }
 
-/// A session that lingers after its CLOSE needs no socket: it gives way before older ones that are half-open.
+/// A session that lingers after its CLOSE needs no socket: it gives way before older, half-open sessions.
 #[test]
 fn without_descriptors_one_that_lingers_gives_way_first() {
     let mut stage = Stage::joined(Pair::ALL[0], 1);
@@ -150,14 +150,14 @@ fn without_descriptors_one_that_lingers_gives_way_first() {
     }
 }
 
-/// A client whose first packet has come gives way after those of whom there is only a CONNECT, which may be forged; one with a
-/// token that it was given never does.
+/// A client that has sent a first packet gives way after those that have sent only a CONNECT, which may be
+/// forged. A client that has shown a token that it was given never gives way.
 #[test]
 fn without_descriptors_the_least_trusted_gives_way_first() {
     let mut stage = Stage::joined(pair(Variant::V6, Variant::V6), 1);
     let addr = |number| SocketAddr::from(([10, 7, 0, number], 7));
     let connect = control::connect(Variant::V6, NO_TOKEN, NO_TOKEN);
-    // In a full house a client is answered without a session.
+    // If all half-open sessions are in use, a client is answered without one.
     for number in 0..=u8::MAX {
         let flood = SocketAddr::from(([10, 8, 0, number], 7));
         stage.world.stranger_sends(flood, &connect);
@@ -181,7 +181,7 @@ fn without_descriptors_the_least_trusted_gives_way_first() {
     }
 }
 
-/// A client that has shown a token of the proxy keeps its socket, as one that plays does.
+/// A client that has shown a token of the proxy keeps its socket, like a client that plays.
 #[test]
 fn without_descriptors_a_proved_client_keeps_its_socket() {
     let mut stage = deaf(Pair::ALL[4]);
@@ -195,7 +195,7 @@ fn without_descriptors_a_proved_client_keeps_its_socket() {
     assert!(hub.session_of(proved).is_some() && hub.session_of(stranger).is_some());
 }
 
-/// With nothing that could give way, a session waits and tries again.
+/// If no session can give way, a new one waits and tries again.
 #[test]
 fn without_descriptors_nothing_that_plays_gives_way() {
     let mut stage = Stage::joined(Pair::ALL[4], 1);
@@ -210,7 +210,7 @@ fn without_descriptors_nothing_that_plays_gives_way() {
     assert!(has(stage.client(), &down));
 }
 
-/// A free socket does not send what a rule dropped.
+/// A CONNECT that a rule dropped is not sent when a socket becomes free.
 #[test]
 fn a_dropped_connect_is_not_sent_when_a_socket_becomes_free() {
     for pair in Pair::ALL.into_iter().filter(|pair| !pair.client.is_seven()) {

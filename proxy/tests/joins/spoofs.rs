@@ -13,13 +13,13 @@ fn random_bytes(random: &mut Random, len: u64) -> Vec<u8> {
     (0..len).map(|_| random.bits().to_be_bytes()[0]).collect()
 }
 
-/// Something that a stranger can make: he knows the client's address, but no token.
+/// Returns a datagram that a stranger can create who knows the client's address but no token.
 fn spoof(random: &mut Random, tokenless: bool) -> Vec<u8> {
     let token = random.token();
     let variant = Variant::ALL[usize::try_from(random.below(5)).unwrap()];
     let ack = u16::try_from(random.below(1024)).unwrap();
     let seen = (variant != Variant::V6).then_some(token);
-    // Without tokens every data and control packet with a fitting ack is the client's own.
+    // Without tokens every data and control packet with a fitting ack counts as the client's own.
     match random.below(if tokenless { 4 } else { 8 }) {
         0 => control::connect(variant, token, random.token()),
         1 => control::connect(variant, token, NO_TOKEN),
@@ -43,7 +43,7 @@ fn spoof(random: &mut Random, tokenless: bool) -> Vec<u8> {
         _ => {
             let len = random.below(1400);
             let mut bytes = random_bytes(random, len);
-            // What is connless goes to the server browser's relays.
+            // Connless datagrams would be sent to the relays of the server browser.
             if let Some(first) = bytes.first_mut() {
                 *first &= 0xdf;
             }
@@ -76,7 +76,7 @@ fn a_stranger_cannot_end_a_session() {
     }
 }
 
-/// Strangers that send CONNECT while the client joins delay it at most.
+/// Strangers that send CONNECT while the client joins can at most delay it.
 #[test]
 fn a_stranger_cannot_keep_a_client_out() {
     for pair in Pair::ALL {
@@ -95,13 +95,13 @@ fn a_stranger_cannot_keep_a_client_out() {
     }
 }
 
-/// A CLOSE without a token, sent again and again in the client's name, keeps out only sessions without tokens: their servers
-/// obey it too.
+/// A CLOSE without a token, sent again and again in the client's name, keeps out only clients in sessions
+/// without tokens, whose servers obey it too.
 #[test]
 fn a_close_without_a_token_keeps_no_client_with_tokens_out() {
     for pair in Pair::ALL.into_iter().filter(|pair| !pair.is_tokenless()) {
         let mut stage = Stage::new(pair, 1);
-        // The session opens for a while: the server is far away.
+        // The session stays half open for a while, since the server is far away.
         (stage.world.up.conditions.delay, stage.world.down.conditions.delay) = (100 * MS, 100 * MS);
         for variant in Variant::ALL.into_iter().cycle().take(150) {
             let token = matches!(variant, Variant::V7 | Variant::D7).then_some(NO_TOKEN);
@@ -159,7 +159,8 @@ struct Outcome {
     has_token: bool,
 }
 
-/// Fails if an attack has more success through the proxy than directly.
+/// Fails if an attack has more success through the proxy than directly. Returns true if the client plays
+/// directly.
 pub(crate) fn assert_no_weaker(
     pair: Pair,
     challenges: bool,
@@ -174,7 +175,7 @@ pub(crate) fn assert_no_weaker(
     direct.is_some()
 }
 
-/// The client starts after this many ticks.
+/// Number of ticks after which the client starts.
 pub(crate) const STARTS: u64 = 100;
 
 pub(crate) fn starts(stage: &mut Stage, tick: u64) {
@@ -183,7 +184,7 @@ pub(crate) fn starts(stage: &mut Stage, tick: u64) {
     }
 }
 
-/// All pairs, and those whose servers ask for a proof.
+/// Returns all pairs, and those whose servers require a proof.
 pub(crate) fn pairs() -> impl Iterator<Item = (Pair, bool)> {
     let plain = Pair::ALL.into_iter().map(|pair| (pair, false));
     let challenged = [
@@ -195,7 +196,7 @@ pub(crate) fn pairs() -> impl Iterator<Item = (Pair, bool)> {
     plain.chain(challenged.map(|(client, server)| (Pair { client, server }, true)))
 }
 
-/// Other requests in the client's name before it dials, and while it does.
+/// Other requests in the client's name before and while it connects.
 #[test]
 fn requests_in_the_name_of_a_client_are_no_worse_than_directly() {
     let mut spared = 0;
@@ -257,7 +258,7 @@ fn a_close_in_the_name_of_a_client_is_no_worse_than_directly() {
     assert!(spared > 80, "{spared}");
 }
 
-/// CONNECT in the name of a client that the network keeps silent for a while.
+/// CONNECT in the name of a client whose datagrams are lost for a while.
 #[test]
 fn a_connect_during_silence_is_no_worse_than_directly() {
     let mut spared = 0;

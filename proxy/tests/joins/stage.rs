@@ -1,4 +1,4 @@
-//! A world with one client that joins one server, and the questions a test has about it.
+//! A world with one client that joins one server, and what tests check about it.
 
 use std::{fmt, net::SocketAddr};
 
@@ -15,7 +15,7 @@ pub(crate) const HELLO: &[u8] = b"hello";
 /// The answer of the server.
 pub(crate) const GREETING: &[u8] = b"greeting";
 
-/// The pair of a client and a server.
+/// The variants of a client and its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) client: Variant,
@@ -27,7 +27,8 @@ pub(crate) const fn pair(client: Variant, server: Variant) -> Pair {
 }
 
 impl Pair {
-    /// All that can play: 0.7, DDNet's 0.7 on either side, DDNet, 0.6.5, tokenless, and the fallbacks to it.
+    /// All pairs that can play: 0.7, DDNet's 0.7 on either side, DDNet, 0.6.5, tokenless, and the fallbacks
+    /// to tokenless.
     pub(crate) const ALL: [Self; 12] = [
         pair(Variant::V7, Variant::V7),
         pair(Variant::V7, Variant::D7),
@@ -43,14 +44,14 @@ impl Pair {
         pair(Variant::D7, Variant::Ddnet),
     ];
 
-    /// Returns true if the session has no token in the end.
+    /// Returns true if the session ends up without a token.
     pub(crate) fn is_tokenless(self) -> bool {
         self.client == Variant::V6
             || self.server == Variant::V6
             || self.client == Variant::V65 && self.server == Variant::Ddnet
     }
 
-    /// Returns true if the server is DDNet and knows its client by the lone ACCEPT.
+    /// Returns true if the server is DDNet and creates the client's slot at the lone ACCEPT.
     pub(crate) fn has_lone_accept(self) -> bool {
         self == pair(Variant::Ddnet, Variant::Ddnet)
     }
@@ -62,20 +63,20 @@ pub(crate) struct Stage {
     pub(crate) pair: Pair,
     seed: u64,
     talks: u32,
-    /// Events seen so far.
+    /// Number of events seen so far.
     processed: usize,
-    /// Sessions that are online, and how many were ever.
+    /// Sessions that are online, and the number of sessions that ever were.
     pub(crate) online: Vec<SessionId>,
     pub(crate) ever_online: usize,
 }
 
 impl Stage {
-    /// A client that has just begun to join through the proxy, on good lines.
+    /// Returns a client that has just begun to join through the proxy, on a good network.
     pub(crate) fn new(pair: Pair, seed: u64) -> Self {
         Self::with(pair, seed, Policy::default(), hub(seed, None, true))
     }
 
-    /// The same with a hub that repairs the loss of ACCEPT.
+    /// Returns such a client, with a hub that repairs the loss of ACCEPT.
     pub(crate) fn healing(pair: Pair, seed: u64) -> Self {
         let config = Config {
             heals: true,
@@ -109,7 +110,7 @@ impl Stage {
         }
     }
 
-    /// In session on both sides.
+    /// Returns a client that is in session on both sides.
     pub(crate) fn joined(pair: Pair, seed: u64) -> Self {
         let mut stage = Self::new(pair, seed);
         stage.run(2 * SECOND);
@@ -121,7 +122,7 @@ impl Stage {
         &mut self.world.clients[0].peer
     }
 
-    /// The only slot of the server.
+    /// Returns the only slot of the server.
     pub(crate) fn slot(&mut self) -> &mut Peer {
         let pair = self.pair;
         let count = self.world.server.peers().count();
@@ -134,7 +135,7 @@ impl Stage {
         self.world.sockets.is_empty() && self.world.hub().unwrap().sessions() == 0
     }
 
-    /// The living session of the client's address.
+    /// Returns the current session of the client's address.
     pub(crate) fn session(&mut self) -> Option<SessionId> {
         self.world.hub().unwrap().session_of(client_addr(0))
     }
@@ -166,7 +167,7 @@ impl Stage {
         *self.client() = new_client(self.pair, false, self.seed);
     }
 
-    /// Follows the sessions: never two online.
+    /// Updates the sessions that are online; fails if there are two.
     fn follow(&mut self) {
         for event in self.world.events.iter().skip(self.processed) {
             let (What::Session(change), Some(id)) = (&event.what, event.session) else {
@@ -193,20 +194,20 @@ impl Stage {
         assert!(holds, "{:?} {what}\n{}", self.pair, self.transcript());
     }
 
-    /// Fails with the transcript unless both are the same.
+    /// Fails with the transcript unless both are equal.
     #[track_caller]
     pub(crate) fn equal<T: PartialEq + fmt::Debug>(&self, got: T, wanted: T, what: impl fmt::Display) {
         assert_eq!(got, wanted, "{:?} {what}\n{}", self.pair, self.transcript());
     }
 
-    /// Fails unless the hub has neither a session nor a socket any more.
+    /// Fails unless the hub has no session and no socket.
     #[track_caller]
     pub(crate) fn assert_clear(&mut self, what: impl fmt::Display) {
         let clear = self.is_clear();
         self.check(clear, what);
     }
 
-    /// Returns true if both ends are in session with one another.
+    /// Returns true if both peers are in session with each other.
     pub(crate) fn plays(&self) -> bool {
         let client = &self.world.clients[0].peer;
         let slots: Vec<&Peer> = self.world.server.peers().map(|(_, peer)| peer).collect();
@@ -215,7 +216,7 @@ impl Stage {
             && has(client, GREETING)
     }
 
-    /// One session, one slot, and what either side says reaches the other.
+    /// Checks that there is one session and one slot, and that messages of either side reach the other.
     pub(crate) fn assert_plays(&mut self) {
         self.check(self.plays(), "not in session");
         let talks = self.talks(SECOND);
@@ -223,7 +224,7 @@ impl Stage {
         assert_eq!(self.online.len(), 1, "{:?}", self.pair);
     }
 
-    /// Both sides say something new; whether it arrives within that time.
+    /// Sends new messages from both sides. Returns true if they arrive within this time.
     pub(crate) fn talks(&mut self, within: u64) -> bool {
         let [up, down] = self.say();
         let end = self.world.now + within;
@@ -240,7 +241,7 @@ impl Stage {
         self.world.server.peers().any(|(_, slot)| has(slot, up)) && has(&self.world.clients[0].peer, down)
     }
 
-    /// Both sides say something, if they can.
+    /// Sends messages from both sides, if they can send. Returns the messages.
     pub(crate) fn say(&mut self) -> [Vec<u8>; 2] {
         self.talks += 1;
         let now = self.world.now;
@@ -264,7 +265,7 @@ impl Stage {
             .count()
     }
 
-    /// The notices so far.
+    /// Returns the notices so far.
     pub(crate) fn notices(&self) -> Vec<Notice> {
         let notices = self.world.events.iter().filter_map(|event| match &event.what {
             What::Notice(notice) => Some(notice.clone()),
@@ -278,7 +279,7 @@ impl Stage {
         self.notices().iter().filter(|notice| *notice == wanted).count()
     }
 
-    /// Returns the ends of the slots that the server no longer has.
+    /// Returns the addresses and final states of the slots that the server no longer has.
     pub(crate) fn ended_slots(&self) -> Vec<(SocketAddr, PeerState)> {
         let finished = self.world.server.finished.iter();
         finished
@@ -286,12 +287,12 @@ impl Stage {
             .collect()
     }
 
-    /// The same without their addresses.
+    /// Returns the final states of the slots that the server no longer has.
     pub(crate) fn ends(&self) -> Vec<PeerState> {
         self.ended_slots().into_iter().map(|(_, end)| end).collect()
     }
 
-    /// The client leaves with a reason.
+    /// Closes the client with a reason.
     pub(crate) fn leave(&mut self, reason: &str) {
         let now = self.world.now;
         self.client().close(reason, now);
@@ -307,7 +308,7 @@ pub(crate) fn has(peer: &Peer, message: &[u8]) -> bool {
     peer.delivered.iter().any(|delivered| delivered.data == message)
 }
 
-/// The end of a session that the peer's other side requested.
+/// Returns the state of a peer whose other side ended the session.
 pub(crate) fn closed(reason: &str) -> PeerState {
     PeerState::Closed {
         reason: reason.to_owned(),
@@ -315,5 +316,5 @@ pub(crate) fn closed(reason: &str) -> PeerState {
     }
 }
 
-/// The time between two datagrams of a talking peer.
+/// Interval between two datagrams of a talking peer.
 pub(crate) const PAUSE: u64 = 200 * MS;

@@ -1,5 +1,5 @@
-//! Every kind of client at every kind of server: who gets in straight gets in through the proxy and speaks the same, and
-//! who does not is left out in the same way.
+//! Every kind of client at every kind of server: a client that can join directly can join through the proxy
+//! in the same protocol, and any other fails in the same way.
 
 use teetap_kit::{
     codec::Variant,
@@ -10,7 +10,7 @@ use teetap_kit::{
 
 use crate::stage::{GREETING, HELLO, has};
 
-/// Servers, and whether they ask clients without tokens for a proof.
+/// Servers, and whether they require a proof from clients without tokens.
 const SERVERS: [(Variant, bool); 6] = [
     (Variant::V6, false),
     (Variant::V65, false),
@@ -20,7 +20,8 @@ const SERVERS: [(Variant, bool); 6] = [
     (Variant::V7, false),
 ];
 
-/// The result for a client: the layouts that it and its slot use, and what reached either side.
+/// The outcome for a client: the packet layouts that it and its slot use, and the messages that either side
+/// received.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     formats: Option<(Variant, Variant)>,
@@ -71,7 +72,7 @@ fn who_gets_in_straight_gets_in_through_the_proxy() {
                 );
                 continue;
             }
-            // No client learns that there is a server, and nothing stays when the client gives up.
+            // No client learns that there is a server, and nothing is left when the client gives up.
             let counters = world.clients[0].peer.counters;
             let answers = u64::from(client.is_seven()) * u64::from(counters.received > 0);
             assert!(

@@ -1,5 +1,5 @@
-//! Requests of 0.7 that servers of DDNet answer although their senders have proved nothing, and servers of Teeworlds drop. The
-//! proxy knows one of DDNet's by its answers to the probe: it speaks 0.6 and 0.7.
+//! Requests of 0.7 that DDNet servers answer although their senders have proved nothing, and that Teeworlds
+//! servers drop. The proxy recognises a DDNet server by its answers to the probe: it speaks 0.6 and 0.7.
 
 use teetap_kit::{
     codec::{Head, NO_TOKEN, Packing, Token, Variant, control, parse, seal},
@@ -16,8 +16,8 @@ const OWN: Token = *b"mine";
 const FOREIGN: Token = *b"none";
 const SERVERS: Token = *b"srv!";
 
-/// A hub whose client has sent nothing yet, before a server that speaks 0.6 as well or not. The server answers what the test
-/// makes it answer.
+/// A hub whose client has sent nothing yet, in front of a server that may also speak 0.6. The test sends the
+/// server's answers.
 struct Strangers {
     stage: Stage,
 }
@@ -33,7 +33,7 @@ impl Strangers {
         Self { stage }
     }
 
-    /// Returns what the proxy sends to one place because of an action.
+    /// Returns the datagrams that the proxy sends to one place because of an action.
     fn sent(&mut self, place: Place, act: impl FnOnce(&mut Stage)) -> Vec<Vec<u8>> {
         self.stage.world.network.sent = Some(Vec::new());
         act(&mut self.stage);
@@ -51,7 +51,7 @@ impl Strangers {
     }
 }
 
-/// The token in the header of 0.7, and the one behind the id of the control message.
+/// Returns the token in the header of 0.7, and the token after the id of the control message.
 fn tokens(bytes: &[u8]) -> (Token, Token) {
     let datagram = parse(Variant::V7, bytes).unwrap();
     let told = datagram.payload.get(1..).and_then(<[u8]>::first_chunk);
@@ -81,7 +81,7 @@ fn a_connect_with_a_foreign_token_reaches_a_server_that_answers_it() {
     let (shown, told) = tokens(&answers[0]);
     assert_eq!(shown, OWN);
     assert!(told != SERVERS && told != NO_TOKEN, "the token is the proxy's");
-    // The token in the answer is right, as directly.
+    // The token in the answer is valid, as without the proxy.
     let connect = control::connect(Variant::V7, OWN, told);
     let passed = world.client(Place::ToServer, &connect);
     assert_eq!(passed.len(), 1, "{passed:02x?}");
@@ -156,13 +156,13 @@ fn a_token_request_is_answered_as_the_server_answers_it() {
     for (is_ddnet, request, expected) in [
         (true, &plain, Some(12)),
         (false, &plain, Some(12)),
-        // The token in its header does not matter to DDNet.
+        // DDNet ignores the token in the header.
         (true, &shows, Some(12)),
         (false, &shows, None),
-        // DDNet takes no compressed control packets.
+        // DDNet drops compressed control packets.
         (true, &compressed, None),
         (false, &compressed, Some(12)),
-        // It pads the answer to a request that names no token.
+        // DDNet pads the answer to a request that names no token.
         (true, &nameless, Some(520)),
         (false, &nameless, Some(12)),
     ] {
@@ -180,7 +180,7 @@ fn a_token_request_is_answered_as_the_server_answers_it() {
     }
 }
 
-/// A server of Teeworlds takes the tokens of the last 16 to 32 s, one of DDNet's all.
+/// A Teeworlds server accepts the tokens of the last 16 to 32 s, a DDNet server all of them.
 #[test]
 fn a_token_of_more_than_32_seconds_opens_nothing_before_a_server_of_teeworlds() {
     for (is_ddnet, age, is_taken) in [(false, 15, true), (false, 33, false), (true, 33, true)] {
@@ -195,7 +195,7 @@ fn a_token_of_more_than_32_seconds_opens_nothing_before_a_server_of_teeworlds() 
             usize::from(is_taken),
             "DDNet {is_ddnet}, after {age} s"
         );
-        // A new request makes it new.
+        // A new request renews the token.
         world.client(Place::ToClient, &control::token_request(OWN));
         world.client(Place::ToServer, &connect);
         let session = world.stage.world.hub().unwrap().session_of(client_addr(0));
@@ -203,14 +203,14 @@ fn a_token_of_more_than_32_seconds_opens_nothing_before_a_server_of_teeworlds() 
     }
 }
 
-/// Returns a control packet, compressed.
+/// Returns a compressed control packet.
 fn compressed(variant: Variant, token: Option<Token>, payload: &[u8]) -> Vec<u8> {
     let mut head = Head::new(variant, 0, token);
     head.flags.control = true;
     seal(&head, payload, Packing::Always(Ending::Padded))
 }
 
-/// Returns the readings of datagrams that opened nothing.
+/// Returns the kinds of the datagrams that opened no session.
 fn readings(stage: &Stage) -> Vec<Stranger> {
     let events = stage.world.events.iter();
     let readings = events.filter_map(|event| match event.what {
@@ -220,7 +220,7 @@ fn readings(stage: &Stage) -> Vec<Stranger> {
     readings.collect()
 }
 
-/// A compressed handshake goes to the server or is answered; all others are named as what they are.
+/// A compressed handshake packet is forwarded or answered; all others are reported with their kind.
 #[test]
 fn compressed_handshakes_are_admitted_or_named() {
     let own = [&[5][..], &OWN, &[0; 508]].concat();
@@ -245,7 +245,7 @@ fn compressed_handshakes_are_admitted_or_named() {
         assert_eq!(passed[0][0], bytes[0], "{proto:?}: it stays compressed");
         assert_eq!(readings(&world.stage), [], "{proto:?}");
     }
-    // A TOKEN request is answered by the proxy.
+    // The proxy answers a TOKEN request.
     for (is_ddnet, expected) in [(true, vec![Stranger::Compressed]), (false, vec![])] {
         let mut world = Strangers::before(is_ddnet);
         let answers = world.client(Place::ToClient, &request);
@@ -254,7 +254,7 @@ fn compressed_handshakes_are_admitted_or_named() {
     }
 }
 
-/// DDNet drops a compressed control packet unread, and a client whose ACCEPT is one does not join.
+/// DDNet drops a compressed control packet unread, so a client whose ACCEPT is compressed does not join.
 #[test]
 fn a_compressed_accept_does_not_reach_the_server() {
     let mut world = Strangers {

@@ -17,11 +17,11 @@ fn messages_open_and_close_a_line_in_a_direction_without_rules() {
         set(bench, "link s2c blackhole after cl_say until count(cl_say) > 1");
         let [one, two] = ["a", "b"].map(|words| say(bench, words));
         assert!(passes(bench));
-        // Nothing is renumbered for it.
+        // No direction is renumbered for it.
         bench.is(&format!("C a0 2{one}"), &[&format!("S a0 2{one}")]);
         assert_eq!(bench.notices, []);
         assert!(!passes(bench));
-        // A repeat is not another message.
+        // A retransmission is not another message.
         bench.send(&format!("C a0 2*{one}"));
         assert!(!passes(bench));
         bench.send(&format!("C a0 3{two}"));
@@ -56,7 +56,7 @@ fn what_rules_do_to_a_message_does_not_matter_to_a_window() {
         let motd = message(bench, "sv_motd", &[("message", text("hi"))]);
         bench.send(&format!("C a0 2{say}"));
         assert!(!passes(bench));
-        // It has come, although it waits.
+        // The message counts as received, although it is held.
         bench.send(&format!("S a1 1{motd}"));
         assert!(passes(bench));
     });

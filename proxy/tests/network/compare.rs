@@ -1,4 +1,4 @@
-//! The messages that arrived, compared with those that were meant.
+//! Compares the received messages with the expected ones.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use teetap_kit::world::World;
 use crate::dice::{Kind, Memo};
 use crate::run::{Side, server_peer};
 
-/// Compares the messages that arrived with those that were meant.
+/// Compares the messages that each side received with those that the rules intended.
 pub(crate) fn check(
     world: &World,
     sides: &[Side; 2],
@@ -38,7 +38,7 @@ pub(crate) fn check(
 fn compare(side: &Side, memo: &Memo, injected: &[Vec<u8>], got: &[&[u8]]) -> Result<(), String> {
     let memo = memo.lock().unwrap();
     let mut meant = Vec::new();
-    // Messages whose place among the others is free.
+    // Messages whose order relative to the others is not fixed.
     let mut loose: BTreeSet<Vec<u8>> = injected.iter().cloned().collect();
     let prefixed = |prefix: &str, message: &[u8]| [prefix.as_bytes(), message].concat();
     for ((c2s, message), kind) in memo.iter() {

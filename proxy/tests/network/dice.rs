@@ -1,4 +1,4 @@
-//! Rules that roll dice, and remember what they decided.
+//! Rules that decide at random and record their decisions.
 
 use std::{
     collections::BTreeMap,
@@ -10,37 +10,37 @@ use teetap_kit::{link::Random, rules::made};
 use teetap_rules::{Decide, Fate, Message, Order, Shared, Verdict};
 use teetap_wire::Dir;
 
-/// A thing that can happen to a message.
+/// An action on a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Pass,
     Drop,
-    /// The bytes change: `M` in front.
+    /// Changes the bytes: prepends `M`.
     Edit,
-    /// A message (`I` in front) goes ahead of it.
+    /// Sends another message (with `I` prepended) ahead of it.
     Before,
-    /// A message (`J` in front) goes behind it.
+    /// Sends another message (with `J` prepended) after it.
     After,
-    /// Sent 1.7 s later, others overtake.
+    /// Delays it by 1.7 s; others overtake it.
     Late,
-    /// Sent 2.5 s later, others queue after it.
+    /// Delays it by 2.5 s; others queue after it.
     Wait,
-    /// Held until its time is over, others queue after it.
+    /// Holds it until the maximum time; others queue after it.
     Held,
-    /// Two messages overtake it.
+    /// Lets two messages overtake it.
     Reorder,
-    /// Sent twice, with numbers of its own.
+    /// Sends it twice, each with its own sequence number.
     Twice,
-    /// Sent again 300 ms later.
+    /// Sends it again 300 ms later.
     TwiceLater,
-    /// The first two copies are not sent.
+    /// Suppresses the first two copies.
     Lose,
-    /// A message (`R` in front) goes back.
+    /// Sends a message (with `R` prepended) in the opposite direction.
     Reply,
 }
 
 impl Kind {
-    /// Mostly passing.
+    /// Returns a list with `passes` times [`Self::Pass`] and these kinds.
     pub(crate) fn mix(passes: usize, kinds: &[Self]) -> Vec<Self> {
         let mut mix = vec![Self::Pass; passes];
         mix.extend(kinds);
@@ -48,10 +48,10 @@ impl Kind {
     }
 }
 
-/// The decisions so far, by direction and message.
+/// The decisions so far, by direction (true for client to server) and message.
 pub(crate) type Memo = Arc<Mutex<BTreeMap<(bool, Vec<u8>), Kind>>>;
 
-/// The rules.
+/// The rules, with their random numbers and decisions.
 #[derive(Clone)]
 pub(crate) struct Dice {
     random: Random,

@@ -1,4 +1,4 @@
-//! Link lines instead of a bad network: what arrives is what was meant, in order, once.
+//! Link lines instead of a bad network: all intended messages arrive, in order, once.
 
 use teetap_kit::{
     codec::Variant,
@@ -7,7 +7,7 @@ use teetap_kit::{
 
 use crate::run::{Fate, Plan, run};
 
-/// One of each kind of framing.
+/// One variant for each kind of framing.
 const KINDS: [Variant; 4] = [Variant::V7, Variant::V65, Variant::Ddnet, Variant::V6];
 
 const LINKS: [&str; 5] = [
@@ -24,7 +24,7 @@ fn plan(seed: u64) -> Plan {
     Plan {
         variant,
         link: LINKS[at(seed / 4, LINKS.len())],
-        // A tokenless session is injected into only when its join is over.
+        // A tokenless session accepts injections only after its join is over.
         inject_at: (seed.is_multiple_of(3) && variant != Variant::V6)
             .then_some(6 * SECOND + (seed % 70) * 100 * MS),
         burst: seed.is_multiple_of(7),

@@ -1,5 +1,5 @@
-//! Bad networks in virtual time: what arrives is what was meant, in order, once, whatever rules do and whenever
-//! they start, and sessions die no more often than on a bare wire.
+//! Bad networks in virtual time: all intended messages arrive, in order, once, whatever rules do and whenever
+//! they start, and sessions end no more often than without the proxy.
 
 #![expect(
     clippy::unwrap_used,
@@ -26,13 +26,13 @@ use teetap_kit::{
 
 const VARIANTS: [Variant; 2] = [Variant::V7, Variant::Ddnet];
 
-/// Returns every second seed; all of them with `TEETAP_LONG`.
+/// Returns every second seed, or all of them if `TEETAP_LONG` is set.
 pub(crate) fn some(seeds: Range<u64>) -> impl Iterator<Item = u64> {
     let is_long = std::env::var_os("TEETAP_LONG").is_some();
     seeds.step_by(if is_long { 1 } else { 2 })
 }
 
-/// Runs many seeds; every one has to deliver everything.
+/// Runs many seeds and checks that all messages arrive in each run.
 fn all_arrive(seeds: Range<u64>, plan: impl Fn(u64) -> Plan) {
     for seed in some(seeds) {
         let plan = Plan {
@@ -46,7 +46,7 @@ fn all_arrive(seeds: Range<u64>, plan: impl Fn(u64) -> Plan) {
     }
 }
 
-/// Fails with the transcript of a run.
+/// Repeats a run and fails with its transcript.
 fn explain(seed: u64, plan: &Plan) {
     let trace = true;
     let outcome = run(
@@ -175,7 +175,7 @@ fn injections_while_the_receiver_is_away_never_leave_its_window() {
     }
 }
 
-/// A map download, and a first injection in the middle of it.
+/// Returns the plan of a map download, with a first injection in the middle of it unless `bare`.
 fn download(seed: u64, bare: bool, limits: bool) -> Plan {
     Plan {
         variant: variant(seed),
@@ -217,7 +217,7 @@ fn a_first_injection_breaks_no_download_that_a_bare_wire_keeps() {
     );
 }
 
-/// The difference allowed between two samples of the same probability: three standard deviations.
+/// Returns the allowed difference between two samples of the same probability: three standard deviations.
 fn slack(count: usize) -> f64 {
     3.0 * (2.0 * count.max(1) as f64).sqrt()
 }

@@ -1,5 +1,5 @@
-//! Rules and link lines drawn at random: whatever they are, the law of sessions holds, an input log repeats the run, and so
-//! do its decisions.
+//! Rules and link lines drawn at random. Whatever they are, the law of sessions holds, and an input log and a
+//! journal of decisions repeat the run.
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc, time::Duration};
 
@@ -103,7 +103,7 @@ fn conditions(seed: u64) -> Conditions {
     }
 }
 
-/// Returns the text of some rules, and a link line now and then.
+/// Returns the text of some random rules, sometimes with link lines.
 fn source(seed: u64) -> String {
     let mut random = Random::new(seed ^ 0x7a57);
     let mut pick = |list: &[&'static str]| list[usize::try_from(random.below(list.len() as u64)).unwrap()];
@@ -115,8 +115,8 @@ fn source(seed: u64) -> String {
             _ => format!(" {}", pick(&MODIFIERS)),
         };
         let action = pick(&ACTIONS);
-        // A changed control message may be a CLOSE, and without control messages there is no session. A client of D7 never
-        // repeats its request for a token.
+        // A corrupted control message may become a CLOSE, and without control messages there is no session. A
+        // client of D7 never repeats its TOKEN request.
         let chunks = match action.split(' ').next() {
             Some("corrupt" | "drop") => " and not ctrl",
             Some("lose") if kind(seed) == Variant::D7 => " and not ctrl",
@@ -160,18 +160,18 @@ struct Ran {
     fate: Fate,
 }
 
-/// Runs a program. `draws` is the seed of its decisions.
+/// Runs a program. `draws` is the seed of its random decisions.
 fn run(seed: u64, draws: u64, program: Arc<Program>) -> Ran {
     let plan = Plan {
         variant: kind(seed),
         conditions: conditions(seed),
         talk: 10 * SECOND,
-        // A sender resends its oldest message once a second, and some rules lose two copies of each.
+        // A sender retransmits its oldest message once a second, and some rules lose two copies of each.
         settle: 3600 * SECOND,
         ..Plan::default()
     };
     let mut config = config(seed, Some(Duration::MAX), false);
-    // The loss of what DDNet sends once is not what this is about.
+    // This test is not about the loss of datagrams that DDNet sends once.
     config.heals = true;
     config.seed = draws;
     let mut hub = Hub::new(config, route());
@@ -191,10 +191,10 @@ fn run(seed: u64, draws: u64, program: Arc<Program>) -> Ran {
     }
 }
 
-/// Runs a log through a fresh hub.
+/// Replays a log with a new hub. Fails at the first difference.
 fn replays(seed: u64, draws: u64, log: &Log) -> Result<(), String> {
     let mut config = config(seed, Some(Duration::MAX), false);
-    // The loss of what DDNet sends once is not what this is about.
+    // This test is not about the loss of datagrams that DDNet sends once.
     config.heals = true;
     config.seed = draws;
     let mut hub = Hub::new(config, route());
@@ -212,11 +212,11 @@ fn replays(seed: u64, draws: u64, log: &Log) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks what arrived against the most that a program may do.
+/// Checks the received messages against what the program may do at most.
 fn lawful(seed: u64, source: &str, ran: &Ran) -> Result<(), String> {
     let loses = conditions(seed) != Conditions::GOOD || source.contains("loss");
     if ran.fate == Fate::NeverJoined && kind(seed) == Variant::D7 && loses {
-        // Its client never repeats its request for a token.
+        // A client of D7 never repeats its TOKEN request.
         return Ok(());
     }
     if ran.fate != Fate::Complete {
@@ -242,7 +242,7 @@ fn lawful(seed: u64, source: &str, ran: &Ran) -> Result<(), String> {
 fn received(source: &str, side: &Side, receiver: &Peer) -> Result<(), String> {
     let has = |words: &[&str]| words.iter().any(|word| source.contains(word));
     if has(&["corrupt"]) {
-        // A changed text may be that of another message.
+        // A corrupted text may equal that of another message.
         return Ok(());
     }
     let order: BTreeMap<&[u8], usize> = (0..)
@@ -295,7 +295,7 @@ fn random_programs_keep_the_law_and_repeat() {
         if seed % 3 > 0 {
             continue;
         }
-        // Another seed of draws makes no difference when the decisions are given.
+        // With given decisions, another seed makes no difference.
         let repeating = Arc::new(program.repeating(&first.decisions).map_err(failed).unwrap());
         let second = run(seed, !seed, repeating);
         if second.decisions != first.decisions {

@@ -1,4 +1,4 @@
-//! One run: a client and a server that talk for a while over bad hops, and what arrived.
+//! One run: a client and a server that talk over bad hops, and the messages that arrive.
 
 use teetap_kit::{
     codec::Variant,
@@ -13,35 +13,37 @@ use teetap_wire::Dir;
 use crate::compare::check;
 use crate::dice::{Dice, Kind};
 
-/// The first message of a client: the server's slot is up when it has it.
+/// The first message of a client. The server has a slot once it has received this.
 const HELLO: &[u8] = b"hello";
 
-/// A run is over when nothing has arrived for so long.
+/// Time without a received message after which a run ends.
 const QUIET: u64 = 20 * SECOND;
 
 /// The plan of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) variant: Variant,
-    /// No proxy.
+    /// True to run without a proxy.
     pub(crate) bare: bool,
     pub(crate) kinds: Vec<Kind>,
-    /// The time at which the rules start; `None` = from the beginning.
+    /// The time at which the rules start; `None` for the start of the run.
     pub(crate) rules_from: Option<u64>,
-    /// The times at which a message is injected into each direction of a session without rules.
+    /// The time at which a message is injected into each direction of a session without rules; `None` for no
+    /// injection.
     pub(crate) inject_at: Option<u64>,
-    /// Link lines from the beginning on; empty = none.
+    /// Link lines from the start of the run; empty for none.
     pub(crate) link: &'static str,
     pub(crate) conditions: Conditions,
-    /// The server sends a map, the client asks for it.
+    /// True if the server sends a map, and the client requests it.
     pub(crate) download: bool,
-    /// Many messages, so that numbers wrap many times.
+    /// True to send many messages, so that numbers wrap several times.
     pub(crate) burst: bool,
-    /// Collects a transcript.
+    /// True to collect a transcript.
     pub(crate) trace: bool,
-    /// The peers give up as real ones do.
+    /// True if the peers give up like real ones.
     pub(crate) limits: bool,
-    /// The time for which messages are sent, and for which the run continues after that.
+    /// Time for which messages are sent, and the additional time for which the run may continue, both in
+    /// microseconds.
     pub(crate) talk: u64,
     pub(crate) settle: u64,
 }
@@ -68,13 +70,13 @@ impl Default for Plan {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Everything that was meant arrived, in order, once.
+    /// All intended messages arrived, in order, once.
     Complete,
     /// A peer gave up.
     Died,
-    /// The session never came up.
+    /// The session was never established.
     NeverJoined,
-    /// Something else arrived, or something is missing.
+    /// Other messages arrived, or messages are missing.
     Wrong,
 }
 
@@ -83,12 +85,12 @@ pub(crate) enum Fate {
 pub(crate) struct Outcome {
     pub(crate) fate: Fate,
     pub(crate) why: String,
-    /// Of the client and the server.
+    /// The counters of the client and the server.
     pub(crate) counters: [Counters; 2],
     pub(crate) transcript: Vec<String>,
 }
 
-/// One side's messages, and what was made of them.
+/// The messages that one side sent.
 pub(crate) struct Side {
     name: &'static str,
     pub(crate) c2s: bool,
@@ -145,7 +147,7 @@ pub(crate) fn run(seed: u64, plan: &Plan) -> Outcome {
     }
 }
 
-/// Lets both sides talk until everything has arrived that arrives. Returns what they sent.
+/// Lets both sides talk until no more messages arrive. Returns their messages.
 pub(crate) fn converse(seed: u64, plan: &Plan, world: &mut World) -> ([Side; 2], Fate) {
     let mut random = Random::new(seed);
     let mut sides = sides();
@@ -189,7 +191,7 @@ fn world(seed: u64, plan: &Plan) -> World {
         Middle::Wire
     } else {
         let patience = (!plan.limits).then_some(std::time::Duration::MAX);
-        // The loss of what DDNet sends once is not what this is about.
+        // This test is not about the loss of datagrams that DDNet sends once.
         let config = Config {
             heals: true,
             ..config(seed, patience, plan.trace)
@@ -199,7 +201,7 @@ fn world(seed: u64, plan: &Plan) -> World {
     world_with(seed, plan, middle)
 }
 
-/// A client that joins a server through this middle.
+/// Returns a world with a client that joins a server through this middle.
 pub(crate) fn world_with(seed: u64, plan: &Plan, middle: Middle) -> World {
     let mut options = Options::saying(HELLO);
     let mut policy = Policy::default();
@@ -216,7 +218,7 @@ pub(crate) fn world_with(seed: u64, plan: &Plan, middle: Middle) -> World {
     world
 }
 
-/// Both sides say something now and then.
+/// Sends messages from both sides at random.
 fn talk(world: &mut World, sides: &mut [Side; 2], random: &mut Random, burst: bool) {
     let now = world.now;
     let [client_side, server_side] = sides;
@@ -247,7 +249,7 @@ fn talk(world: &mut World, sides: &mut [Side; 2], random: &mut Random, burst: bo
     }
 }
 
-/// A window of large messages from the server, and a request from the client now and then.
+/// Sends large messages from the server, up to a window, and sometimes a request from the client.
 fn send_map(world: &mut World, sides: &mut [Side; 2]) {
     const WINDOW: usize = 8;
     const PIECES: usize = 250;
@@ -296,7 +298,8 @@ fn inject(world: &mut World) -> Vec<Vec<u8>> {
     texts.to_vec()
 }
 
-/// Injects this many messages while nothing reaches the client, then lets it hear again. What it got.
+/// Injects `count` messages while no datagram reaches the client, then restores the network. Returns the
+/// messages that the client received.
 pub(crate) fn inject_into_silence(plan: &Plan, count: usize) -> Vec<String> {
     let mut world = world(1, plan);
     world.run(SECOND);
@@ -350,7 +353,8 @@ fn progress(world: &World) -> (usize, usize) {
     )
 }
 
-/// Neither peer waits for an ack. The proxy may still answer for something, hence [`QUIET`].
+/// Returns true if neither peer waits for an ack. The proxy may still have messages in custody, therefore
+/// [`QUIET`].
 fn is_settled(world: &World) -> bool {
     let quiet = |peer: &Peer| peer.unacked() == 0;
     quiet(&world.clients[0].peer) && server_peer(world).is_some_and(quiet)

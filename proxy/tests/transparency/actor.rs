@@ -1,7 +1,7 @@
 //! One recorded flow: its client, and its server behind the hub's sockets.
 //!
-//! Law: every token that a peer would have got from the hub is replaced by the one the hub gave; all other bytes
-//! are the recorded ones.
+//! Law: every token that a peer would have received from the hub is replaced by the one that the hub gave;
+//! all other bytes are the recorded ones.
 
 use teetap_kit::{
     capture::{Flow, Packet},
@@ -14,19 +14,19 @@ use teetap_wire::Side;
 
 use crate::datagram::{Kind, credentials, four, habit, spliced, variant_of, with_token};
 
-/// A flow on stage.
+/// A flow that is being replayed.
 pub(crate) struct Actor {
     pub(crate) flow: Flow,
     pub(crate) variant: Variant,
-    /// Added to every recorded time, in microseconds.
+    /// Shift of all recorded times in microseconds.
     pub(crate) shift: i64,
-    /// Changes the tokens that the client chooses: a program that is started again chooses others.
+    /// Changes the tokens that the client chooses, because a restarted program chooses others.
     salt: u8,
-    /// The way in which the server ends compressed data, and the client.
+    /// How the server and the client end compressed data, in this order.
     endings: [Ending; 2],
-    /// The client's token requests: its own token, and the one that the hub gave for it.
+    /// The client's TOKEN requests: its own token, and the token that the hub gave for it.
     handed: Vec<(Token, Token)>,
-    /// The client's own token, the last it named.
+    /// The client's own token, as it named it last.
     pub(crate) named: Option<Token>,
     /// The token of a 0.6 session on the client's leg.
     pub(crate) ours: Option<Token>,
@@ -34,15 +34,15 @@ pub(crate) struct Actor {
     pub(crate) upstream: Option<UpstreamId>,
     /// The hub's own token on that socket.
     pub(crate) own: Option<Token>,
-    /// The server's last answer to a token request, once its time has come.
+    /// The server's last reply to a TOKEN request, once its time has come.
     pub(crate) token_reply: Option<Vec<u8>>,
-    /// The hub waits for it.
+    /// True while the hub waits for this reply.
     pub(crate) is_requested: bool,
     pub(crate) is_accepted: bool,
     pub(crate) is_closed: bool,
-    /// Highest vital numbers that came out, of the client and of the server.
+    /// Highest vital numbers that were forwarded, from the client and from the server.
     pub(crate) newest: [u16; 2],
-    /// The last datagrams of the client and of the server that came out.
+    /// The last datagrams that were forwarded, from the client and from the server.
     pub(crate) last: [Vec<u8>; 2],
 }
 
@@ -69,7 +69,7 @@ impl Actor {
         }
     }
 
-    /// The datagram that the client sends.
+    /// Returns the datagram that the client sends.
     pub(crate) fn as_client_sends(&mut self, kind: Kind, recorded: &[u8]) -> Vec<u8> {
         let is_seven = recorded[0] & 0xfc == 0x04;
         match kind {
@@ -99,7 +99,8 @@ impl Actor {
         }
     }
 
-    /// The datagram that the server sends: in 0.7 with the hub's own token, else with the one that the server gave.
+    /// Returns the datagram that the server sends: in 0.7 with the hub's own token, otherwise with the token
+    /// that the server gave.
     pub(crate) fn as_server_sends(&self, kind: Kind, recorded: &[u8]) -> Vec<u8> {
         match (kind, self.variant) {
             (Kind::Connless, _) if recorded[0] == 0x21 => spliced(recorded, 1, self.own.unwrap()),
@@ -111,8 +112,8 @@ impl Actor {
         }
     }
 
-    /// The datagram that has to come out on the other leg. The server knows the hub by the token that it once gave to the recorded
-    /// client.
+    /// Returns the datagram that has to be sent on the other leg. The server knows the hub by the token that
+    /// it once gave to the recorded client.
     pub(crate) fn expected(&self, from: Side, kind: Kind, recorded: &[u8]) -> Vec<u8> {
         let is_seven = recorded[0] == 0x21;
         match (from, kind) {
@@ -129,14 +130,14 @@ impl Actor {
         }
     }
 
-    /// The hub's answer to a token request: as the server's, with a token of its own.
+    /// Checks the hub's answer to a TOKEN request: equal to the server's, except that the token is the hub's.
     pub(crate) fn is_given_token(&mut self, bytes: &[u8]) {
         let (named, ours) = (self.named.unwrap(), four(bytes, 8));
         assert_eq!(bytes, control::token_reply(Variant::V7, named, ours));
         self.handed.push((named, ours));
     }
 
-    /// The hub's answer to a CONNECT: as the server's, with a token of its own.
+    /// Checks the hub's answer to a CONNECT: equal to the server's, except that the token is the hub's.
     pub(crate) fn is_let_in(&mut self, bytes: &[u8]) {
         if let Variant::V65 | Variant::Ddnet = self.variant {
             self.ours = Some(four(bytes, 8));
@@ -144,7 +145,7 @@ impl Actor {
         let (named, ours) = (self.named.unwrap_or_default(), self.ours.unwrap_or_default());
         let mut bytes = bytes.to_vec();
         if self.variant.is_seven() && bytes.len() == 12 {
-            // DDNet's server adds its token, some releases with its bytes turned round.
+            // DDNet's server appends its token, in some releases with the bytes reversed.
             let mut told = four(&bytes, 8);
             let is_given = |told: Token| self.handed.iter().any(|(_, ours)| *ours == told);
             assert!(
@@ -160,7 +161,7 @@ impl Actor {
         self.is_accepted = true;
     }
 
-    /// The hub's TOKEN request, CONNECT or ACCEPT: as the client's, but for the token of its own.
+    /// Checks the hub's TOKEN request, CONNECT or ACCEPT: equal to the client's, except for its own token.
     pub(crate) fn is_knocked_at(&mut self, kind: Kind, bytes: &[u8]) {
         let like = |packet: &&Packet| {
             self.flow.is_from_client(packet)
@@ -179,7 +180,8 @@ impl Actor {
         self.is_requested = kind == Kind::TokenRequest;
     }
 
-    /// The server's recorded answer, when the hub has sent the request and its time has come.
+    /// Returns the server's recorded reply, if the hub has sent the request and the time of the reply has
+    /// come.
     pub(crate) fn answer(&mut self) -> Option<Vec<u8>> {
         let reply = self.token_reply.as_deref().filter(|_| self.is_requested)?;
         let bytes = self.as_server_sends(Kind::TokenReply, reply);
@@ -187,7 +189,7 @@ impl Actor {
         Some(bytes)
     }
 
-    /// The hub's token that the client shows where it showed this one of the server's.
+    /// Returns the hub's token that the client shows in place of this token of the server.
     fn shown(&self, recorded: Token) -> Token {
         let gives = |packet: &&Packet| {
             Kind::of(self.variant, &packet.payload) == Kind::TokenReply
@@ -205,7 +207,7 @@ impl Actor {
         token.map(|byte| byte ^ self.salt)
     }
 
-    /// The hub closes the session that the client left behind, as the client itself would have.
+    /// Checks that the hub closes the session that the client left behind, like the client itself would have.
     pub(crate) fn is_left(&mut self, bytes: &[u8]) {
         assert_eq!(Kind::of(self.variant, bytes), Kind::Close);
         assert_eq!(
@@ -216,7 +218,7 @@ impl Actor {
         self.is_closed = true;
     }
 
-    /// The name of this actor in a failure.
+    /// Returns the name of this actor for a failure.
     pub(crate) fn name(&self) -> String {
         let upstream = self.upstream.map(upstream_addr);
         format!("{:?} {} via {upstream:?}", self.variant, self.flow.client)

@@ -1,6 +1,7 @@
 //! The kind of a recorded datagram, and the same datagram with another token.
 //!
-//! Law: made with the kit's codec alone. A token that the core writes in a wrong place cannot look right here.
+//! Law: uses only the kit's codec, so that a token that the core writes in a wrong place cannot look right
+//! here.
 
 use teetap_kit::{
     capture::Flow,
@@ -11,12 +12,12 @@ use teetap_kit::{
 /// The kind of a datagram to a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// Outside of any session.
+    /// A datagram outside of any session.
     Connless,
     TokenRequest,
     TokenReply,
     Connect,
-    /// ACCEPT in 0.7.
+    /// CONNECTACCEPT, which is ACCEPT in 0.7.
     ConnectAccept,
     /// The client's answer to it in 0.6.
     Accept,
@@ -48,7 +49,7 @@ impl Kind {
     }
 }
 
-/// The variant of a flow; one without any answer is named after what it asks for.
+/// Returns the variant of a flow. A flow without an answer has the variant of its request.
 pub(crate) fn variant_of(flow: &Flow) -> Variant {
     let requested = || {
         flow.packets
@@ -58,7 +59,7 @@ pub(crate) fn variant_of(flow: &Flow) -> Variant {
     flow.variant().or_else(requested).unwrap_or(Variant::V6)
 }
 
-/// The way in which one side of a flow ends compressed data: only DDNet 20 leaves the padding out.
+/// Returns how one side of a flow ends compressed data: only DDNet 20 omits the padding.
 pub(crate) fn habit(flow: &Flow, variant: Variant, of_client: bool) -> Ending {
     let is_tight = |bytes: &[u8]| {
         let datagram = parse(variant, bytes).unwrap();
@@ -74,13 +75,13 @@ pub(crate) fn habit(flow: &Flow, variant: Variant, of_client: bool) -> Ending {
     }
 }
 
-/// Ack and token of a connected datagram.
+/// Returns the ack and the token of a connected datagram.
 pub(crate) fn credentials(variant: Variant, bytes: &[u8]) -> (u16, Option<Token>) {
     let head = open(variant, bytes).unwrap().head;
     (head.ack, head.token)
 }
 
-/// The same datagram with another token in its usual place, compressed or not as it was.
+/// Returns the datagram with another token in its usual place, compressed if it was compressed.
 pub(crate) fn with_token(variant: Variant, bytes: &[u8], token: Token, ending: Ending) -> Vec<u8> {
     let opened = open(variant, bytes).unwrap();
     if opened.head.token.is_none() {
@@ -99,19 +100,19 @@ pub(crate) fn with_token(variant: Variant, bytes: &[u8], token: Token, ending: E
     seal(&head, &opened.payload, packing)
 }
 
-/// The same bytes with four others at one place.
+/// Returns the bytes with four of them replaced.
 pub(crate) fn spliced(bytes: &[u8], at: usize, token: Token) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[at..at + 4].copy_from_slice(&token);
     bytes
 }
 
-/// Four bytes out of a datagram.
+/// Returns four bytes of a datagram.
 pub(crate) fn four(bytes: &[u8], at: usize) -> Token {
     bytes[at..at + 4].try_into().unwrap()
 }
 
-/// The same datagram in clear: what has to stay when it is compressed around another token.
+/// Returns the datagram uncompressed, which must not change if it is compressed again with another token.
 pub(crate) fn in_clear(variant: Variant, bytes: &[u8]) -> Vec<u8> {
     let opened = open(variant, bytes).unwrap();
     seal(&opened.head, &opened.payload, Packing::Clear)
@@ -121,7 +122,8 @@ pub(crate) fn is_compressed(variant: Variant, bytes: &[u8]) -> bool {
     open(variant, bytes).unwrap().head.flags.compressed
 }
 
-/// The same datagram without the chunks that its receiver has acked already; a keepalive when nothing is left.
+/// Returns the datagram without the chunks that its receiver has already acked; a keepalive if no chunk is
+/// left.
 pub(crate) fn without_acked(variant: Variant, bytes: &[u8], acked: u16) -> Vec<u8> {
     let mut datagram = parse(variant, bytes).unwrap();
     let is_new = |seq: u16| acked.wrapping_sub(seq) & 0x3ff >= 512;

@@ -1,10 +1,10 @@
-//! Recorded flows that went another way: on a bad network, or left by their client.
+//! Recorded flows with changes: as on a bad network, or to find sessions.
 
 use teetap_kit::capture::{Flow, Packet};
 
 use crate::datagram::{Kind, variant_of};
 
-/// Returns true if a flow is a session and not the server browser's.
+/// Returns true if a flow is a session, not one of the server browser.
 pub(crate) fn is_session(flow: &Flow) -> bool {
     let variant = variant_of(flow);
     flow.packets
@@ -12,8 +12,9 @@ pub(crate) fn is_session(flow: &Flow) -> bool {
         .any(|packet| Kind::of(variant, &packet.payload) == Kind::Connect)
 }
 
-/// The flow behind a bad network: data packets get lost, doubled and overtaken before they reach the hub. Its CLOSE
-/// gets lost too: it would ack what has never arrived, and no peer would take it.
+/// Returns the flow as on a bad network: data packets are lost, duplicated and reordered before they reach
+/// the hub. The CLOSE is lost too, since it would ack messages that never arrived, and no peer would accept
+/// it.
 pub(crate) fn mangled(flow: &Flow) -> Flow {
     let variant = variant_of(flow);
     let kind = |packet: &Packet| Kind::of(variant, &packet.payload);

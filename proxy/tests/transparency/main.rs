@@ -1,8 +1,8 @@
-//! Real sessions through the session core: what was recorded comes out as it went in, but for the tokens.
+//! Real sessions through the session core: recorded datagrams are forwarded unchanged, except for the tokens.
 //!
-//! These belong to one leg and never cross: TOKEN request and reply, CONNECT, CONNECTACCEPT (ACCEPT in 0.7) and
-//! DDNet's ACCEPT. Everything else does, each datagram at once and alone: data, keepalives, CLOSE, the ACCEPT of 0.6
-//! without tokens, and all of the server browser's.
+//! These packets belong to one leg and are never forwarded as they are: TOKEN request and reply, CONNECT,
+//! CONNECTACCEPT (ACCEPT in 0.7) and DDNet's ACCEPT. All other datagrams are forwarded, each immediately and
+//! alone: data, keepalives, CLOSE, the ACCEPT of 0.6 without tokens, and all of the server browser.
 
 #![expect(
     clippy::unwrap_used,
@@ -30,18 +30,19 @@ use teetap_kit::{
 };
 use teetap_wire::Side;
 
-/// The counts that the replay of a capture has to show.
+/// The expected counts of the replay of a capture.
 #[derive(Debug, PartialEq, Eq)]
 struct Expected {
     name: &'static str,
     received: usize,
-    /// The datagrams that came out on the other leg: of sessions, and outside of them.
+    /// Number of datagrams that were forwarded: of sessions, and outside of them.
     forwarded: [usize; 2],
-    /// The datagrams after a CLOSE.
+    /// Number of datagrams after a CLOSE.
     late: usize,
-    /// The datagrams that stayed on their leg: TOKEN requests, CONNECTs, ACCEPTs; TOKEN replies, CONNECTACCEPTs.
+    /// Number of datagrams that stayed on their leg: TOKEN requests, CONNECTs, ACCEPTs; TOKEN replies,
+    /// CONNECTACCEPTs.
     kept: [usize; 5],
-    /// The datagrams that the hub sent on its own, in the same order.
+    /// Number of datagrams that the hub sent on its own, in the same order.
     made: [usize; 5],
     /// See [`Tally::ddnet`].
     ddnet: [usize; 3],
@@ -51,17 +52,18 @@ struct Expected {
 const EXPECTED: [Expected; 14] = [
     Expected { name: "dd-session", received: 430, forwarded: [425, 2], late: 0, kept: [0, 1, 1, 0, 1], made: [0, 1, 1, 0, 1], ddnet: [402, 0, 0] },
     Expected { name: "dd16-to-tw06", received: 203, forwarded: [195, 6], late: 0, kept: [0, 1, 0, 0, 1], made: [0, 1, 0, 0, 1], ddnet: [0, 0, 0] },
-    // Until a DDNet 20 sender has shown that it leaves the padding byte out, the hub writes it.
+    // Until a DDNet 20 sender has shown that it omits the padding byte, the hub writes it.
     Expected { name: "ddh20-to-dd20", received: 196, forwarded: [191, 2], late: 0, kept: [0, 1, 1, 0, 1], made: [0, 1, 1, 0, 1], ddnet: [100, 6, 0] },
     Expected { name: "info-requests", received: 20, forwarded: [0, 15], late: 0, kept: [3, 0, 0, 2, 0], made: [2, 0, 0, 3, 0], ddnet: [0, 0, 0] },
     // The server repeats its ACCEPT until the client's first message arrives.
     Expected { name: "loss-tw07", received: 88, forwarded: [76, 3], late: 0, kept: [3, 1, 0, 2, 3], made: [2, 1, 0, 3, 3], ddnet: [0, 0, 0] },
     Expected { name: "map-dd", received: 66, forwarded: [61, 2], late: 0, kept: [0, 1, 1, 0, 1], made: [0, 1, 1, 0, 1], ddnet: [32, 0, 0] },
     Expected { name: "map-tw07", received: 53, forwarded: [49, 0], late: 0, kept: [1, 1, 0, 1, 1], made: [1, 1, 0, 1, 1], ddnet: [0, 0, 0] },
-    // One datagram saves nothing any more when it is compressed around the other token.
+    // One datagram is not shorter any more when it is compressed with the other token.
     Expected { name: "npm-to-dd16", received: 177, forwarded: [174, 0], late: 0, kept: [0, 1, 1, 0, 1], made: [0, 1, 1, 0, 1], ddnet: [87, 0, 1] },
     Expected { name: "rich-dd16", received: 2860, forwarded: [2833, 18], late: 0, kept: [0, 3, 3, 0, 3], made: [0, 3, 3, 0, 3], ddnet: [2569, 0, 0] },
-    // A kicked client says one thing more. The server browser asks again when its first socket has been closed.
+    // A kicked client sends one more datagram. The server browser sends its request again after its first
+    // socket was closed.
     Expected { name: "rich-tw07", received: 2890, forwarded: [2867, 6], late: 1, kept: [5, 3, 0, 5, 3], made: [6, 3, 0, 5, 3], ddnet: [0, 0, 0] },
     Expected { name: "sixup-session", received: 397, forwarded: [393, 0], late: 0, kept: [1, 1, 0, 1, 1], made: [1, 1, 0, 1, 1], ddnet: [0, 0, 0] },
     Expected { name: "tw06-session", received: 371, forwarded: [367, 2], late: 0, kept: [0, 1, 0, 0, 1], made: [0, 1, 0, 0, 1], ddnet: [0, 0, 0] },
@@ -69,7 +71,7 @@ const EXPECTED: [Expected; 14] = [
     Expected { name: "tw07-session", received: 488, forwarded: [484, 0], late: 0, kept: [1, 1, 0, 1, 1], made: [1, 1, 0, 1, 1], ddnet: [0, 0, 0] },
 ];
 
-/// Kinds that never cross, by who sends them.
+/// Kinds that are never forwarded, by the side that sends them.
 const CLIENTS: [Kind; 3] = [Kind::TokenRequest, Kind::Connect, Kind::Accept];
 const SERVERS: [Kind; 2] = [Kind::TokenReply, Kind::ConnectAccept];
 
@@ -83,7 +85,7 @@ fn play(name: &str, flows: impl IntoIterator<Item = Flow>) -> Tally {
     replay.run()
 }
 
-/// Counts by side and kind, where the sides are those that send the kind in the game.
+/// Returns the counts by side and kind; the sides are those that send the kind in the game.
 fn by_kind(counts: &BTreeMap<(Side, Kind), usize>, [of_client, of_server]: [Side; 2]) -> [usize; 5] {
     let keys = CLIENTS.map(|kind| (of_client, kind)).into_iter();
     let keys: Vec<_> = keys.chain(SERVERS.map(|kind| (of_server, kind))).collect();
@@ -113,7 +115,7 @@ fn every_recorded_session_passes_untouched() {
             crossed + seen.late + seen.kept.iter().sum::<usize>(),
             "{name}"
         );
-        // The npm client sends a data packet without anything in it.
+        // The npm client sends an empty data packet.
         let notes: Vec<_> = tally.notes.into_iter().collect();
         let odd: &[_] = if name == "npm-to-dd16" {
             &[("empty-without-resend", 1)]
@@ -143,7 +145,7 @@ fn gaps_repetitions_and_other_orders_pass() {
         assert_eq!(tally.received, received);
         let is_bad = tally.gaps > 1 && tally.repeats > 0;
         assert!(is_bad || sessions == 0, "{name}: {tally:?}");
-        // The peers ack what the hub has never seen.
+        // The peers ack messages that the hub has never received.
         let odd = tally
             .notes
             .keys()
@@ -171,7 +173,7 @@ fn all_sessions_at_once() {
     assert_eq!(tally.late, sum(|expected| expected.late));
 }
 
-/// The same client address again, as soon as the session before has been closed.
+/// The same client address connects again as soon as the previous session was closed.
 #[test]
 fn a_client_reconnects_from_its_port() {
     for name in EXPECTED.map(|expected| expected.name) {
@@ -184,7 +186,7 @@ fn a_client_reconnects_from_its_port() {
                 .rev()
                 .map(|packet| Kind::of(variant, &packet.payload));
             if !ends.take(2).any(|kind| kind == Kind::Close) {
-                // What a server does with a client that it has a slot for is not recorded.
+                // The reaction of a server to a client with a slot is not recorded.
                 continue;
             }
             let (first, last) = (
@@ -199,8 +201,8 @@ fn a_client_reconnects_from_its_port() {
     }
 }
 
-/// A direction that is renumbered but loses nothing looks as if it were not, whenever that starts. Repetitions of
-/// what a receiver has acked are left out; only one capture has any.
+/// A direction that is renumbered but loses no message looks unchanged, whenever the renumbering starts.
+/// Retransmissions of messages that a receiver has acked are left out; only one capture has any.
 #[test]
 fn rules_that_change_nothing_change_nothing() {
     for expected in EXPECTED {

@@ -1,8 +1,8 @@
 //! Recorded clients and servers around a hub in virtual time.
 //!
-//! Law: what comes out while a recorded datagram goes in is compared with what was recorded. Nothing else may come
-//! out, except the packets of the handshakes, which the hub plays with each side on its own; those are compared with
-//! the recorded ones too.
+//! Law: the datagrams that the hub sends for a recorded datagram are compared with the recorded ones. The hub
+//! may send nothing else, except the packets of the handshakes, which it performs with each side on its own;
+//! those are compared with the recorded ones too.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -23,10 +23,11 @@ use crate::{
     tally::Tally,
 };
 
-/// Longer than a closed session lingers, an idle browser relay is kept and a silent client is waited for.
+/// Longer than a closed session lingers, an idle browser relay is kept, and a session with two silent peers
+/// lives.
 const FADE: Duration = Duration::from_secs(130);
 
-/// A datagram that came out.
+/// A datagram that the hub sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Out {
     Client(SocketAddr, Vec<u8>),
@@ -47,19 +48,19 @@ pub(crate) struct Replay {
     now: Time,
     actors: Vec<Actor>,
     sockets: Vec<UpstreamId>,
-    /// The events about the last input.
+    /// The events of the last input.
     events: Vec<Event>,
     /// Rules that start after this many datagrams.
     rules: Option<(usize, Option<Arc<Program>>)>,
-    /// The rules act from the beginning: chunks that a receiver has acked do not come out again.
+    /// True if the rules act from the start: chunks that a receiver has acked are not sent again.
     translates: bool,
     tally: Tally,
-    /// The current step, to explain a failure.
+    /// The current step, for the message of a failure.
     place: String,
 }
 
 impl Replay {
-    /// `rules` start after so many datagrams.
+    /// Returns an empty replay. `rules` start after this many datagrams.
     pub(crate) fn new(name: &str, rules: Option<(usize, Option<Arc<Program>>)>) -> Self {
         let config = Config {
             seed: 0,
@@ -84,12 +85,12 @@ impl Replay {
         }
     }
 
-    /// Adds a flow, its recorded times shifted by so many microseconds.
+    /// Adds a flow with its recorded times shifted by `shift` microseconds.
     pub(crate) fn add(&mut self, flow: Flow, shift: i64, salt: u8) {
         self.actors.push(Actor::new(flow, shift, salt));
     }
 
-    /// Plays everything, then lets closed sessions fade away.
+    /// Plays all flows, then waits until closed sessions are forgotten.
     pub(crate) fn run(mut self) -> Tally {
         let mut scenes: Vec<(i64, usize, usize)> = Vec::new();
         for (index, actor) in self.actors.iter().enumerate() {
@@ -123,7 +124,7 @@ impl Replay {
         self.tally
     }
 
-    /// Lets everything fade away. Sessions without a CLOSE are forgotten silently.
+    /// Waits until all sessions are forgotten. Checks that sessions without a CLOSE end silently.
     fn fade(&mut self) {
         let end = self.now + FADE;
         let mut sent = 0;
@@ -141,7 +142,7 @@ impl Replay {
         );
     }
 
-    /// Lets time pass; the hub has no reason to send anything meanwhile.
+    /// Lets time pass, and checks that the hub sends nothing meanwhile.
     fn wait(&mut self, until: Time) {
         while let Some(at) = self.hub.deadline().filter(|at| *at < until) {
             self.now = self.now.max(at);
@@ -188,7 +189,7 @@ impl Replay {
         let kind = Kind::of(actor.variant, recorded);
         let was_closed = actor.is_closed;
         let bytes = if kind == Kind::TokenReply {
-            // The recorded client sent its request earlier than the hub does.
+            // The recorded client sent its request earlier than the hub.
             actor.token_reply = Some(recorded.to_vec());
             actor.answer()
         } else {
@@ -224,13 +225,14 @@ impl Replay {
         );
     }
 
-    /// A datagram that must not have come out on the other leg.
+    /// Checks and counts a datagram that must not be forwarded.
     fn kept(&mut self, side: Side, kind: Kind, out: &[Out]) {
         assert!(out.is_empty(), "{out:02x?} came out of {}", self.place);
         self.tally.keep(side, kind);
     }
 
-    /// A datagram after a CLOSE. It goes on as it is while its session lingers, unless that has other numbers.
+    /// Checks a datagram after a CLOSE. It is forwarded while its session lingers, unless the session is
+    /// renumbered.
     fn late(&mut self, index: usize, from: Side, kind: Kind, recorded: &[u8], out: &[Out]) {
         self.tally.late += 1;
         let Some(out) = out.first().filter(|_| !self.translates) else {
@@ -241,7 +243,7 @@ impl Replay {
         assert_eq!(out.bytes(), expected, "{}", self.place);
     }
 
-    /// Compares the datagrams that came out with the recorded ones.
+    /// Compares the datagrams that the hub sent with the recorded ones.
     fn compare(&mut self, index: usize, from: Side, kind: Kind, recorded: &[u8], out: Vec<Out>) {
         let place = &self.place;
         let actor = &mut self.actors[index];
@@ -276,7 +278,8 @@ impl Replay {
         actor.is_closed = kind == Kind::Close;
     }
 
-    /// Watchers get an event for each datagram that crossed, and none for others as if they had crossed.
+    /// Checks that watchers get an event for each forwarded datagram, and none for a datagram that was not
+    /// forwarded.
     fn check_relayed(&mut self, dir: Dir, kind: Kind, received: &[u8], out: &[Out]) {
         let sent: Vec<&[u8]> = out.iter().map(Out::bytes).collect();
         let mut crossed = Vec::new();
@@ -311,7 +314,8 @@ impl Replay {
         assert_eq!(crossed, sent, "{}", self.place);
     }
 
-    /// Gives the hub an input and plays the handshakes that follow from it. Returns the outputs that are not part of a handshake.
+    /// Handles an input with the hub and plays the handshakes that follow from it. Returns the datagrams that
+    /// are not part of a handshake.
     fn feed(&mut self, index: usize, input: Input<'_>) -> Vec<Out> {
         self.events.clear();
         self.hub.handle(self.now, input);
@@ -332,10 +336,11 @@ impl Replay {
         }
     }
 
-    /// Returns true if a datagram of the hub belongs to a handshake. The answer of the peer is handed in at once.
+    /// Returns true if a datagram of the hub belongs to a handshake. The answer of the peer is passed to the
+    /// hub immediately.
     fn plays_handshake(&mut self, index: usize, out: &Out) -> bool {
         if let Out::Server(to, _) = out {
-            // A client that connects again has the socket of its session before.
+            // A client that connects again uses the socket of its previous session.
             self.actors[index].upstream.get_or_insert(*to);
         }
         if let Out::Server(to, bytes) = out
@@ -368,14 +373,14 @@ impl Replay {
         true
     }
 
-    /// The earlier session of the same client address that this socket belongs to.
+    /// Returns the earlier session of the same client address that owns this socket.
     fn left_behind(&mut self, index: usize, socket: UpstreamId) -> Option<&mut Actor> {
         let client = self.actors[index].flow.client;
         let mut earlier = self.actors[..index].iter_mut();
         earlier.find(|actor| actor.flow.client == client && actor.upstream == Some(socket))
     }
 
-    /// Carries out what the hub wants: what it sent, and the sockets that it opened.
+    /// Carries out the hub's outputs. Returns the datagrams that it sent and the sockets that it opened.
     fn drain(&mut self) -> (Vec<Out>, Vec<UpstreamId>) {
         let (mut out, mut all) = (Vec::new(), Vec::new());
         loop {
@@ -388,7 +393,7 @@ impl Replay {
         }
     }
 
-    /// The same, up to what follows from the opening of the sockets.
+    /// Carries out the hub's outputs up to the opening of the sockets. Returns the same.
     fn drain_once(&mut self) -> (Vec<Out>, Vec<UpstreamId>) {
         let (mut out, mut opened) = (Vec::new(), Vec::new());
         while let Some(output) = self.hub.poll() {

@@ -1,4 +1,4 @@
-//! The counts of a replay, so that a test can show that there was something to see.
+//! The counts of a replay, with which a test shows that the recording has what it is about.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,26 @@ use crate::datagram::{Kind, is_compressed};
 /// Counts of one replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// Recorded datagrams that went in.
+    /// Recorded datagrams that were inputs.
     pub(crate) received: usize,
-    /// The datagrams that came out on the other leg.
+    /// Datagrams that were forwarded.
     pub(crate) forwarded: usize,
-    /// The datagrams outside of any session that came out on the other leg.
+    /// Datagrams outside of any session that were forwarded.
     pub(crate) connless: usize,
-    /// The datagrams that stayed on the leg of their sender.
+    /// Datagrams that stayed on the leg of their sender, by that side and their kind.
     pub(crate) kept: BTreeMap<(Side, Kind), usize>,
-    /// The datagrams that the core sent on its own, by the leg they went to.
+    /// Datagrams that the core sent on its own, by the leg on which they were sent and their kind.
     pub(crate) made: BTreeMap<(Side, Kind), usize>,
-    /// The datagrams after a CLOSE.
+    /// Datagrams after a CLOSE.
     pub(crate) late: usize,
-    /// Compressed DDNet datagrams that came out with the very bytes that their sender would have sent with the other
-    /// token; with a padding byte that their sender leaves out; and in clear, where compression saves nothing.
+    /// Compressed DDNet datagrams: with exactly the bytes that their sender would have sent with the other
+    /// token; with a padding byte that their sender omits; and uncompressed, because compression saves
+    /// nothing.
     pub(crate) ddnet: [usize; 3],
-    /// Notes on datagrams that were forwarded.
+    /// Notes on forwarded datagrams.
     pub(crate) notes: BTreeMap<&'static str, usize>,
-    /// The resends that came out: datagrams with the resend flag, chunks marked as resent, numbers left out and numbers seen
-    /// before.
+    /// Retransmissions among forwarded datagrams: datagrams with the resend flag, chunks with the resend
+    /// flag, gaps in the numbers, and numbers that were seen before.
     pub(crate) resend_flags: usize,
     pub(crate) resent_chunks: usize,
     pub(crate) gaps: usize,
@@ -44,7 +45,7 @@ impl Tally {
         *self.made.entry((side, kind)).or_default() += 1;
     }
 
-    /// The form in which a compressed DDNet datagram came out, if it came out right.
+    /// Checks a compressed DDNet datagram and counts the form in which it was sent.
     pub(crate) fn look_at_compressed(&mut self, variant: Variant, sent: &[u8], expected: &[u8]) {
         let is_padded = || {
             sent.split_last()
@@ -68,7 +69,7 @@ impl Tally {
         self.ddnet[form] += 1;
     }
 
-    /// Looks at the numbers of a datagram that came out. `newest` is the highest one of its direction so far.
+    /// Counts the numbers of a forwarded datagram. `newest` is the highest number of its direction so far.
     pub(crate) fn look(&mut self, variant: Variant, bytes: &[u8], newest: &mut u16) {
         let opened = open(variant, bytes).unwrap();
         self.resend_flags += usize::from(opened.head.flags.resend);

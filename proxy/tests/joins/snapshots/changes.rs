@@ -1,5 +1,5 @@
-//! Snapshots that rules change, and what becomes of the differences when rules are switched off, snapshots are lost, and acks are
-//! old.
+//! Snapshots that rules change, and the deltas to them after rules are disabled, snapshots are lost, or acks
+//! are old.
 
 use teetap_proxy::session::{Command, Notice};
 use teetap_wire::{Dir, Proto, def::Decoded, snap::Key};
@@ -17,7 +17,7 @@ fn moved_tees_are_where_the_sample_says() {
         for (tick, base) in [(10, -1), (12, 10), (14, 10), (16, 14), (17, -1), (18, 16)] {
             game.is((tick, base, 0), |_, x| x + 64);
         }
-        // Nothing changed.
+        // An empty snapshot: nothing differs.
         let world = game.worlds[&18].clone();
         let empty = game.messages(20, 18, &world);
         let lines = game.send(&empty);
@@ -105,14 +105,14 @@ fn lost_snapshots_and_old_acks() {
         let moved = |tick: i32| move |id, x| if id == 3 { tick } else { x };
         game.is((10, -1, 0), moved(10));
         game.is((12, 10, 0), moved(12));
-        // One that the client never gets, and differences to older ones.
+        // A snapshot that the client never receives, and deltas to older ones.
         let lost = world(game.proto(), 14, 0);
         let messages = game.messages(14, 12, &lost);
         game.send(&messages);
         game.is((16, 12, 0), moved(16));
         game.is((18, 10, 70), moved(18));
         game.is((20, 16, 0), moved(20));
-        // One that comes late, after a newer one: it is the base of a later one, if the newer one is lost.
+        // A snapshot that arrives after a newer one: it is the base of a later one if the newer one is lost.
         let proto = game.proto();
         let [late, newer] = [(22, 20), (24, 20)].map(|(tick, base)| {
             let world = world(proto, tick, 0);
@@ -123,12 +123,12 @@ fn lost_snapshots_and_old_acks() {
         let snapshot = with_x(world(proto, 22, 0), proto, moved(22));
         assert_eq!(game.reads(&lines), [Got { tick: 22, snapshot }]);
         game.is((26, 22, 0), moved(26));
-        // A complete one.
+        // A complete snapshot.
         game.is((28, -1, 40), moved(28));
     });
 }
 
-/// A way in which a rule stops: its modifier, if the program then has no such rule, and what is done.
+/// A way to stop a rule: its modifier, whether the program then has no such rule, and the action.
 type Stop<'a> = (&'static str, bool, &'a dyn Fn(&mut Game<'_>));
 
 #[test]
@@ -163,12 +163,12 @@ fn after_the_rule_stops_differences_to_changed_snapshots_are_still_right() {
             game.is((18, 12, 80), |_, x| x);
             game.passes(20, 14, 0);
             game.passes(22, 18, 0);
-            // An ack that was overtaken.
+            // An ack that was overtaken by a later one.
             game.is((24, 12, 0), |_, x| x);
             game.passes(50, 24, 0);
             game.passes(52, 50, 0);
             if is_gone {
-                // Parts do not wait either, as no rule could change a later one.
+                // Parts do not wait either, since no rule could change a later one.
                 game.passes(54, 52, 90);
             }
             assert!(
@@ -221,7 +221,7 @@ fn a_changed_snapshot_can_be_dropped_delayed_doubled_and_reordered() {
         let mut game = Game::new(bench);
         game.is((10, -1, 0), |_, x| x + 64);
         assert_eq!(game.play(12, 10, 70), []);
-        // All parts come at the same time.
+        // All parts are sent at the same time.
         assert_eq!(game.play(14, 10, 70), []);
         let lines = game.bench.wait(60);
         let proto = game.proto();
@@ -237,7 +237,7 @@ fn a_changed_snapshot_can_be_dropped_delayed_doubled_and_reordered() {
         let lines = game.send(&messages);
         assert_eq!(chunks(&lines), 2 * messages.len());
         assert_eq!(game.reads(&lines), [wanted(16, 75)]);
-        // All parts of the older one come after the newer one: the client ignores them.
+        // All parts of the older snapshot follow the newer one: the client ignores them.
         assert_eq!(game.play(18, 16, 0), []);
         let newer = world(proto, 20, 0);
         let messages = game.messages(20, 16, &newer);

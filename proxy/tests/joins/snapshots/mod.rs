@@ -1,4 +1,5 @@
-//! Snapshots before rules: a server that sends them, and a client that reads them and knows nothing of the rules.
+//! Snapshots under rules: a server that sends them, and a client that reads them without knowing about the
+//! rules.
 
 mod changes;
 mod parts;
@@ -14,7 +15,7 @@ use teetap_wire::{
 use crate::bench::Bench;
 use crate::facts::{message, proto, registry};
 
-/// A server with the snapshots that it sent, and a client that reads those that it got.
+/// A server with the snapshots that it sent, and a client that reads the snapshots that it received.
 struct Game<'b> {
     bench: &'b mut Bench,
     client: Store<'static>,
@@ -28,12 +29,13 @@ struct Got {
     snapshot: Snapshot,
 }
 
-/// The type of tees.
+/// Returns the type of tees.
 fn tee(proto: Proto) -> u16 {
     if proto == Proto::V7 { 10 } else { 9 }
 }
 
-/// Two tees, at places that depend on the tick, something of a type with a UUID, and `more` other items.
+/// Returns a snapshot with two tees at places that depend on the tick, an item of a type with a UUID, and
+/// `more` other items.
 fn world(proto: Proto, tick: i32, more: u16) -> Snapshot {
     let mut world = Snapshot::new();
     let mut insert = |kind, id, ints: &[i32]| world.insert(Key { kind, id }, ints).unwrap();
@@ -52,7 +54,7 @@ fn world(proto: Proto, tick: i32, more: u16) -> Snapshot {
     world
 }
 
-/// The same with other places of some tees.
+/// Returns the snapshot with some tees moved.
 fn with_x(mut world: Snapshot, proto: Proto, change: impl Fn(u16, i32) -> i32) -> Snapshot {
     for id in [3, 4] {
         let key = Key { kind: tee(proto), id };
@@ -76,7 +78,7 @@ impl<'b> Game<'b> {
         proto(self.bench)
     }
 
-    /// Returns the messages of the world at a tick, as the difference to that of another one.
+    /// Returns the messages with the world at a tick, as the difference to the world at tick `base`.
     fn messages(&mut self, tick: i32, base: i32, world: &Snapshot) -> Vec<String> {
         let nothing = Snapshot::new();
         let from = self.worlds.get(&base).unwrap_or(&nothing);
@@ -106,13 +108,13 @@ impl<'b> Game<'b> {
         }
     }
 
-    /// The server sends messages, each in a datagram of its own. Returns the lines that leave.
+    /// Sends messages of the server, each in a datagram of its own. Returns the lines that are sent for them.
     fn send(&mut self, messages: &[String]) -> Vec<String> {
         let lines = messages.iter().map(|message| format!("S a1 {message}"));
         lines.flat_map(|line| self.bench.send(&line)).collect()
     }
 
-    /// The client reads lines that left. Returns its new snapshots; it takes none for damaged.
+    /// Lets the client read lines. Returns its new snapshots; fails if it cannot read one.
     fn reads(&mut self, lines: &[String]) -> Vec<Got> {
         let (kind, proto) = (self.bench.kind, self.proto());
         let mut got = Vec::new();
@@ -138,7 +140,7 @@ impl<'b> Game<'b> {
         got
     }
 
-    /// The server sends the world of a tick, and the client reads what comes.
+    /// Sends the world of a tick from the server. Returns the snapshots that the client reads.
     fn play(&mut self, tick: i32, base: i32, more: u16) -> Vec<Got> {
         let world = world(self.proto(), tick, more);
         let messages = self.messages(tick, base, &world);
@@ -146,7 +148,7 @@ impl<'b> Game<'b> {
         self.reads(&lines)
     }
 
-    /// The client has to read the world of this tick with other places of tees.
+    /// Checks that the client reads the world of this tick with some tees moved.
     #[track_caller]
     fn is(&mut self, (tick, base, more): (i32, i32, u16), change: impl Fn(u16, i32) -> i32) {
         let snapshot = with_x(world(self.proto(), tick, more), self.proto(), change);
@@ -154,7 +156,7 @@ impl<'b> Game<'b> {
         assert_eq!(self.play(tick, base, more), [Got { tick, snapshot }], "{kind:?}");
     }
 
-    /// The messages of this tick have to pass byte for byte.
+    /// Checks that the messages of this tick are forwarded byte for byte.
     #[track_caller]
     fn passes(&mut self, tick: i32, base: i32, more: u16) {
         let world = world(self.proto(), tick, more);
@@ -165,7 +167,7 @@ impl<'b> Game<'b> {
     }
 }
 
-/// The number of snapshot messages in lines.
+/// Returns the number of snapshot messages in lines.
 fn chunks(lines: &[String]) -> usize {
     let words = lines.iter().flat_map(|line| line.split(' '));
     words.filter(|word| word.starts_with("-:=")).count()

@@ -1,4 +1,4 @@
-//! Snapshots of several parts: a rule decides about all of them at once.
+//! Snapshots of several parts: a rule decides about all parts at once.
 
 use teetap_proxy::session::{Action, Notice};
 
@@ -14,7 +14,7 @@ fn a_snapshot_of_several_parts_goes_when_it_is_complete() {
         let mut game = Game::new(bench);
         game.is((10, -1, 0), |_, x| x + 64);
         game.is((12, 10, 80), |_, x| x + 64);
-        // All are deleted again, and one part suffices.
+        // All additional items are deleted again, and one part suffices.
         game.is((14, 12, 0), |_, x| x + 64);
         let proto = game.proto();
         let crowd = world(proto, 16, 80);
@@ -29,14 +29,14 @@ fn a_snapshot_of_several_parts_goes_when_it_is_complete() {
                 .iter()
                 .all(|placed| placed.action != Action::Drop)
         );
-        // A part that comes twice is not sent twice.
+        // A part that is received twice is not sent twice.
         let again = game.send(&first[..1]);
         assert_eq!(again, ["C a1 keepalive"]);
         let lines = game.send(std::slice::from_ref(last));
         let got = game.reads(&lines);
         let snapshot = with_x(crowd, proto, |_, x| x + 64);
         assert_eq!(got, [Got { tick: 16, snapshot }]);
-        // One of which a part is lost never goes, and the next one has an older base.
+        // A snapshot that lacks a part is never sent, and the next one has an older base.
         let lost = world(proto, 18, 90);
         let messages = game.messages(18, 16, &lost);
         let lines = game.send(&messages[1..]);
@@ -47,7 +47,7 @@ fn a_snapshot_of_several_parts_goes_when_it_is_complete() {
 
 #[test]
 fn a_decision_about_a_part_covers_the_snapshot() {
-    // With how many of sixty snapshots something happens.
+    // The number of the sixty snapshots on which the rule acts.
     let rules = [
         ("drop when any_snap chance 50%", 15..=45),
         ("lose when s2c chance 50%", 15..=45),
