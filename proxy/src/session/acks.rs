@@ -34,7 +34,7 @@ impl AckWindow {
     }
 }
 
-/// Sequence numbers of a session since a further ACCEPT of DDNet's. A server that reads such an ACCEPT
+/// Sequence numbers of a session since a further ACCEPT of DDNet. A server that reads such an ACCEPT
 /// restarts its own numbers and expects the client's from 1 on (DDNet 16.4, network_server.cpp,
 /// `OnConnCtrlMsg`), but its datagrams show that only later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

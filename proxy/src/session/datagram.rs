@@ -27,7 +27,8 @@ pub struct Datagram {
     pub ordinal: u64,
     /// The addresses of the datagram.
     pub ends: Ends,
-    /// The received bytes, then the sent bytes if they differ, then the inflated payload if it is known.
+    /// The received bytes, then the sent bytes unless the datagram was passed unchanged, then the inflated
+    /// payload if it is known.
     bytes: Box<[u8]>,
     /// The length of the received bytes; 0 if nothing was received.
     received: u16,

@@ -127,7 +127,8 @@ pub struct SessionChange {
     pub proto: Proto,
     /// The client's address.
     pub client: SocketAddr,
-    /// Address of the server if a redirect led the client to it; `None` for the server of the start.
+    /// Address of the server if a redirect led the client to it; `None` for the server with which the run
+    /// started.
     pub server: Option<SocketAddr>,
     /// Local address of the upstream socket; `None` until the socket is open.
     pub upstream: Option<SocketAddr>,

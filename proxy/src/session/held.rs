@@ -87,7 +87,7 @@ impl Held {
 /// What releases a held message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Release {
-    /// Nothing: it is due as soon as the messages before it are sent and the window has room.
+    /// Nothing: the message is due as soon as the messages before it are sent and the window has room.
     Ready,
     /// This time.
     At(Time),

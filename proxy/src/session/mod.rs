@@ -3,7 +3,7 @@
 //! # How it is driven
 //!
 //! ```text
-//! hub.handle(time, input)                  once for everything that happened
+//! hub.handle(time, input)                  once for each input
 //! while let Some(output) = hub.poll() {}   until None: transmits first, then events
 //! hub.deadline()                           when to call handle(time, Input::Timeout) next
 //! ```

@@ -90,7 +90,8 @@ impl Outbox {
         self.steps.push(Step::Close(upstream));
     }
 
-    /// Sends the datagram that `write` appends to an empty buffer. Sends nothing if the buffer stays empty.
+    /// Sends the datagram that `write` appends to an empty buffer. Sends nothing if the buffer is still empty
+    /// afterwards.
     pub(crate) fn send(&mut self, to: Destination, write: impl FnOnce(&mut Vec<u8>)) {
         if let Some(buffer) = self.fill(write) {
             self.steps.push(Step::Send(to, buffer));
@@ -121,7 +122,8 @@ impl Outbox {
         }
     }
 
-    /// Fills the next buffer with `write` and returns its index; `None` if the buffer stays empty.
+    /// Fills the next buffer with `write` and returns its index; `None` if the buffer is still empty
+    /// afterwards.
     fn fill(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Option<usize> {
         if self.used == self.buffers.len() {
             self.buffers.push(Vec::with_capacity(MAX_DATAGRAM));

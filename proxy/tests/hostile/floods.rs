@@ -43,8 +43,8 @@ fn clients_that_leave_at_once() {
             );
         }
         stage.assert_talks();
-        // The longest time: a client that sent CLOSE before it was answered has 12 s to come, and its session
-        // lingers for 2 s.
+        // The longest time: the session of a client that sent CLOSE before it was answered waits 12 s for another
+        // packet of the client, and lingers for 2 s.
         stage.run(15 * SECOND);
         assert_eq!(stage.world.sockets.len(), 1, "{variant:?}");
     }
@@ -67,7 +67,8 @@ fn clients_that_are_refused() {
             assert!(count <= 1 + MOST, "{count} sockets");
         }
         stage.assert_talks();
-        // The longest: a client that was answered has 2 minutes to come, and its session lingers for 2 s.
+        // The longest: the session of a client that was answered waits 2 minutes for its first packet, and
+        // lingers for 2 s.
         stage.run(123 * SECOND);
         assert_eq!(stage.world.sockets.len(), 1, "{variant:?}");
     }

@@ -180,7 +180,7 @@ fn an_accept_of_ddnet_is_never_too_late() {
     assert_eq!(slow.stage.session(), None, "sessions");
 }
 
-/// Clients that have not come for 12 s give way to others, so that they keep nobody out.
+/// Clients that send nothing for 12 s after the answer give way to others, so that they keep nobody out.
 #[test]
 fn late_clients_give_way() {
     let mut stage = Stage::joined(Pair::ALL[4], 1);

@@ -34,7 +34,7 @@ pub(crate) struct Actor {
     pub(crate) upstream: Option<UpstreamId>,
     /// The hub's own token on that socket.
     pub(crate) own: Option<Token>,
-    /// The server's last reply to a TOKEN request, once its time has come.
+    /// The server's last reply to a TOKEN request, once it is due.
     pub(crate) token_reply: Option<Vec<u8>>,
     /// True while the hub waits for this reply.
     pub(crate) is_requested: bool,
@@ -180,8 +180,7 @@ impl Actor {
         self.is_requested = kind == Kind::TokenRequest;
     }
 
-    /// Returns the server's recorded reply, if the hub has sent the request and the time of the reply has
-    /// come.
+    /// Returns the server's recorded reply, if the hub has sent the request and the reply is due.
     pub(crate) fn answer(&mut self) -> Option<Vec<u8>> {
         let reply = self.token_reply.as_deref().filter(|_| self.is_requested)?;
         let bytes = self.as_server_sends(Kind::TokenReply, reply);

@@ -30,9 +30,9 @@ const TOKEN_LIFE: Duration = Duration::from_secs(32);
 /// Maximum size in bytes of a packet that servers of Teeworlds 0.7 read; they drop a longer one (0.7.5,
 /// network.cpp, `UnpackPacket`).
 const MAX_SEVEN: usize = 1398;
-/// Size in bytes of the header of 0.7, and of the longest answer of DDNet's to a TOKEN request without that
-/// header.
+/// Size in bytes of the header of 0.7.
 const HEADER: usize = 7;
+/// Size in bytes of DDNet's longest answer to a TOKEN request, without the header.
 const DDNET_REPLY: usize = 513;
 /// Time for which a candidate that waits for the server's answer is not replaced by another CONNECT.
 const UNDECIDED: Duration = Duration::from_secs(1);
@@ -67,11 +67,11 @@ pub(super) struct Request {
 enum Relation {
     /// The address has no session.
     New,
-    /// The new session replaces that one.
+    /// The new session replaces the session with this id.
     Instead(SessionId),
-    /// The new session waits beside that one.
+    /// The new session waits beside the session of the address.
     Beside,
-    /// The CONNECT is a copy of the CONNECT that opened that session, or looks like one.
+    /// The CONNECT is a copy of the CONNECT that opened the session with this id, or looks like one.
     Copy(SessionId),
 }
 
@@ -221,8 +221,9 @@ impl Hub {
         }
     }
 
-    /// Returns true if a client of 0.6 may still be at the address of this session: its server would not have
-    /// given it up. A request of 0.7 from that address is forged, and the answer would crash DDNet 16.4.
+    /// Returns true if a client of 0.6 may still be at the address of this session, because its server would
+    /// not have given it up. A request of 0.7 from that address is forged, and the answer would crash DDNet
+    /// 16.4.
     fn plays_six(&self, id: SessionId) -> bool {
         self.sessions.links.get(&id).is_some_and(|link| {
             let may_play = link.is_online() && !link.is_given_up(self.env.now);
@@ -252,7 +253,8 @@ impl Hub {
         }
         match connect.proto {
             Proto::V7 => connect.shown == Some(link.token()) && !link.has_renewed_token(),
-            // A session that began with an answer without one does not know the token that its client named.
+            // The session was opened after its client was answered without one, so the token that the client
+            // named is unknown.
             Proto::V65 if link.client_token().is_none() => self.env.now.since(link.opened_at()) < ANSWERED,
             Proto::V65 => connect.client_token == link.client_token(),
             Proto::V6 | Proto::Ddnet => link.is_half_open(),

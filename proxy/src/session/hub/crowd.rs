@@ -1,9 +1,9 @@
 //! Floods of CONNECTs: limits on half-open sessions and on the sockets opened per second.
 //!
 //! Law: both are bounded. A session whose client has proved its address is never ended for a client that has
-//! not, so a host that forges addresses cannot keep out a client that can receive. A CONNECT for which there
-//! is no room is answered without state (`stateless`). A client that shows the token of that answer has
-//! proved its address.
+//! not proved its own, so a host that forges addresses cannot keep out a client that can receive. A CONNECT
+//! for which there is no room is answered without state (`stateless`). A client that shows the token of that
+//! answer has proved its address.
 
 use std::{cmp::Reverse, collections::BTreeMap, net::IpAddr, time::Duration};
 

@@ -3,10 +3,10 @@
 /// The traffic so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Sessions that came online.
+    /// Sessions that have been online.
     pub sessions: u64,
-    /// Sessions that were opened, whether they came online or not. A candidate beside a live session counts
-    /// once it has replaced that session.
+    /// Sessions that were opened, whether they were ever online or not. A candidate beside a live session
+    /// counts once it has replaced that session.
     pub opened: u64,
     /// Datagrams and bytes received from clients.
     pub c2s: Traffic,

@@ -17,8 +17,8 @@ use crate::words::Word;
 const LINGER: Duration = Duration::from_secs(2);
 /// Maximum additional time for which an ended session waits for datagrams in its links.
 const LATEST: Duration = Duration::from_secs(10);
-/// Maximum bytes of a reason that are sent. Receivers keep 127, DDNet 255, so they lose nothing, and the
-/// datagram stays one that they accept.
+/// Maximum bytes of a reason that are sent. Receivers keep 127, DDNet 255, so they lose nothing, and they
+/// accept a datagram of this size.
 const MAX_REASON: usize = 1024;
 /// Age up to which 0.6.4 and 0.7 servers ban the address of a connection that ends (transport reference,
 /// section 8).
@@ -187,7 +187,7 @@ impl Link {
     }
 
     /// Closes the session for a user or a rule. Sends the reason to `side` and a CLOSE without a reason to
-    /// the other peer, so that neither peer waits for one that is gone.
+    /// the other peer, so that neither peer waits for the other.
     pub(crate) fn close_on_request(&mut self, side: Option<Side>, reason: &[u8], env: &mut Env) {
         if self.is_closing() {
             return;

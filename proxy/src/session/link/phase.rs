@@ -29,7 +29,8 @@ const ACCEPT_ANSWERED: Duration = Duration::from_secs(2);
 pub(super) enum Phase {
     /// The server has not accepted yet.
     Opening(Opening),
-    /// The server has accepted and the client was answered; the client's first packet makes the session online.
+    /// The server has accepted and the client was answered. The client's first packet brings the session
+    /// online.
     Answered(Answered),
     Online(Online),
     /// The session has ended; late datagrams are still expected.

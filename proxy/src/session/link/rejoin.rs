@@ -15,8 +15,8 @@ use super::{
 };
 use crate::session::{Anew, Notice, Time, splice::Splice};
 
-/// Silence after which Teeworlds may have given up a client: its limit is 10 s, most of which the proxy has
-/// seen.
+/// Silence of a client after which Teeworlds may have given it up. The limit of Teeworlds is 10 s; the proxy
+/// requires most of it.
 const GIVEN_UP: Duration = Duration::from_secs(8);
 /// Silence after which a client is not playing.
 const SILENT: Duration = Duration::from_secs(2);

@@ -17,7 +17,7 @@ const MAX_LISTENERS: usize = 8;
 /// All listen sockets of the proxy.
 #[derive(Debug)]
 pub(crate) struct Listeners {
-    /// Address of the server of the start.
+    /// Address of the server with which the run started.
     server: SocketAddr,
     sockets: BTreeMap<ListenerId, Listener>,
     last: u32,
@@ -42,9 +42,9 @@ enum State {
 pub(crate) enum Front {
     /// A listen socket of the proxy with this port.
     Open(u16),
-    /// It is being opened.
+    /// The listen socket is being opened.
     Opening,
-    /// There is none, for this reason.
+    /// There is no listen socket, for this reason.
     None(Box<str>),
 }
 

@@ -1,8 +1,8 @@
 //! Redirects: a client that the server sends to another port stays connected through the proxy.
 //!
-//! DDNet's `redirect` sends a client to another port of the host to which it connected, which is that of the
-//! proxy. So the proxy replaces the port with that of its own listen socket for the server that was meant.
-//! Servers also redirect to their own port, to make a client connect again.
+//! DDNet's `redirect` sends a client to another port of the host to which it connected, and that is the
+//! proxy's host. So the proxy replaces the port with the port of its own listen socket for the intended
+//! server. Servers also redirect to their own port, to make a client connect again.
 
 mod listeners;
 mod message;

@@ -22,8 +22,8 @@ pub(crate) enum Resolved {
     Now(Vec<Notice>),
     /// The datagram waits.
     Later,
-    /// Another datagram already waits. This one is a repetition of that one, or is retransmitted later, so it
-    /// is dropped as if it was lost.
+    /// Another datagram already waits. This one is a repetition of it, or is retransmitted later, so it is
+    /// dropped as if it was lost.
     Never,
 }
 

@@ -332,9 +332,9 @@ impl Splice {
     }
 
     /// Retransmits the oldest unacked message if it is in custody and was last sent a second ago. Reference
-    /// senders send only that one. The proxy fills the datagram with the next ones, because a released queue
-    /// that lost its tail would otherwise be repaired at one message per second, which takes longer than
-    /// peers wait.
+    /// senders send only that message. The proxy fills the datagram with the next messages, because a
+    /// released queue that lost its tail would otherwise be repaired at one message per second, which takes
+    /// longer than peers wait.
     pub(crate) fn resend_oldest(&mut self, proto: Proto, now: Time, out: &mut Composer) {
         let oldest = self
             .log
