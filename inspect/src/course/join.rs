@@ -55,9 +55,9 @@ pub struct Join {
 pub enum JoinOutcome {
     /// The server has sent the first snapshot.
     Entered,
-    /// The server has accepted the client, but the client never entered the game.
+    /// The server has accepted CONNECT, but the client never entered the game.
     NeverEntered,
-    /// The server has not accepted the client.
+    /// The server has not accepted CONNECT.
     NeverOnline,
     /// The run ended before the join stalled, so it might have progressed.
     Interrupted,

@@ -444,11 +444,15 @@ impl Follow {
             .or_else(|| self.awaited_step().map(|step| (step.name, step.from)))
     }
 
+    /// Returns true if the server has accepted CONNECT. Its session may open later, and a recording may begin with it.
+    fn is_accepted(&self) -> bool {
+        self.is_online || self.passed.iter().any(|passed| passed.name == CONNECT_ACCEPT)
+    }
+
     /// Returns the answer of the server to CONNECT, if that did not come and the client went on without it.
     fn skipped(&self) -> Option<&JoinStep> {
-        let mut steps = self.steps.iter().take(self.next).filter(|_| !self.is_online);
-        let has_come = self.passed.iter().any(|passed| passed.name == CONNECT_ACCEPT);
-        steps.find(|step| step.name == CONNECT_ACCEPT && !has_come)
+        let mut steps = self.steps.iter().take(self.next).filter(|_| !self.is_accepted());
+        steps.find(|step| step.name == CONNECT_ACCEPT)
     }
 
     /// Returns the last message, and whether it was acked.
@@ -585,7 +589,7 @@ impl Follow {
         let cause = awaited.map_or_else(|| self.cause.clone(), |(name, _)| self.cause_of(at, name));
         let parts = awaited.and_then(|(name, _)| self.parts(name));
         let has_reason = misstep.is_some() || cause.is_some();
-        let outcome = match (self.has_entered, self.is_online) {
+        let outcome = match (self.has_entered, self.is_accepted()) {
             (true, _) => JoinOutcome::Entered,
             _ if ended.is_by_teetap() && !has_reason && self.is_in_time(at) => JoinOutcome::Interrupted,
             (false, true) => JoinOutcome::NeverEntered,
