@@ -165,7 +165,7 @@ pub(crate) const EXAMPLES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The number of examples after a command line without words.
+/// Number of examples printed for an empty command line.
 const FEW: usize = 2;
 
 /// Returns the examples of a command for its help.
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use crate::cli::{COMMANDS, definition};
 
-    /// The words of a command line, up to a redirection.
+    /// Splits a command line into words, up to a redirection.
     fn words(line: &str) -> Vec<String> {
         let (mut words, mut quote) = (vec![String::new()], None);
         for char in line.chars() {

@@ -1,4 +1,4 @@
-//! Files that an option of a run writes.
+//! Checks of the files that the options of a run write.
 
 use std::{
     fs,
@@ -11,8 +11,8 @@ use teetap_wire::printable_path;
 use super::RunOptions;
 use crate::exit::Failure;
 
-/// Refuses a file that one option writes and another one reads or writes: a report would replace the rules, and a log would
-/// damage a recording.
+/// Returns an error if one option writes a file that another option reads or writes: a report would replace the rules,
+/// and a log would damage a recording.
 pub(crate) fn check_files(options: &RunOptions) -> Result<(), Failure> {
     let written = [
         ("--write", options.write.as_ref().map(|target| target.path())),
@@ -50,17 +50,17 @@ pub(crate) fn check_files(options: &RunOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The place of a file, by whatever name.
+/// Identity of a file, whatever path names it.
 #[derive(PartialEq, Eq)]
 enum Place {
-    /// A regular file: device and number.
+    /// A regular file: device and inode number.
     File(u64, u64),
     /// A file that does not exist yet.
     Path(PathBuf),
 }
 
 impl Place {
-    /// Returns `None` for a device, a pipe and the like, which several options may use.
+    /// Returns `None` for anything but a regular file, such as a device or a pipe, which several options may share.
     fn of(path: &Path) -> Option<Self> {
         match fs::metadata(path) {
             Ok(data) => data.is_file().then(|| Self::File(data.dev(), data.ino())),

@@ -46,7 +46,7 @@ pub(crate) enum Clock {
 }
 
 impl LineOptions {
-    /// Returns true or false if folding was requested or refused.
+    /// Returns true or false if the user requested or refused folding; `None` if neither option is set.
     pub(crate) const fn folds(self) -> Option<bool> {
         match (self.fold, self.no_fold) {
             (true, _) => Some(true),

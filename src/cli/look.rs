@@ -35,28 +35,28 @@ pub(crate) struct LookOptions {
 }
 
 impl LookOptions {
-    /// Returns a command with these options.
+    /// Returns `command` with these options added.
     pub(super) fn added(command: clap::Command) -> clap::Command {
         let about = command.get_about().cloned();
         let long = command.get_long_about().cloned();
-        // The doc above would take their place.
+        // Adding the options replaces both texts by the doc of this struct.
         Self::augment_args(command)
             .about(Resettable::from(about))
             .long_about(Resettable::from(long))
     }
 
-    /// Returns the options of the command that was parsed.
+    /// Returns these options as parsed for the command.
     pub(super) fn of(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let matches = matches.subcommand().map_or(matches, |(_, own)| own);
         Self::from_arg_matches(matches)
     }
 
-    /// Decides about colours and characters.
+    /// Decides about colours and characters for this process.
     pub(crate) fn decide(self) {
         Look::decide(self.color, self.ascii);
     }
 
-    /// Returns the options of a command line that was refused, as far as they can be read: its error is printed with them.
+    /// Guesses these options from a command line that was refused, since its error is printed with them.
     pub(crate) fn guessed(args: &[OsString], settings: &Settings) -> Self {
         let words = || args.iter().take_while(|word| *word != "--");
         let typed = || {

@@ -69,7 +69,7 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
-/// The order of the parts of the help: the examples come first.
+/// Sections of the help. The examples are printed first.
 const TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 /// Returns the definition, for the man page, completions and configuration files.
@@ -77,7 +77,7 @@ pub(crate) fn definition() -> clap::Command {
     let root = Cli::command()
         .help_template(TEMPLATE)
         .before_help(examples::of(""));
-    // A recording on the screen is shown whole: the screen goes to places, and filters.
+    // The screen shows a recording as a whole and has keys for positions and filters.
     let root = root.mut_subcommand("open", |open| {
         open.mut_arg("tui", |tui| tui.conflicts_with_all(["from", "to", "until"]))
     });
@@ -89,12 +89,12 @@ pub(crate) fn definition() -> clap::Command {
     })
 }
 
-/// Returns the definition for the environment of this process, as for a command line without words.
+/// Returns the definition with the environment variables of this process, as for an empty command line.
 pub(crate) fn in_environment() -> clap::Command {
     scope::in_environment(definition(), &[])
 }
 
-/// Reads the command line, and the configuration files for options that it does not have.
+/// Parses the command line. Configuration files fill in the options that it does not set.
 pub(crate) fn parse<I>(args: I) -> Result<Cli, Refusal>
 where
     I: IntoIterator<Item: Into<OsString>>,
@@ -134,8 +134,8 @@ where
     Ok(cli)
 }
 
-/// Reads the options of `teetap run` in these words, with the configuration files, but with no other variables than those that the runs
-/// of `teetap torture` have.
+/// Parses `words` as the options of `teetap run`. Applies configuration files, but only the environment variables that
+/// the runs of `teetap torture` use.
 pub(crate) fn of_run(words: &[OsString]) -> Result<ProxyOptions, Failure> {
     let root = scope::of_cells(definition());
     let refused = |error: clap::Error| Failure::usage(one_line(&error.to_string()));
@@ -151,15 +151,15 @@ pub(crate) fn of_run(words: &[OsString]) -> Result<ProxyOptions, Failure> {
     }
 }
 
-/// Returns the look of an error in a command line.
+/// Returns the look of the error of a command line that was refused.
 pub(crate) fn guessed_look(args: &[OsString]) -> LookOptions {
-    // Mistakes in files are reported where their other options count.
+    // Mistakes in files are reported by the commands that use their other options.
     let settings = Settings::read(&definition()).unwrap_or_default();
     LookOptions::guessed(args, &settings)
 }
 
-/// Parses the command line again with the values of configuration files; `None` for a command that takes none of them. Their
-/// mistakes are reported by commands that take more than the look.
+/// Parses the command line again with the values of configuration files as defaults. Returns `None` for a command that
+/// uses no option of these files beyond the look; other commands report the mistakes in the files.
 fn with_settings(args: &[OsString], matches: &ArgMatches) -> Result<Option<(ArgMatches, Settings)>, Refusal> {
     let root = scope::in_environment(definition(), args);
     let (name, own) = matches.subcommand().unzip();
@@ -186,7 +186,7 @@ fn with_settings(args: &[OsString], matches: &ArgMatches) -> Result<Option<(ArgM
 }
 
 impl Cli {
-    /// Returns the options of the screen, of a command that can open it.
+    /// Returns the options of the screen; `None` if the command cannot open it.
     fn screen_options(&mut self) -> Option<&mut ScreenOptions> {
         match &mut self.command {
             None => Some(&mut self.screen),

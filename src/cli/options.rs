@@ -178,7 +178,7 @@ pub(crate) struct RuleOptions {
 }
 
 impl RuleOptions {
-    /// Returns the rules of options as statements, each with the name of its option.
+    /// Returns the rules that options set as statements, each with the name of its option.
     pub(crate) fn texts(&self) -> Vec<(&'static str, String)> {
         let rules = self.rule.iter().map(|rule| ("--rule", rule.clone()));
         let links = self.link.iter().map(|line| ("--link", format!("link {line}")));
@@ -221,7 +221,7 @@ enum ProtoChoice {
 }
 
 impl RunOptions {
-    /// Returns the address to listen on.
+    /// Returns the address to listen on. Fails for a non-loopback address without `--allow-remote`.
     pub(crate) fn listen(&self) -> Result<Listen, Failure> {
         match self.listen {
             None => Ok(Listen::Default),
@@ -232,7 +232,7 @@ impl RunOptions {
         }
     }
 
-    /// Returns true if every message is decoded: all are shown or recorded.
+    /// Returns true if every message must be decoded, because all are shown or recorded.
     pub(crate) fn decodes_all(&self) -> bool {
         let is_shown = !self.sees_only_odd() && self.filter.filter.is_none();
         is_shown || self.write.is_some()
@@ -249,7 +249,7 @@ impl RunOptions {
 }
 
 impl Protocol {
-    /// Returns the only protocol; `None` = all.
+    /// Returns the selected protocol; `None` = all.
     pub(crate) fn only(self) -> Option<Proto> {
         match self.proto {
             ProtoChoice::Auto => None,

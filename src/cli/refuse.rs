@@ -1,4 +1,4 @@
-//! Command lines that are not accepted: the error in one line.
+//! Command lines that are refused: the error in one line.
 
 use std::ffi::OsString;
 
@@ -8,22 +8,22 @@ use teetap_wire::def::suggest;
 use super::{command::COMMANDS, examples};
 use crate::{exit::Exit, look::Look, output::streams};
 
-/// The reason why the command line was not accepted, or a requested text (help, version).
+/// Reason why a command line was refused, or a text that it requested (help, version).
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// The command line is empty.
     Empty,
-    /// The command line, or the environment.
+    /// The command line or the environment is wrong, or a text was requested.
     Line {
         error: clap::Error,
-        /// The variable that held the wrong value.
+        /// Environment variable that held the wrong value.
         variable: Option<String>,
     },
     /// Mistakes in configuration files, each with its place.
     Settings(Vec<String>),
 }
 
-/// Returns a better error where the name of a server may be a mistyped command.
+/// Returns a better error if the name of the server may be a mistyped command.
 pub(super) fn suggested(
     error: clap::Error,
     args: &[OsString],
@@ -31,7 +31,7 @@ pub(super) fn suggested(
 ) -> clap::Error {
     let first = args.iter().skip(1).filter_map(|arg| arg.to_str());
     let first = first.into_iter().find(|arg| !arg.starts_with('-'));
-    // The word after it is an unknown argument, or, where it is like a command, an unknown command.
+    // The next word is an unknown argument, or an unknown command if it resembles a command.
     let is_after = matches!(
         error.kind(),
         ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand
@@ -48,12 +48,12 @@ pub(super) fn suggested(
     }
 }
 
-/// Returns the command that may have been suggested.
+/// Returns the command that is spelled most like `word`.
 pub(crate) fn command_like(word: &str) -> Option<String> {
     suggest(word, COMMANDS).map(str::to_owned)
 }
 
-/// Prints why the command line was not accepted, or the requested text.
+/// Prints the reason for the refusal, or the requested text.
 pub(crate) fn refuse(refusal: &Refusal) -> Exit {
     let (error, variable) = match refusal {
         Refusal::Empty => {

@@ -1,5 +1,5 @@
-//! The environment and the place of options: a `TEETAP_*` variable counts only for a command that takes the option, and
-//! options of a command stand after its name.
+//! Scope of options: a `TEETAP_*` variable applies only to a command that has the option, and options of a command
+//! follow its name.
 
 use std::{env, ffi::OsString};
 
@@ -10,8 +10,8 @@ use clap::{
     parser::ValueSource,
 };
 
-/// Returns the definition that reads `args`: without the variables of `teetap HOST` where a command is named, and without
-/// empty ones, which count as unset.
+/// Returns the definition with which to parse `args`. Leaves out the variables of `teetap HOST` if `args` name a
+/// command. Empty variables count as unset.
 pub(super) fn in_environment(root: Command, args: &[OsString]) -> Command {
     let is_root = command(&root, args).is_none();
     let is_empty = |arg: &Arg| {
@@ -24,7 +24,7 @@ pub(super) fn in_environment(root: Command, args: &[OsString]) -> Command {
         .mut_subcommands(|command| command.mut_args(|arg| unless(is_empty(&arg), arg)))
 }
 
-/// Variables that the runs of `teetap torture` have.
+/// Environment variables that apply to the runs of `teetap torture`.
 const OF_CELLS: [&str; 2] = ["TEETAP_MESSAGES", "TEETAP_PROTO"];
 
 /// Returns the definition for the runs of `teetap torture`.
@@ -48,12 +48,12 @@ pub(super) fn of_cells(root: Command) -> Command {
         .mut_subcommands(|command| command.mut_args(unless))
 }
 
-/// The command that `args` name.
+/// Returns the command that `args` name.
 fn command<'r>(root: &'r Command, args: &[OsString]) -> Option<&'r Command> {
     root.find_subcommand(args.get(1)?)
 }
 
-/// Refuses options before the name of a command, which would count for `teetap HOST`.
+/// Refuses options before the name of a command, since they would apply to `teetap HOST`.
 pub(super) fn check(root: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
     let Some((name, _)) = matches.subcommand() else {
         return Ok(());
@@ -78,7 +78,7 @@ pub(super) fn check(root: &mut Command, matches: &ArgMatches) -> Result<(), clap
     Err(root.error(ErrorKind::ArgumentConflict, text))
 }
 
-/// Returns the error for an option that other commands take; `error` for any other.
+/// Returns a better error for an option that only other commands have; otherwise returns `error`.
 pub(super) fn taken_elsewhere(error: clap::Error, args: &[OsString], root: &mut Command) -> clap::Error {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
@@ -98,7 +98,7 @@ pub(super) fn taken_elsewhere(error: clap::Error, args: &[OsString], root: &mut 
     }
 }
 
-/// Returns the variable that a wrong value of `option` came from; `None` where it was typed.
+/// Returns the variable that held the wrong value of `option`; `None` if the user typed it.
 pub(super) fn variable(root: &Command, option: &str, args: &[OsString]) -> Option<String> {
     let long = option.split_whitespace().next()?;
     let found = command(root, args)

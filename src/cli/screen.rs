@@ -28,7 +28,7 @@ pub(crate) struct ScreenOptions {
     theme: Theme,
 }
 
-/// Returns the theme of a name that was checked.
+/// Returns the theme called `name`, which clap has checked.
 fn theme(name: String) -> Theme {
     Theme::named(&name).unwrap_or_default()
 }
@@ -44,7 +44,8 @@ impl ScreenOptions {
         }
     }
 
-    /// Refuses a terminal UI where there is no terminal. One that has hung up is none of the user's mistakes: the run ends in order.
+    /// Returns an error if the terminal UI has no terminal. A terminal that has hung up is not the user's mistake: the
+    /// run then ends in order.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let has_terminal = || io::stdout().is_terminal() && io::stdin().is_terminal();
         if self.tui && !is_lost() && !has_terminal() {

@@ -126,7 +126,7 @@ pub(crate) struct Definitions {
 }
 
 impl Range {
-    /// Returns true if an event of this time is printed.
+    /// Returns true if an event at this time is printed.
     pub(crate) fn contains(self, at: Time) -> bool {
         let at = at - Time::ZERO;
         self.from.is_none_or(|from| from <= at) && self.to.is_none_or(|to| at <= to)
@@ -134,7 +134,7 @@ impl Range {
 }
 
 impl Search {
-    /// Returns the amount that is printed.
+    /// Returns the context and the limits of the search.
     pub(crate) fn extent(self) -> Extent {
         let around = self.context.unwrap_or_default();
         Extent {
@@ -146,11 +146,11 @@ impl Search {
     }
 }
 
-/// The maximum number of messages kept for the context before a match.
+/// Maximum number of messages kept for the context before a match.
 const MOST_CONTEXT: usize = 100_000;
 
 impl Show {
-    /// Returns the amount of detail.
+    /// Returns the level of detail.
     pub(crate) fn verbosity(&self) -> Verbosity {
         match self.verbose {
             0 => Verbosity::Messages,

@@ -201,7 +201,7 @@ enum DirChoice {
 }
 
 impl ExplainOptions {
-    /// Returns the direction to read it as; `None` = the one that makes more sense.
+    /// Returns the direction in which to read the datagram; `None` = the more plausible one.
     pub(crate) fn dir(&self) -> Option<Dir> {
         self.dir.map(|dir| match dir {
             DirChoice::C2s => Dir::C2s,

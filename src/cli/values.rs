@@ -1,4 +1,4 @@
-//! Values of options that clap does not know: seeds, times, addresses.
+//! Parsers of option values that clap does not have: seeds, durations, addresses.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -9,7 +9,7 @@ pub(super) fn seed(text: &str) -> Result<u64, String> {
         .map_err(|_| "expected a number from 0 to 18446744073709551615".to_owned())
 }
 
-/// A number with a unit of time, as in filters.
+/// Parses a positive duration with its unit, as in filters.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let number = match syntax::parse(text).map(|expr| expr.kind) {
         Ok(syntax::Kind::Number(number)) => Some(number),
@@ -28,7 +28,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
         })
 }
 
-/// `ADDR:PORT`; `:PORT` is a port of 127.0.0.1.
+/// Parses `ADDR:PORT`; `:PORT` is a port of 127.0.0.1.
 pub(super) fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let full = if text.starts_with(':') {
         format!("127.0.0.1{text}")

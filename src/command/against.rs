@@ -14,13 +14,13 @@ use crate::{
     output,
 };
 
-/// Bytes of lines that are printed at once.
+/// Bytes of output to gather before they are printed.
 const BATCH: usize = 64 << 10;
 
-/// Tries a program on a recording. Prints what it would have done to which message, then the hits of each rule.
+/// Tries a program on a recording. Prints what it would have done to each message, then the hits of each rule.
 ///
 /// # Errors
-/// The recording cannot be opened, or no part of it is a recording.
+/// The file cannot be opened, or no part of it is a recording.
 pub(super) fn against(
     program: &Program,
     registry: &'static Registry,

@@ -14,7 +14,7 @@ use teetap_wire::{Code, def::suggest};
 
 use super::notes;
 
-/// The pages of the book with a section for each finding about sessions.
+/// Pages of the book that have a section for each finding about sessions.
 const FINDINGS: [&str; 2] = [
     include_str!("../../docs/src/joins.md"),
     include_str!("../../docs/src/findings.md"),
@@ -29,15 +29,15 @@ fn all() -> impl Iterator<Item = &'static str> {
     notes.chain(matters).chain(notices).chain(diagnostics)
 }
 
-/// Returns the name of the code that a word stands for, as lines, filters and errors write it: `wrong-token:`, `lint.wrong_token`,
-/// `!wrong-token`, `error[E103]:`.
+/// Returns the name of the code in `word`, which is written as in lines, filters and errors: `wrong-token:`,
+/// `lint.wrong_token`, `!wrong-token`, `error[E103]:`.
 fn name(word: &str) -> String {
     let word = bare(word).to_ascii_lowercase();
     let word = word.strip_prefix("lint.").unwrap_or(&word);
     word.replace('_', "-")
 }
 
-/// Returns a code without the signs around it.
+/// Returns a code without the punctuation around it.
 fn bare(word: &str) -> &str {
     let word = word
         .trim()
@@ -53,11 +53,11 @@ pub(super) fn page(word: &str) -> Option<String> {
     notes::page(&name)
         .or_else(|| finding(&name))
         .or_else(|| notice(&name))
-        // In lower case E103 is bytes.
+        // Not in lower case: `e103` is hex.
         .or_else(|| diagnostic(bare(word)))
 }
 
-/// Returns the code that a word may be meant to be.
+/// Returns the code that is spelled most like `word`.
 pub(super) fn meant(word: &str) -> Option<&'static str> {
     let name = name(word);
     let spelled: Vec<(String, &'static str)> = all()
@@ -68,7 +68,7 @@ pub(super) fn meant(word: &str) -> Option<&'static str> {
     found.map(|(_, code)| *code)
 }
 
-/// Returns the section about a finding of a session.
+/// Returns the section of the book about a finding of a session.
 fn finding(name: &str) -> Option<String> {
     Matter::ALL.iter().find(|matter| matter.name() == name)?;
     let heading = format!("\n## {name}\n");
@@ -80,7 +80,7 @@ fn finding(name: &str) -> Option<String> {
     Some(notes::plain(&format!("# {name}\n{section}")))
 }
 
-/// Returns the page of a kind of notices.
+/// Returns the page of a kind of notice.
 fn notice(name: &str) -> Option<String> {
     let mut kinds = Notice::KINDS.iter();
     let (kind, level, sentence) = kinds.find(|(kind, ..)| kind.replace('_', "-") == name)?;

@@ -1,4 +1,4 @@
-//! `teetap config`: the configuration files, and the options that hold.
+//! `teetap config`: the configuration files, and the options in force.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -28,7 +28,7 @@ pub(crate) fn config(part: ConfigPart) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Returns the paths of the files, those first that win.
+/// Returns the paths of the files, highest precedence first.
 fn paths() -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     for (level, path) in settings::paths() {
@@ -42,12 +42,12 @@ fn paths() -> Result<String, std::fmt::Error> {
     Ok(text)
 }
 
-/// Returns the options that hold for `teetap HOST`, each with its origin.
+/// Returns the options in force for `teetap HOST`, each with its origin.
 fn shown() -> anyhow::Result<String> {
     let refused = |mistakes: Vec<String>| Failure::usage(mistakes.join("\n"));
     let root = cli::definition();
     let settings = Settings::read(&root).map_err(refused)?;
-    // As for a run with nothing on the command line.
+    // Same as a run without options on the command line.
     let words = ["teetap", "host"];
     let matches = cli::in_environment()
         .try_get_matches_from(words)
@@ -118,7 +118,8 @@ fn line(
     writeln!(text, "{name} = {written}  # {origin}")
 }
 
-/// Returns a text as TOML has it. The file of a project may be of another person, so that hidden characters are escaped, too.
+/// Returns a text as a TOML string. Escapes hidden characters, since the file of a project may be written by another
+/// person.
 fn quoted(text: &str) -> String {
     let chars = text.chars().map(|char| match char {
         '"' | '\\' => format!("\\{char}"),

@@ -21,22 +21,22 @@ use crate::{
     output::{print, say, write_out},
 };
 
-/// The longest wait for an answer.
+/// Maximum wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bytes of the longest line that is read: more than any event or answer has.
+/// Maximum bytes of a line; longer than any event or answer.
 const LONGEST: usize = 16 << 20;
 
-/// The fields that every answer has, and the warnings, which are printed before the results.
+/// Fields that every answer has, and the warnings, which are printed before the results.
 const ENVELOPE: [&str; 8] = ["v", "t", "event", "session", "id", "done", "why", "warnings"];
 
-/// The results that are printed as lists.
+/// Results that are printed as lists.
 const LISTS: [&str; 4] = ["sessions", "rules", "held", "stats"];
 
-/// The number of the command: there is one per connection.
+/// Number of the command: there is one per connection.
 const ID: u64 = 1;
 
-/// Sends a command and prints its answer; after `subscribe` all events up to the end of the run.
+/// Sends a command and prints its answer. After `subscribe`, prints all events up to the end of the run.
 pub(crate) fn ctl(json: Json, session: Option<u32>, path: &Path, command: &Command) -> anyhow::Result<Exit> {
     let mut peer = Peer::connect(path)?;
     let mut request = control::request(ID, command).context("cannot write the command")?;
@@ -78,7 +78,7 @@ pub(crate) fn ctl(json: Json, session: Option<u32>, path: &Path, command: &Comma
     }
 }
 
-/// Prints events until the run ends, or stdout is closed.
+/// Prints events until the run ends or stdout is closed.
 fn follow(mut peer: Peer, json: bool) -> anyhow::Result<Exit> {
     peer.wait_forever()?;
     loop {
@@ -99,9 +99,9 @@ fn follow(mut peer: Peer, json: bool) -> anyhow::Result<Exit> {
 /// A connection to a run.
 struct Peer {
     stream: BufReader<UnixStream>,
-    /// The time until which the answer must be complete; `None` for events.
+    /// Deadline for the complete answer; `None` while events are read.
     deadline: Option<Instant>,
-    /// The path for errors.
+    /// Path of the socket, for errors.
     name: String,
 }
 
@@ -145,13 +145,13 @@ impl Peer {
         let line = format!("{request}\n");
         let sent = self.stream.get_mut().write_all(line.as_bytes());
         match sent {
-            // A connection that is refused is closed at once, with an answer.
+            // The run closes a refused connection at once, but its answer can still be read.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(self.failed(&error)),
             _ => Ok(()),
         }
     }
 
-    /// Returns the next line without its end.
+    /// Returns the next line without its line break.
     fn line(&mut self) -> Result<String, Failure> {
         let line = self.bytes().map_err(|error| self.failed(&error))?;
         String::from_utf8(line).map_err(|_| self.failed(&io::Error::other("a line is not UTF-8")))
@@ -194,7 +194,7 @@ impl Peer {
     }
 }
 
-/// Returns the answer to a command that was done, as lines.
+/// Returns the answer to a successful command as lines.
 fn answer(object: &Value) -> String {
     let mut lines = Vec::new();
     for session in list(object, "sessions") {
@@ -263,7 +263,7 @@ fn figure(name: &str, value: &Value) -> String {
     format!("{:<16}{value}", name.replace('_', " "))
 }
 
-/// Returns an event in one line.
+/// Returns an event as one line.
 fn event(object: &Value) -> String {
     let t = object["t"].as_f64().unwrap_or_default();
     let session = match &object["session"] {
@@ -319,7 +319,7 @@ fn list<'v>(object: &'v Value, field: &str) -> impl Iterator<Item = &'v Value> {
     object[field].as_array().into_iter().flatten()
 }
 
-/// Returns a text; empty where there is none.
+/// Returns the text of a field; empty if the field is missing or no text.
 fn text(object: &Value, field: &str) -> String {
     object[field]
         .as_str()

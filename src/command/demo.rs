@@ -16,13 +16,13 @@ use crate::{
     wake::Wake,
 };
 
-/// The proxy and the address of the server, or the reason why there is none.
+/// The proxy and the address of the server, or the error that prevented the start.
 type Started = Result<(Run, SocketAddr), RunError>;
 
-/// The time for which the bots play unless set otherwise.
+/// Time for which the bots play unless the user sets one.
 const SHORT: Duration = Duration::from_secs(5);
 
-/// The same on a screen, which the user leaves.
+/// Time for which the bots play on a screen, which the user leaves.
 const LONG: Duration = Duration::from_hours(1);
 
 /// Runs the demo; the bots play for `duration` after they have met.
@@ -53,7 +53,7 @@ pub(crate) fn demo(
         let report = runtime.block_on(play(duration, seed, builder, &started_sender, &mut commands));
         let effects = commands.and_then(|commands| commands.report().ok());
         let (exit, lines) = outcome(report, effects.as_ref().is_some_and(Effects::has_any));
-        // The run may have ended before.
+        // The run may already have ended.
         let _ended = wake_sender.send(Wake::Done(exit, lines));
     })?;
     let (mut run, server) = started
@@ -71,7 +71,7 @@ pub(crate) fn demo(
     setup.live(run, output, control, wake).run()
 }
 
-/// Plays; sends the proxy to `started` as soon as it runs, or the reason why there is none.
+/// Plays. Sends the proxy to `started` as soon as it runs, or the error that prevented it.
 async fn play(
     duration: Duration,
     seed: u64,
@@ -84,15 +84,15 @@ async fn play(
         *commands = run.as_ref().ok().map(Run::commands);
         let addr = run.as_ref().map(Run::addr);
         let addr = addr.map_err(|error| io::Error::other(error.to_string()));
-        // The main thread waits for this and for nothing else.
+        // The main thread waits for this message only.
         let _always_received = started.send(run.map(|run| (run, server)));
         addr
     };
     demo::run(duration, seed, connect).await
 }
 
-/// Returns the end of the run and the lines to print. `has_effects`: the user's rules or link lines changed the traffic, so the demo
-/// cannot expect anything of it.
+/// Returns the exit code and the lines to print. If `has_effects`, the user's rules or link lines changed the traffic,
+/// so that failures of the demo are expected.
 fn outcome(report: io::Result<Report>, has_effects: bool) -> (Exit, Vec<(Level, String)>) {
     let report = match report {
         Ok(report) => report,

@@ -22,7 +22,7 @@ use crate::{
 
 use super::{codes, file};
 
-/// Explains the datagram in `words`: hex, the name of a file, or `-` for stdin. A code has its page printed.
+/// Explains the datagram in `words`: hex, the name of a file, or `-` for stdin. Prints the page of a code.
 pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Result<Exit> {
     let pages: Option<Vec<String>> = words.iter().map(|word| codes::page(word)).collect();
     if let Some(pages) = pages.filter(|pages| !pages.is_empty()) {
@@ -95,7 +95,7 @@ fn find(words: &[String]) -> Result<Found, Failure> {
     }
 }
 
-/// Returns true for a word that can be the name of something, but no bytes.
+/// Returns true for a word that looks like a name: letters, `-`, `_` and `.` only.
 fn is_name(word: &str) -> bool {
     let is_part = |char: char| char.is_ascii_alphabetic() || matches!(char, '-' | '_' | '.');
     !word.is_empty() && word.chars().all(is_part)
@@ -115,12 +115,12 @@ struct Line<'a> {
     t: f64,
     event: &'static str,
     proto: String,
-    /// c2s, s2c, or null when both read the same.
+    /// c2s, s2c, or null if both directions read the same.
     dir: Option<String>,
     verdict: &'static str,
     reasons: &'a [String],
     same_as: Option<String>,
-    /// The mistake of the datagram as the first one of a client; null if it shows none.
+    /// Mistake of the datagram as the first one of a client; null if there is none.
     first: Option<FirstBody>,
     input: &'a [String],
     datagram: &'a str,
@@ -137,11 +137,11 @@ struct FirstBody {
 #[derive(Serialize)]
 struct RowBody<'a> {
     depth: u8,
-    /// The bytes that `at` and the notes count in: datagram or clear.
+    /// Bytes in which `at` and the notes count: datagram or clear.
     space: &'static str,
     at: usize,
     len: usize,
-    /// The bits of the byte, when it is about some of them.
+    /// Bits of the byte, for a row about some of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     bits: Option<u8>,
     label: &'a str,
@@ -155,7 +155,7 @@ struct NoteBody {
     code: &'static str,
     /// error, warning or info.
     severity: &'static str,
-    /// The place as in the other JSON lines: datagram or payload, the clear one.
+    /// Place as in the other JSON lines: datagram, or payload for the clear bytes.
     place: &'static str,
     at: usize,
     len: usize,
@@ -190,7 +190,7 @@ fn json(found: &Found, first: Option<Stranger>, readings: &[Explanation]) -> any
 }
 
 fn row(row: &Row) -> RowBody<'_> {
-    // Ranges count as those of the row, so never within a message.
+    // Ranges count from the start of the bytes of the row, never within a message.
     let (space, place) = match row.span.space {
         Space::Datagram => ("datagram", "datagram"),
         Space::Clear => ("clear", "payload"),

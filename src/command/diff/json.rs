@@ -1,4 +1,4 @@
-//! The result as JSON lines.
+//! The result of a comparison as JSON lines.
 
 use serde::Serialize;
 use teetap_inspect::{
@@ -19,7 +19,7 @@ struct Line<T> {
     body: T,
 }
 
-/// The beginning: both sides.
+/// First line: both sides.
 #[derive(Serialize)]
 struct Sides {
     a: SideBody,
@@ -42,7 +42,7 @@ struct SideBody {
     left_snapshots: u64,
 }
 
-/// A difference.
+/// Line of a difference.
 #[derive(Serialize)]
 struct DifferenceBody<'d> {
     kind: &'static str,
@@ -66,7 +66,7 @@ struct FieldBody<'d> {
     b: Option<&'d str>,
 }
 
-/// The end.
+/// Last line: the totals.
 #[derive(Serialize)]
 struct SummaryBody {
     same: bool,

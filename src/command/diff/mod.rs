@@ -17,15 +17,15 @@ use crate::{
 };
 use source::Source;
 
-/// A side with the recording that it comes from.
+/// A side, and the recording that it was read from.
 struct Read {
     source: Source,
     side: Side,
-    /// Why the recording could not be read to its end.
+    /// Error that ended the reading before the end of the recording.
     damage: Option<ReadError>,
 }
 
-/// Both sides, and what was found.
+/// Both sides and the result of their comparison.
 struct Outcome {
     sides: [Read; 2],
     comparison: Comparison,
@@ -122,7 +122,7 @@ fn read(
         match recording.read() {
             Ok(Some(item)) => collector.item(item),
             Ok(None) => break None,
-            // No part of it is a recording.
+            // No part of the file is a recording.
             Err(error @ ReadError::Unknown(_)) if items <= 1 => return Err(refused(&error).into()),
             Err(error) => break Some(error),
         }
@@ -149,7 +149,7 @@ fn exit(sides: &[Read; 2], comparison: &Comparison) -> Exit {
     }
 }
 
-/// Reports what makes the result less than it seems.
+/// Warns of everything that makes the comparison incomplete.
 fn warn(result: &Outcome, until: Option<&str>) {
     for read in &result.sides {
         let (name, side) = (read.source.name(), &read.side);

@@ -1,4 +1,4 @@
-//! The part of a recording that is a side: `FILE`, `FILE#SESSION`, `FILE#SESSION@LEG`.
+//! Sides of a comparison, as parts of recordings: `FILE`, `FILE#SESSION`, `FILE#SESSION@LEG`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +7,17 @@ use teetap_wire::{Side, printable_path};
 
 use crate::command::file;
 
-/// A side as it is named on the command line.
+/// A side as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) path: PathBuf,
-    /// `None` = the first one that is online.
+    /// `None` = the first session that is online.
     pub(super) session: Option<u32>,
     pub(super) view: View,
 }
 
 impl Source {
-    /// Reads a name. One that is that of a file as it is has neither a session nor a leg.
+    /// Parses the name of a side. The name of an existing file has neither a session nor a leg.
     pub(super) fn new(name: &str) -> Self {
         let whole = |path: &str, session, view| Self {
             path: path.into(),
@@ -41,7 +41,7 @@ impl Source {
         }
     }
 
-    /// Returns the same part on another leg.
+    /// Returns the same part of the recording on another leg.
     pub(super) fn on(&self, view: View) -> Self {
         Self { view, ..self.clone() }
     }
@@ -50,12 +50,12 @@ impl Source {
         self.path == Path::new(file::STDIN)
     }
 
-    /// Returns the name of the file to print.
+    /// Returns the name of the file for messages.
     pub(super) fn file(&self) -> String {
         printable_path(file::shown(&self.path)).to_string()
     }
 
-    /// Returns the name to print.
+    /// Returns the name of the side for messages.
     pub(super) fn name(&self) -> String {
         let session = self
             .session
@@ -64,7 +64,7 @@ impl Source {
         format!("{}{session}{leg}", self.file())
     }
 
-    /// Returns the name of the leg.
+    /// Returns the name of the leg; `None` for the messages as the peers sent them.
     pub(super) const fn leg(&self) -> Option<&'static str> {
         match self.view {
             View::Peers => None,

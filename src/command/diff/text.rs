@@ -1,4 +1,4 @@
-//! The result as lines for people.
+//! The result of a comparison as lines for people.
 
 use std::{borrow::Cow, io};
 
@@ -12,19 +12,19 @@ use crate::{
     output::{self, fit},
 };
 
-/// The columns of a line where there is no terminal.
+/// Columns of a line if stdout is not a terminal.
 const WIDTH: usize = 80;
 
-/// The least columns that lines are made for.
+/// Minimum columns of a line.
 const LEAST: usize = 40;
 
-/// The start of a line with a field: below the name.
+/// Columns before a field, which is printed below the name.
 const INDENT: usize = 11;
 
-/// Messages of the same name after the first one that are printed one by one.
+/// Number of further messages of the same name that are folded into one line instead of printed one by one.
 const FEW: usize = 3;
 
-/// Characters before the first difference that are shown of a long value.
+/// Characters of a long value shown before the first difference.
 const BEFORE: usize = 6;
 
 /// Lines that fit the terminal.
@@ -32,7 +32,7 @@ struct Page {
     out: String,
     look: Stream,
     width: usize,
-    /// The names of messages that are alike are listed.
+    /// True to list the names of equal messages.
     all: bool,
 }
 
@@ -100,7 +100,7 @@ impl Page {
         self.line(&[(Ink::Session, format!("the same: {messages}{ticks}"))]);
     }
 
-    /// Prints a part, if there is anything in it.
+    /// Prints a section unless it is empty.
     fn part<'f>(&mut self, title: &str, found: impl Iterator<Item = &'f Found>) {
         let mut found = found.peekable();
         if found.peek().is_none() {
@@ -143,7 +143,7 @@ impl Page {
         self.line(&[(Ink::Faint, line)]);
     }
 
-    /// Prints messages in a row that one side has and that have the same name.
+    /// Prints consecutive messages of the same name that only one side has.
     fn differences(&mut self, first: &Difference, more: &[&Difference]) {
         if self.all || more.len() < FEW {
             self.difference(first);
@@ -199,7 +199,7 @@ impl Page {
         }
     }
 
-    /// Returns a field with both values, in at most so many columns.
+    /// Returns a field with both values, in at most `room` columns.
     fn pair(&self, field: &FieldDifference, room: usize) -> String {
         let [a, b] = field.values.each_ref().map(|value| {
             let value = value.as_deref().unwrap_or("(none)");
@@ -216,7 +216,7 @@ impl Page {
         format!("{path}: {a} | {b}")
     }
 
-    /// Returns the part of a value around the first difference, in at most so many columns.
+    /// Returns the part of a value around the first difference, in at most `room` columns.
     fn around(&self, value: &str, same: usize, room: usize) -> String {
         if fit::width(value) <= room {
             return value.to_owned();
@@ -258,14 +258,14 @@ impl Page {
     }
 }
 
-/// Returns the next difference if only the same side has it, and it has the same name.
+/// Returns `next` if it is a message of the same name on the same side only.
 fn like<'f>(one: &Difference, next: &'f Found) -> Option<&'f Difference> {
     let Found::Different(next) = next else { return None };
     let is_alone = matches!(one.how, How::OnlyA | How::OnlyB) && one.tick.is_none();
     (is_alone && one.how == next.how && one.name == next.name).then_some(next)
 }
 
-/// Returns the facts of a side.
+/// Returns the facts about a side.
 fn about(read: &Read) -> String {
     let side = &read.side;
     let mut facts = vec![format!("session {}", side.session.0)];
@@ -279,7 +279,7 @@ fn about(read: &Read) -> String {
     facts.join(", ")
 }
 
-/// Returns names, each with the times that it comes in a row.
+/// Returns the names, with the count of a name that is repeated in a row.
 fn folded(names: &[Box<str>]) -> Vec<String> {
     let rows = names.chunk_by(|a, b| a == b);
     rows.filter_map(|row| {
@@ -300,7 +300,7 @@ fn name(difference: &Difference) -> String {
     }
 }
 
-/// Returns how often and where a difference is.
+/// Returns the count and the position of a difference.
 fn extent(difference: &Difference) -> String {
     let [at_a, at_b] = difference.at;
     match (difference.how, difference.tick, difference.count) {
