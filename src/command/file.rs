@@ -1,4 +1,4 @@
-//! Recordings that are read from the start to the end, with a progress line.
+//! Recordings that are read from start to end, with a progress line.
 
 use std::{
     fs::File,
@@ -21,9 +21,9 @@ const BLOCK: usize = 256 << 10;
 /// A recording.
 pub(super) struct Input {
     pub(super) bytes: Bytes,
-    /// The progress line, where stderr is a terminal.
+    /// Progress line; `None` if stderr is not a terminal.
     pub(super) progress: Option<Progress>,
-    /// True if it may still grow: what is read is shown at once.
+    /// True if the recording may still grow, so that items are shown as soon as they are read.
     pub(super) is_live: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) type Bytes = BufReader<Watched<File>>;
 /// The name that stands for stdin.
 pub(super) const STDIN: &str = "-";
 
-/// Returns the name to print.
+/// Returns the path to print: `stdin` for [`STDIN`].
 pub(super) fn shown(path: &Path) -> &Path {
     if path == Path::new(STDIN) {
         Path::new("stdin")
@@ -64,14 +64,14 @@ pub(super) fn open(quiet: Quiet, path: &Path) -> Result<Input, Failure> {
     })
 }
 
-/// Opens a recording that is part of the program.
+/// Opens a recording that is embedded in the program.
 pub(super) fn embedded(bytes: &[u8]) -> io::Result<Input> {
     let mut file = tempfile::tempfile()?;
     file.write_all(bytes)?;
     of_file(file)
 }
 
-/// Returns a recording in a file, from the start of the file.
+/// Returns the recording in a file, read from the start of the file.
 pub(super) fn of_file(mut file: File) -> io::Result<Input> {
     file.rewind()?;
     Ok(Input {

@@ -30,13 +30,13 @@ use crate::{
     run::Opened,
 };
 
-/// The reading of a recording.
+/// Result of reading a recording.
 struct Read {
     findings: Findings,
     tally: Tally,
-    /// The start of the recording.
+    /// Start time of the recording.
     wall: SystemTime,
-    /// Another program made it: datagrams have the numbers of its packets.
+    /// True if another program made the recording: datagrams have the numbers of its packets.
     is_foreign: bool,
     /// The last warning about the recording itself.
     warning: Option<String>,
@@ -44,7 +44,7 @@ struct Read {
 }
 
 impl Read {
-    /// Refuses a capture without a datagram of the game: to find nothing in it says nothing.
+    /// Refuses a capture without a datagram of the game, since a result without findings would be misleading.
     fn must_have_traffic(&self, file: &Path) -> Result<(), Failure> {
         let Tally {
             c2s,
@@ -74,7 +74,7 @@ impl Read {
 /// Runs the command: prints the findings, and writes the report.
 ///
 /// # Errors
-/// The command line is wrong, a file cannot be opened, or the recording is not one.
+/// The command line is wrong, or a file cannot be opened or is not a recording.
 pub(crate) fn judge(options: &JudgeOptions) -> anyhow::Result<Exit> {
     let wanted = wanted(options)?;
     let registry = options.contents.registry()?;
@@ -169,7 +169,7 @@ fn read(
                 }
             }
             Ok(None) => break None,
-            // No part of it is a recording.
+            // No part of the file is a recording.
             Err(error @ ReadError::Unknown(_)) if shown <= 1 => return Err(refused(error)),
             Err(error) => break Some(error),
         }
@@ -228,7 +228,7 @@ fn ignore_file(path: &Path) -> Result<Vec<Ignored>, Failure> {
     })
 }
 
-/// Returns the report: a test for the recording, and one for each finding, which fails if it is an error.
+/// Returns the report: a test for the recording, and one for each finding, which fails if the finding is an error.
 fn suite(options: &JudgeOptions, read: &Read, exit: Exit) -> Suite {
     let path = printable_path(file::shown(&options.file)).to_string();
     let time = Duration::from_micros(read.tally.until.0);

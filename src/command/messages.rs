@@ -13,7 +13,7 @@ use crate::{
     output,
 };
 
-/// Prints the definition of `name`, or the list of all.
+/// Prints the definition of `name`, or the list of all definitions.
 pub(crate) fn messages(definitions: &Definitions, name: Option<&str>) -> anyhow::Result<Exit> {
     let registry = definitions.registry()?;
     let text = match name {
@@ -31,7 +31,7 @@ pub(crate) fn form() -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Returns the class before the first dot of a name, and the rest.
+/// Splits a name into the class before its first dot, if it has one, and the rest.
 fn split(name: &str) -> (Option<Class>, &str) {
     let parts = name.split_once('.');
     let found = parts.and_then(|(prefix, own)| Some((Some(teetap_rules::class_of(prefix)?), own)));
@@ -63,7 +63,7 @@ fn unknown(registry: &Registry, name: &str) -> Failure {
     Failure::usage(format!("unknown message or object '{name}'{help}"))
 }
 
-/// Returns the names that contain `part`, as help.
+/// Returns a hint that lists names containing `part`.
 fn parts(registry: &Registry, class: Option<Class>, part: &str) -> String {
     const MOST: usize = 8;
     let defs = Dialect::ALL
@@ -131,7 +131,7 @@ fn line(name: &str, entry: &Entry<'_>) -> String {
     format!("{}\n", line.trim_end())
 }
 
-/// Returns the id as it fits a column.
+/// Returns the id as printed in its column.
 fn id(def: &Def) -> String {
     match &def.id {
         Id::Number(number) => number.to_string(),

@@ -17,7 +17,7 @@ use crate::{
     output,
 };
 
-/// A piece of the museum.
+/// A recording of the museum, with its page.
 struct Piece {
     name: &'static str,
     page: &'static str,
@@ -89,10 +89,10 @@ pub(crate) fn museum(show: &Show, name: Option<&str>, save: Option<&Path>) -> an
 }
 
 fn unknown(name: &str) -> Failure {
-    // As a file, or as a code is written: museum/map-twice.pcap, MAP_TWICE.
+    // The name may be written as a file or a code: museum/map-twice.pcap, MAP_TWICE.
     let file = Path::new(name).file_stem().map(OsStr::to_string_lossy);
     let spelled = file.unwrap_or_default().to_ascii_lowercase().replace('_', "-");
-    // One about a code or a thread.
+    // Otherwise suggests a piece whose page mentions the word, such as a code or a thread.
     let about = || {
         let is_word = |page: &&str| {
             page.split(|char: char| !char.is_alphanumeric() && char != '-')
@@ -125,14 +125,14 @@ fn list() -> String {
     out
 }
 
-/// Writes a file that does not exist yet.
+/// Writes a new file. Fails if the file exists.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes)
 }
 
 impl Piece {
-    /// Returns the first line after the heading.
+    /// Returns the first line of the page after its heading.
     fn summary(&self) -> &'static str {
         self.page
             .lines()

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use include_dir::{Dir, include_dir};
 
-/// The page of each code, under its name.
+/// Pages of all codes, by name.
 static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/docs/src/notes");
 
 /// Returns the page of a code as plain text; `None` if the name is not a code.
@@ -13,7 +13,7 @@ pub(super) fn page(name: &str) -> Option<String> {
     Some(plain(page.contents_utf8()?))
 }
 
-/// Returns a page without the marks of Markdown.
+/// Returns a page without its Markdown markup.
 pub(super) fn plain(page: &str) -> String {
     let mut out = String::new();
     let mut is_code = false;
@@ -37,7 +37,7 @@ pub(super) fn plain(page: &str) -> String {
     out
 }
 
-/// Returns a line with the texts of its links alone.
+/// Returns a line with each link replaced by its text.
 fn without_links(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;

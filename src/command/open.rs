@@ -30,14 +30,14 @@ use crate::{
     run::Opened,
 };
 
-/// Items printed before they are written out.
+/// Number of items to print before stdout is flushed.
 const BATCH: usize = 256;
 
 /// Runs the command: prints the recording, or shows it on the screen.
 ///
 /// # Errors
-/// The command line is wrong, or the file cannot be opened or is not a recording. One that is
-/// damaged is printed up to the damage, with a warning before the summary.
+/// The command line is wrong, or the file cannot be opened or is not a recording. A damaged recording is printed up to
+/// the damage, with a warning before the summary.
 pub(crate) fn open(
     filter: &FilterOption,
     range: Range,
@@ -61,7 +61,7 @@ pub(crate) fn open(
     show_all(show, path, plan)
 }
 
-/// Runs `teetap grep`; like grep it ends with 1 when nothing matches.
+/// Runs `teetap grep`. Like grep, exits with 1 if nothing matches.
 pub(crate) fn grep(
     search: Search,
     range: Range,
@@ -102,7 +102,7 @@ struct Plan {
     style: Style,
     range: Range,
     search: Option<Extent>,
-    /// The exit when nothing matches.
+    /// Exit code if nothing matches.
     nothing: Exit,
 }
 
@@ -164,7 +164,7 @@ fn show_input(options: &Show, input: Input, path: &Path, plan: Plan) -> anyhow::
                 }
             }
             Ok(None) => break None,
-            // No part of it is a recording.
+            // No part of the file is a recording.
             Err(error @ ReadError::Unknown(_)) if shown <= 1 => return Err(refused(error).into()),
             Err(error) => break Some(error),
         }
@@ -186,7 +186,7 @@ fn show_input(options: &Show, input: Input, path: &Path, plan: Plan) -> anyhow::
     end_joins(tally.until, range, &mut output, &mut decoder);
     output.end_folds();
     output.count();
-    // The last lines come before the warning.
+    // The last lines are printed before the warning.
     output.flush()?;
     if let Some(error) = damage {
         output.log(
@@ -200,7 +200,7 @@ fn show_input(options: &Show, input: Input, path: &Path, plan: Plan) -> anyhow::
     Ok(exit)
 }
 
-/// Prints the logins that stand still before this time.
+/// Prints the logins that stalled before this time.
 fn show_due(before: Time, range: Range, output: &mut Output, decoder: &mut Decoder) {
     while let Some(due) = decoder.due(before) {
         if range.contains(due.event.at) {
@@ -209,14 +209,14 @@ fn show_due(before: Time, range: Range, output: &mut Output, decoder: &mut Decod
     }
 }
 
-/// Ends the joins at the end of a run.
+/// Ends the joins that are still in progress at the end of a run.
 fn end_joins(at: Time, range: Range, output: &mut Output, decoder: &mut Decoder) {
     show_due(at, range, output, decoder);
     let joins = decoder.finish(at);
     joins.iter().for_each(|join| output.joined(join));
 }
 
-/// Prints an item. Returns its event, which is not needed any more.
+/// Prints an item. Returns its event, which the recording may reuse.
 fn show(item: Item, path: &Path, range: Range, output: &mut Output, decoder: &mut Decoder) -> Option<Event> {
     match item {
         Item::Start { wall, run } => {

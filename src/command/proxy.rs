@@ -16,19 +16,19 @@ use crate::{
     signals::Signals,
 };
 
-/// The way a run is watched, and what ends it.
+/// How a run is watched, and what ends it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mode<'a> {
     /// Lines on stdout, until a signal.
     Lines,
     /// The terminal UI, until the user leaves it.
     Screen(&'a ScreenOptions),
-    /// Lines on stdout, until this command ends; until a signal where it is empty.
+    /// Lines on stdout, until this command ends; until a signal if the command is empty.
     Command(&'a [OsString]),
 }
 
 impl<'a> Mode<'a> {
-    /// Returns the way that the options of the screen select.
+    /// Returns the mode that the options of the screen select.
     pub(crate) const fn of(screen: &'a ScreenOptions) -> Self {
         match screen.tui {
             true => Self::Screen(screen),
@@ -40,7 +40,7 @@ impl<'a> Mode<'a> {
 /// Runs a proxy.
 ///
 /// # Errors
-/// [`Failure`]s of the command line and of the start; nothing runs then.
+/// Returns a [`Failure`] if the command line is wrong or the proxy cannot start.
 pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> anyhow::Result<Exit> {
     if let Mode::Screen(screen) = mode {
         screen.check()?;
@@ -72,7 +72,7 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         }
         _ => None,
     };
-    // After the start of the command, which need not inherit it.
+    // Raised after the start of the command, which should not inherit the higher limit.
     if let Err(error) = raise_file_limit() {
         let text = format!("cannot raise the limit of open files, and so of sessions: {error}");
         output.log(setup.clock.now(), Level::Warning, &text);

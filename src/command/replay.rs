@@ -66,7 +66,7 @@ pub(crate) fn replay(quiet: Quiet, json: Json, check: bool, path: &Path) -> anyh
     Ok(exit)
 }
 
-/// Makes a program of its text, or returns its first error.
+/// Compiles the text of a program. Returns the message of the first error.
 fn compile(source: &str, registry: &'static Registry) -> Result<Program, String> {
     let shown = |errors: Vec<Diagnostic>| {
         let first = errors.first().map(|error| error.message.clone());

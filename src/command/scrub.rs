@@ -27,8 +27,8 @@ const BLOCK: usize = 256 << 10;
 /// Runs the command.
 ///
 /// # Errors
-/// A file cannot be opened or written, or is not a recording at all; then
-/// no output is left. The good part of a damaged one is scrubbed, with a warning before the summary.
+/// A file cannot be opened or written, or is not a recording; no output is left then. The readable part of a damaged
+/// recording is scrubbed, with a warning before the summary.
 pub(crate) fn scrub(
     quiet: Quiet,
     definitions: &Definitions,
@@ -43,14 +43,14 @@ pub(crate) fn scrub(
     let mut scrubber = Scrubber::new(registry, keep);
     let mut input = input;
     if keep.text {
-        // A device without an end is refused before it is copied.
+        // Refuses an endless device before it is copied.
         Format::of(&mut input.bytes).map_err(refused)?;
-        // Texts of rules come before the traffic that shows which of them are secrets.
+        // Texts of rules precede the traffic that shows which of them are secrets, so the file is read twice.
         let cannot = |error: io::Error| Failure::network(format!("cannot read {shown}: {error}"));
         let (first, second) = twice(input, path).map_err(cannot)?;
         let found = Opened::of(first).map_err(refused)?;
         let mut finder = Scrubber::new(registry, keep);
-        // Damage is reported by the second pass.
+        // The second pass reports damage.
         let _damage = found.1.scrub(&mut finder, &mut io::sink());
         scrubber = scrubber.with_secrets(finder.into_secrets());
         input = second;
@@ -61,7 +61,7 @@ pub(crate) fn scrub(
     let written = create(output)?;
     let damage = match opened.scrub(&mut scrubber, &mut written.as_file()) {
         Ok(()) => None,
-        // No part of it is a recording, or of use.
+        // No packet could be read.
         Err(ScrubError::Read(error)) if scrubber.tally().packets == 0 => return Err(refused(error).into()),
         Err(ScrubError::Read(error)) => Some(error),
         Err(ScrubError::Write(error)) => return Err(cannot_write(output, &error).into()),
@@ -77,7 +77,7 @@ pub(crate) fn scrub(
     Ok(if damage.is_none() { Exit::Ok } else { Exit::Damaged })
 }
 
-/// Refuses the ending of another format: the output has the format of the input.
+/// Refuses the file name ending of another format, since the output has the format of the input.
 fn check_ending(path: &Path, format: Format) -> Result<(), Failure> {
     let ending = path.extension().and_then(|ending| ending.to_str());
     let other = Format::ALL
@@ -94,8 +94,8 @@ fn check_ending(path: &Path, format: Format) -> Result<(), Failure> {
     Err(Failure::usage(text))
 }
 
-/// Creates a file beside the output, which becomes the output when it is whole: an interrupted run leaves no half of
-/// one.
+/// Creates a temporary file beside the output, which is renamed once it is complete, so that an interrupted run leaves
+/// no partial output.
 ///
 /// The file has mode 0600, like all recordings.
 fn create(path: &Path) -> Result<NamedTempFile, Failure> {
@@ -117,7 +117,7 @@ fn create(path: &Path) -> Result<NamedTempFile, Failure> {
         .map_err(|error| cannot_write(path, &error))
 }
 
-/// Gives the output its name.
+/// Renames the temporary file to the output. Fails if the output exists.
 fn persist(written: NamedTempFile, path: &Path) -> Result<(), Failure> {
     match written.persist_noclobber(path) {
         Ok(_) => Ok(()),
@@ -132,12 +132,12 @@ fn taken(path: &Path) -> Failure {
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     let error = error.to_string();
-    // Without the name of the file beside it.
+    // Leaves out the name of the temporary file.
     let why = error.split_once(" at path ").map_or(&*error, |(why, _)| why);
     Failure::network(format!("cannot write {}: {why}", printable_path(path)))
 }
 
-/// Returns a recording to be read two times. Stdin and pipes are copied to a file without a name.
+/// Returns two readers of a recording. Stdin and pipes are copied to an unnamed temporary file first.
 fn twice(mut input: file::Input, path: &Path) -> io::Result<(impl BufRead, file::Input)> {
     let first = if input.is_live {
         let mut copy = tempfile::tempfile()?;
@@ -148,12 +148,12 @@ fn twice(mut input: file::Input, path: &Path) -> io::Result<(impl BufRead, file:
     } else {
         File::open(path)?
     };
-    // Descriptors of the copy share their place: the first reader must have its own.
+    // Duplicated descriptors share a file position, so the first reader keeps a position of its own.
     let first = BufReader::with_capacity(BLOCK, At { file: first, at: 0 });
     Ok((first, input))
 }
 
-/// A file that is read from its start, wherever other descriptors of it are.
+/// Reader of a file from its start, independent of the position of other descriptors.
 struct At {
     file: File,
     at: u64,
@@ -218,7 +218,7 @@ fn count(count: u64, one: &str, more: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Another program may make the file while this one writes.
+    /// Another program may create the file while this one writes.
     #[test]
     fn a_file_that_exists_at_the_end_is_kept_and_named() {
         let folder = tempfile::tempdir().unwrap();

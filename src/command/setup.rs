@@ -37,37 +37,37 @@ use crate::{
     wake::Wake,
 };
 
-/// Priority of the decoder beside a screen: lower than that of the data thread, which must not wait for it.
+/// Priority of the decoder beside a screen; lower than the priority of the data thread, which must not wait for it.
 const DECODER_BESIDE_SCREEN: Nice = Nice(10);
 
-/// What the binary adds to every run.
+/// Parts that the binary adds to every run.
 pub(super) struct Setup {
     pub(super) clock: Clock,
     pub(super) seed: u64,
     registry: &'static Registry,
-    /// The events of ordinary traffic are emitted, too.
+    /// Whether events of ordinary traffic are emitted, too.
     events: Events,
     collects_findings: bool,
-    /// The snapshots that the screen shows.
+    /// Snapshots that the screen shows.
     snapshots: Option<Snapshots>,
     style: Style,
     lines: LineOptions,
     filters: Filters,
-    /// The run, as recordings name it, once it has started.
+    /// Description of the run for recordings; `None` before the start.
     header: Option<Header>,
     /// The time at which the run ends at the latest.
     timeout: Option<Time>,
-    /// The file to record to; taken when the run starts.
+    /// File to record to; taken by the run at its start.
     recording: Option<Prepared>,
-    /// Taken by the run.
+    /// Program log; taken by the run.
     log: Option<Log>,
-    /// The JUnit report; taken by the run.
+    /// JUnit report; taken by the run.
     verdicts: Option<Verdicts>,
 }
 
 impl Setup {
-    /// Reads definitions, starts the log and the clock, and draws a seed if neither an option nor the rules have one. Returns the
-    /// settings of the run, too, for [`Self::completed`].
+    /// Reads definitions, starts the log and the clock, and draws a seed if neither an option nor the rules set one.
+    /// Also returns the builder of the run, to be completed with [`Self::completed`].
     pub(super) fn new(
         options: &RunOptions,
         target: &str,
@@ -93,13 +93,13 @@ impl Setup {
             .map(|target| Prepared::open(target, &bus))
             .transpose()
             .map_err(Failure::recording)?;
-        // A recording or a filter wants to see everything, whatever is shown of it.
+        // A recording or a filter needs all events, even if few are shown.
         let events = if options.sees_only_odd() {
             Events::Odd
         } else {
             Events::All
         };
-        // The server of the demo is known later.
+        // The demo sets the address of its server later.
         let mut builder = Builder::new(SocketAddr::from(([127, 0, 0, 1], 0)))
             .definitions(registry)
             .program(rules.unwrap_or_else(|| Rules::none(registry)), program)
@@ -142,7 +142,7 @@ impl Setup {
         Ok((setup, builder))
     }
 
-    /// Completes the settings of the run with the decoder of all watchers: of the output, and of the recording if there is one.
+    /// Adds the decoder to the builder. It decodes for all watchers: the output, and the recording if there is one.
     pub(super) fn completed(&self, builder: Builder) -> Builder {
         let mut decoder = decoder(self.style, self.registry, &self.filters);
         if self.events == Events::Odd {
@@ -163,7 +163,7 @@ impl Setup {
             .nice(nice)
     }
 
-    /// Returns the output after it has printed the start and begun the recording.
+    /// Prints the start, begins the recording and returns the output.
     pub(super) fn greet(&mut self, run: &Run, target: &str, server: SocketAddr) -> anyhow::Result<Output> {
         let mut output = Output::new(self.style, &self.filters);
         output.form(self.lines, true, true);
@@ -195,7 +195,8 @@ impl Setup {
         Ok(output)
     }
 
-    /// Decodes all messages: the screen has a filter of its own, which the user changes. Keeps the newest snapshots for it.
+    /// Decodes all messages, since the user can change the filter of the screen. Keeps the newest snapshots for the
+    /// screen.
     pub(super) fn leave_filter_to_screen(&mut self) {
         self.filters.show = None;
         self.style.since = false;
@@ -226,7 +227,7 @@ impl Setup {
         let mut app = App::new(title, self.style, self.registry);
         screen.prepare(&mut app);
         app.snapshot.shared = self.snapshots.clone().unwrap_or_default();
-        // It was checked at the start.
+        // The filter was checked at the start.
         let _checked = app.set_filter(options.filter.filter.as_deref().unwrap_or_default());
         output.open_screen(app, console).map_err(|error| {
             Failure::network(format!("cannot open the terminal UI: {error}; leave out --tui"))
@@ -246,7 +247,7 @@ impl Setup {
         Ok(control)
     }
 
-    /// Returns the run of a proxy that has started, without a command.
+    /// Returns the main loop of a proxy that has started, without a command.
     pub(super) fn live(
         self,
         run: Run,
@@ -277,18 +278,19 @@ fn parsed(options: &RunOptions, registry: &'static Registry) -> Result<Filters, 
     })
 }
 
-/// Returns the seed of an option, of a journal whose faults are repeated, or of the rules; draws one where none of them has one.
+/// Returns the seed of the option, of the journal whose faults are repeated, or of the rules; draws one if none of them
+/// has a seed.
 fn seed(options: &RunOptions, repeated: Option<u64>, program: Option<&Program>) -> Result<u64, Failure> {
     let set = options.seed.or(repeated);
     if let Some(seed) = set.or_else(|| program?.seed()) {
         return Ok(seed);
     }
-    // Four bytes: short enough to be typed again.
+    // Four bytes keep the seed short enough to type.
     let drawn = entropy::<4>().map_err(Failure::network)?;
     Ok(u32::from_be_bytes(drawn).into())
 }
 
-/// Returns the JUnit report of a run, if there is to be one.
+/// Returns the JUnit report of a run; `None` if the user requested none.
 fn verdicts(options: &RunOptions, target: &str, clock: Clock) -> Result<Option<Verdicts>, Failure> {
     let Some(path) = &options.junit else {
         return Ok(None);
@@ -321,7 +323,8 @@ fn program(
         }
         None => {
             let program = rules.as_ref().map(filters::compile).transpose()?;
-            // A journal of a run without rules still has the joins, to compare those of others with.
+            // The journal of a run without rules still records the joins, which can be compared with those of other
+            // runs.
             let empty = || {
                 Program::compile("", registry)
                     .ok()

@@ -25,14 +25,14 @@ use crate::{
     wake::Wake,
 };
 
-/// Faults that are listed at the end.
+/// Maximum number of faults listed at the end.
 const MAX_LISTED: usize = 100;
 
-/// Searches the smallest set of faults.
+/// Searches for the smallest set of faults.
 ///
 /// # Errors
-/// [`Failure`]s of the command line, a journal that cannot be read, a command that cannot be started, or one that does not
-/// fail with all faults, or fails without any.
+/// Returns a [`Failure`] if the command line is wrong, the journal cannot be read, or the command cannot be started,
+/// succeeds with all faults, or fails without any.
 pub(crate) fn shrink(options: &ShrinkOptions) -> anyhow::Result<Exit> {
     if options.fails > options.runs {
         let text = format!("--fails {} is more than --runs {}", options.fails, options.runs);
@@ -44,7 +44,7 @@ pub(crate) fn shrink(options: &ShrinkOptions) -> anyhow::Result<Exit> {
     }
     let journal = faults::read(&options.journal).map_err(|error| Failure::faults(&error))?;
     let output = options.output.clone().unwrap_or_else(|| beside(&options.journal));
-    // Before an hour of runs.
+    // Checks before an hour of runs that the output can be written.
     let is_new = !output.exists();
     drop(open_private(&output, Access::Append).map_err(|error| cannot_write(&output, &error))?);
     let (wake, woken) = mpsc::channel();
@@ -107,7 +107,7 @@ fn refused(error: ShrinkError) -> Failure {
     }
 }
 
-/// Prints what is left.
+/// Prints the remaining faults.
 fn report(left: &[&Decision], all: usize, found: &Found, output: &Path) {
     let shown = left.iter().take(MAX_LISTED).map(|decision| row(decision));
     shown.for_each(|line| say(&line));

@@ -12,7 +12,7 @@ use crate::{
     output, settings,
 };
 
-/// Variables that mirror no option, and their meaning.
+/// Environment variables without an option, and their meaning.
 const VARIABLES: [(&str, &str); 4] = [
     (
         "TEETAP_LOG",
@@ -39,20 +39,20 @@ pub(crate) fn completions(shell: Shell) -> anyhow::Result<Exit> {
     print(&text)
 }
 
-/// Prints the man page, or that of the sub-command `of`.
+/// Prints the man page of teetap or of the sub-command `of`.
 pub(crate) fn man(of: Option<&str>) -> anyhow::Result<Exit> {
     print(&page(of)?)
 }
 
-/// Returns the man page, or that of the sub-command `of`.
+/// Returns the man page of teetap or of the sub-command `of`.
 fn page(of: Option<&str>) -> anyhow::Result<Vec<u8>> {
     let mut definition = cli::definition().flatten_help(true).disable_help_subcommand(true);
-    // Gives the sub-commands the names of their pages.
+    // Gives the sub-commands the names of their man pages.
     definition.build();
     let page = of
         .and_then(|name| definition.find_subcommand(name).cloned())
         .unwrap_or_else(|| definition.clone());
-    // Lists would be filled to lines like other text.
+    // The generator would fill lists to lines like other text.
     let notes = page.get_after_long_help().map(ToString::to_string);
     let page = page
         .after_help(Resettable::Reset)
@@ -70,7 +70,7 @@ fn page(of: Option<&str>) -> anyhow::Result<Vec<u8>> {
         section(&mut more, "KEYS", &keys()?);
     }
     if let Some(notes) = notes {
-        // The codes have a section of their own.
+        // The exit codes have a section of their own.
         let notes = notes.split("\nExit codes:").next().unwrap_or_default();
         section(&mut more, "NOTES", notes);
     }
@@ -83,7 +83,7 @@ fn examples(of: &str) -> Result<String, std::fmt::Error> {
     table(own.map(|(_, line, purpose)| (*line, *purpose)))
 }
 
-/// Returns rows of a term, and a sentence below it.
+/// Returns rows, each with a term and a sentence below it.
 fn table<'r>(rows: impl Iterator<Item = (&'r str, &'r str)>) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     for (term, sentence) in rows {
@@ -95,7 +95,7 @@ fn table<'r>(rows: impl Iterator<Item = (&'r str, &'r str)>) -> Result<String, s
     Ok(text)
 }
 
-/// Returns a sentence in lines of less than 72 columns.
+/// Breaks a sentence into lines of less than 72 columns.
 fn wrapped(sentence: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in sentence.split_whitespace() {
@@ -157,12 +157,12 @@ fn keys() -> Result<String, std::fmt::Error> {
     Ok(text)
 }
 
-/// Appends a section with lines that are not filled.
+/// Appends a section whose lines are not filled.
 fn section(page: &mut String, name: &str, text: &str) {
     page.push_str(&format!(".SH \"{name}\"\n.nf\n"));
     for line in text.lines() {
         let line = line.replace('\\', "\\\\").replace('-', "\\-");
-        // A dot or an apostrophe would begin a request.
+        // A leading dot or apostrophe would be read as a request.
         if line.starts_with(['.', '\'']) {
             page.push_str("\\&");
         }
@@ -182,7 +182,7 @@ fn print(text: &[u8]) -> anyhow::Result<Exit> {
 mod tests {
     use super::*;
 
-    /// The lines of a section, without the escapes of the format.
+    /// Returns the lines of a section, without the escapes of the format.
     fn lines(page: &str, name: &str) -> Vec<String> {
         let (_, rest) = page.split_once(&format!(".SH \"{name}\"\n.nf\n")).unwrap();
         let (text, _) = rest.split_once(".fi\n").unwrap();

@@ -15,7 +15,7 @@ use crate::{
 
 use super::repeat::seed;
 
-/// Prepares a run with this rule, or without one.
+/// Prepares a run with `rule`, or without a rule.
 pub(super) fn prepare(
     options: &TortureOptions,
     rule: Option<&str>,

@@ -6,11 +6,11 @@ use teetap_harness::torture::{Cell, Plan};
 
 use crate::{cli::TortureOptions, repeat::quoted};
 
-/// The words of all such lines.
+/// Words that the lines of all cells share.
 pub(super) struct Repeat {
-    /// Before the rule.
+    /// Words before the rule.
     start: String,
-    /// After the rule.
+    /// Words after the rule.
     end: String,
 }
 

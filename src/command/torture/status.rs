@@ -9,10 +9,10 @@ use crate::{
     progress::Progress,
 };
 
-/// Cells after which a line is printed where stderr is not a terminal.
+/// Number of cells between two progress lines if stderr is not a terminal.
 const EVERY: usize = 20;
 
-/// The progress.
+/// Progress of the matrix.
 pub(super) struct Status {
     progress: Option<Progress>,
     counts: Mutex<Counts>,
@@ -33,7 +33,7 @@ impl Status {
         }
     }
 
-    /// Prints a line for good.
+    /// Prints a line that stays.
     fn say(&self, text: &str) {
         let line = format!("teetap: {text}");
         match &self.progress {
@@ -54,14 +54,14 @@ impl Status {
         }
     }
 
-    /// Shows the step at hand on a terminal.
+    /// Shows the current step on a terminal.
     fn show(&self, step: &str) {
         if let Some(progress) = &self.progress {
             progress.show(step.to_owned());
         }
     }
 
-    /// Begins the cells; each is expected to take so long.
+    /// Begins the cells; each is expected to run for `each`.
     fn begin(&self, total: usize, at_once: usize, each: Duration) {
         if let Ok(mut counts) = self.counts.lock() {
             counts.total = total;
@@ -69,7 +69,7 @@ impl Status {
         self.say(&outlook(total, at_once, each));
     }
 
-    /// Shows the cell at hand.
+    /// Shows the current cell.
     fn cell(&self, cell: &Cell) {
         if let Ok(counts) = self.counts.lock() {
             let (dir, name, fault) = (cell.step.dir, cell.step.short(), cell.fault.name());
@@ -77,7 +77,7 @@ impl Status {
         }
     }
 
-    /// Counts a cell.
+    /// Counts a finished cell.
     fn done(&self, tried: &Tried) {
         let has_failed = tried.has_failed();
         let Ok(mut counts) = self.counts.lock() else {
@@ -92,7 +92,7 @@ impl Status {
         }
     }
 
-    /// Takes the line away.
+    /// Removes the progress line.
     pub(super) fn end(&self) {
         if let Some(progress) = &self.progress {
             progress.end();
@@ -101,7 +101,7 @@ impl Status {
 }
 
 impl Counts {
-    /// Counts a cell. Returns a line after every [`EVERY`] cells, but not after the last one.
+    /// Counts a finished cell. Returns a progress line after every [`EVERY`] cells, but not after the last cell.
     fn add(&mut self, has_failed: bool) -> Option<String> {
         self.done += 1;
         self.failed += usize::from(has_failed);
@@ -114,7 +114,7 @@ impl Counts {
     }
 }
 
-/// Returns the line before the first cell: the number of cells, and the time that they take.
+/// Returns the line before the first cell: the number of cells and their expected duration.
 fn outlook(total: usize, at_once: usize, each: Duration) -> String {
     let way = match at_once {
         1 => "one at a time".to_owned(),

@@ -22,11 +22,11 @@ use crate::{
     },
 };
 
-/// The columns of a cell: with the names of messages, a row fits a terminal of 80 columns.
+/// Columns of a cell; with the names of messages, a row fits a terminal of 80 columns.
 const COLUMN: usize = 9;
-/// Fewest columns of the name of a message.
+/// Minimum columns for the name of a message.
 const LEAST_LABEL: usize = 12;
-/// Fewest columns of the reason at the end of a row.
+/// Minimum columns for the reason at the end of a row.
 const LEAST_WHY: usize = 24;
 
 /// The results of all cells.
@@ -36,7 +36,7 @@ pub(super) struct Table {
     target: String,
     seed: u64,
     results: Results,
-    /// Every cell that did not join at once is listed, not only those that failed.
+    /// True to list every cell that did not join at once, not only those that failed.
     all: bool,
 }
 
@@ -55,7 +55,7 @@ impl Table {
         &self.results.baseline
     }
 
-    /// Returns the word of a cell, of at most 8 characters.
+    /// Returns the word for a cell, at most 8 characters.
     fn word(&self, tried: &Tried) -> String {
         let mark = if tried.has_failed() { "!" } else { "" };
         let word = match (&tried.judged.verdict, self.results.late(tried)) {
@@ -85,8 +85,8 @@ impl Table {
         self.results.exit()
     }
 
-    /// Returns the matrix, the cells that failed with the line that repeats each, and the numbers.
-    /// Sentences are broken between words for a terminal with so many columns; lines that repeat a run are not, so that they can be copied.
+    /// Returns the matrix, the failed cells with the line that repeats each, and the totals. Breaks sentences between
+    /// words to fit `columns`, but not the lines that repeat a run, so that they can be copied.
     pub(super) fn text(&self, columns: Option<usize>) -> String {
         let mut page = format!("{}\n\n", sentence(&self.joins(), columns));
         self.add_matrix(columns, &mut page);
@@ -122,8 +122,8 @@ impl Table {
         )
     }
 
-    /// Appends a row for each message, those with failures first. On a wide terminal each ends with a reason, on a narrow one long names are
-    /// cut.
+    /// Appends a row for each message, those with failures first. A wide terminal has a reason at the end of each row;
+    /// on a narrow terminal long names are cut.
     fn add_matrix(&self, columns: Option<usize>, page: &mut String) {
         let mut steps: Vec<&Step> = self.results.tried.iter().map(|tried| &tried.cell.step).collect();
         steps.dedup();
@@ -151,7 +151,7 @@ impl Table {
         page.push('\n');
         for step in steps {
             let _infallible = write!(page, "{:<widest$}", short(&step.label(), widest));
-            // Spaces are added before the next word, so that none is at the end.
+            // Spaces are added before the next word, so that no line ends with spaces.
             let mut spaces = 1;
             for fault in Fault::ALL {
                 let is_meant = |tried: &&Tried| tried.cell.step == *step && tried.cell.fault == fault;
@@ -171,7 +171,7 @@ impl Table {
         }
     }
 
-    /// Returns the reason of the gravest cell of a row that has one.
+    /// Returns the reason of the most severe cell in a row; `None` if no cell has a reason.
     fn why(&self, step: &Step) -> Option<(Ink, String)> {
         let cells = self.results.tried.iter().filter(|tried| tried.cell.step == *step);
         let reasons = cells.filter_map(|tried| Some((tried, tried.judged.why.as_ref()?)));
@@ -194,7 +194,7 @@ impl Table {
         let _infallible = writeln!(page, "  {}", self.repeat.line(&tried.cell));
     }
 
-    /// Returns the line with the numbers of cells.
+    /// Returns the line with the totals.
     fn totals(&self) -> String {
         let of = |is_meant: &dyn Fn(&Tried) -> bool, text: &str| match self.results.count(is_meant) {
             0 => None,
@@ -261,7 +261,7 @@ impl Table {
     }
 }
 
-/// Returns a text, without its end if it has more columns than there are.
+/// Returns a text, cut to at most `columns` columns.
 fn short(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return text.into();
