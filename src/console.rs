@@ -1,4 +1,4 @@
-//! Requests of the terminal UI, carried out.
+//! Carries out the requests of the terminal UI.
 
 use std::{
     fs,
@@ -28,24 +28,24 @@ use tempfile::NamedTempFile;
 
 use crate::wake::Wake;
 
-/// The way from the screen to the proxy, or to the files of a recording.
+/// Connection from the screen to the proxy, or to the files of a recording.
 #[derive(Debug)]
 pub(crate) struct Console {
     /// `None` for a recording.
     handle: Option<Handle>,
     reports: mpsc::Sender<Wake>,
-    /// The run, as recordings name it.
+    /// Description of the run for saved files.
     run: Run,
-    /// The file of the last text that was copied, until the end of the run.
+    /// Temporary file with the text copied last; deleted at the end of the run.
     copied: Option<NamedTempFile>,
-    /// The threads that save: the run ends after them, so that files are whole.
+    /// Threads that save files. The run joins them at its end, so that the files are complete.
     saving: Vec<JoinHandle<()>>,
 }
 
 impl Drop for Console {
     fn drop(&mut self) {
         for thread in self.saving.drain(..) {
-            // A panic was printed by its thread.
+            // The thread has printed its panic.
             let _panicked = thread.join();
         }
     }
@@ -62,7 +62,7 @@ impl Console {
         }
     }
 
-    /// A console without a proxy, which saves and copies.
+    /// Returns a console without a proxy, which only saves and copies.
     pub(crate) fn of_recording(reports: mpsc::Sender<Wake>, run: Run) -> Self {
         Self {
             handle: None,
@@ -73,7 +73,7 @@ impl Console {
         }
     }
 
-    /// Carries out the requests that wait, and those that follow from the answers.
+    /// Carries out the pending requests, and those that follow from their answers.
     pub(crate) fn carry_out(&mut self, app: &mut App) {
         loop {
             let requests = app.take_requests();
@@ -103,7 +103,7 @@ impl Console {
         Ok(reply)
     }
 
-    /// Writes events to a new file, on a thread of its own; the end is reported.
+    /// Writes events to a new file on a thread of its own, which reports the result.
     fn save(&mut self, path: &str, events: Vec<Arc<DecodedEvent>>) -> Result<Reply, String> {
         let target = Target::parse(path).map_err(|why| format!("cannot save to '{path}': {why}"))?;
         let failed = |error: io::Error| format!("cannot save to '{path}': {error}");
@@ -125,7 +125,7 @@ impl Console {
                     (Level::Warning, format!("cannot save to '{name}': {error}"))
                 }
             };
-            // The run may be over.
+            // The run may already have ended.
             let _ended = reports.send(Wake::Report(level, text));
         };
         let thread = thread::Builder::new()
@@ -137,7 +137,7 @@ impl Console {
         Ok(done(&format!("saving to {path}"), &[]))
     }
 
-    /// Keeps a text in a file that only the user can read.
+    /// Writes the copied text to a file that only the user can read.
     fn copy(&mut self, text: &str) -> Result<Reply, String> {
         let failed = |error: io::Error| format!("copied by OSC 52; cannot write a file: {error}");
         let copied = match &mut self.copied {
@@ -162,7 +162,7 @@ impl Console {
     }
 }
 
-/// Returns the answer to a command that was done.
+/// Returns the reply to a successful command.
 fn answer(command: &Command, result: ResultBody) -> Reply {
     match result {
         ResultBody {
@@ -173,7 +173,7 @@ fn answer(command: &Command, result: ResultBody) -> Reply {
     }
 }
 
-/// Returns the sentence about a command that was done; empty if the screen shows the effect.
+/// Returns the sentence about a successful command; empty if the screen shows the effect.
 fn said(command: &Command) -> &'static str {
     match command {
         Command::Inject(_) => "sent",

@@ -1,4 +1,4 @@
-//! The message definitions of this run: the built-in ones, and the user's own.
+//! The message definitions of this run: built-in definitions and those of the user.
 
 use std::{path::Path, sync::OnceLock};
 
@@ -10,10 +10,10 @@ use teetap_wire::{
 
 use crate::exit::Failure;
 
-/// Bytes of a definition file; all of DDNet's messages take a twentieth of it.
+/// Maximum bytes of a definition file. All messages of DDNet need a twentieth of it.
 const LARGEST: u64 = 1 << 20;
 
-/// Returns the built-in definitions and those of `file`, which is read once in a run.
+/// Returns the built-in definitions and those of `file`, which is read once per run.
 ///
 /// # Errors
 /// The file cannot be read, or is wrong: the error has a line for each mistake.
@@ -40,11 +40,11 @@ pub(crate) fn load(file: Option<&Path>) -> Result<&'static Registry, Failure> {
     Ok(LOADED.get_or_init(|| registry))
 }
 
-/// Returns the definitions of the run that an input log is about. They are kept until the end of the program, which
+/// Returns the definitions of the run that wrote an input log. They are kept until the end of the program, which
 /// replays one log.
 ///
 /// # Errors
-/// They are wrong: the first mistake.
+/// The definitions are wrong: the error is the first mistake.
 pub(crate) fn of_log(definitions: &[Definitions]) -> Result<&'static Registry, String> {
     if definitions.is_empty() {
         return Ok(Registry::builtin());
@@ -60,7 +60,7 @@ pub(crate) fn of_log(definitions: &[Definitions]) -> Result<&'static Registry, S
     Ok(Box::leak(Box::new(registry)))
 }
 
-/// Returns why a message or object may not have this name: a filter could not name it.
+/// Returns an objection if a filter could not use this name for a message or object.
 fn objection(class: Class, name: &str) -> Option<String> {
     let prefix = if class == Class::Object { "snap." } else { "" };
     let what = format!("`{prefix}{name}` means something else in filters: choose another name");

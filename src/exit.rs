@@ -52,18 +52,18 @@ pub(crate) fn table() -> String {
 /// An error with its exit code. Any other error is a bug: [`Exit::Internal`].
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// The end it leads to.
+    /// Result of the process.
     pub(crate) exit: Exit,
     text: String,
 }
 
 impl Failure {
-    /// The command line is wrong.
+    /// Returns the failure for a wrong command line.
     pub(crate) fn usage(text: impl fmt::Display) -> Self {
         Self::new(Exit::Usage, text)
     }
 
-    /// The run did not start.
+    /// Returns the failure for a run that did not start.
     pub(crate) fn run(error: RunError) -> Self {
         match error {
             RunError::Rules(error) => Self::rules(&error),
@@ -73,7 +73,7 @@ impl Failure {
         }
     }
 
-    /// A command was not started.
+    /// Returns the failure for a command that was not started.
     pub(crate) fn child(error: ChildError) -> Self {
         match error {
             ChildError::NoCommand => Self::usage(error),
@@ -81,7 +81,7 @@ impl Failure {
         }
     }
 
-    /// A JUnit report cannot be written.
+    /// Returns the failure for a JUnit report that cannot be written.
     pub(crate) fn report(error: ReportError) -> Self {
         match error {
             ReportError::System { .. } => Self::network(error),
@@ -89,12 +89,12 @@ impl Failure {
         }
     }
 
-    /// The rules cannot be used.
+    /// Returns the failure for rules that cannot be used.
     pub(crate) fn rules(error: &RulesError) -> Self {
         Self::usage(error.render(Look::get().err.diagnostics()))
     }
 
-    /// The faults of a journal cannot be repeated.
+    /// Returns the failure for a journal whose faults cannot be repeated.
     pub(crate) fn faults(error: &FaultsError) -> Self {
         let text = error.render(Look::get().err.diagnostics());
         match error.is_damaged() {
@@ -103,7 +103,7 @@ impl Failure {
         }
     }
 
-    /// The file of a recording cannot be used.
+    /// Returns the failure for a recording whose file cannot be used.
     pub(crate) fn recording(error: FileError) -> Self {
         match error {
             FileError::Create { .. } => Self::network(error),
@@ -111,17 +111,17 @@ impl Failure {
         }
     }
 
-    /// A check or an attempt failed.
+    /// Returns the failure for an unsuccessful check or attempt.
     pub(crate) fn failed(text: impl fmt::Display) -> Self {
         Self::new(Exit::Failed, text)
     }
 
-    /// A recording is damaged.
+    /// Returns the failure for a damaged recording.
     pub(crate) fn damaged(text: impl fmt::Display) -> Self {
         Self::new(Exit::Damaged, text)
     }
 
-    /// The network, or something that could not be started.
+    /// Returns the failure for a network error, or for something that could not be started.
     pub(crate) fn network(text: impl fmt::Display) -> Self {
         Self::new(Exit::Network, text)
     }

@@ -1,7 +1,7 @@
 //! A run from its start to its summary: the loop of the main thread.
 //!
-//! Law: it pulls on its own tick and writes once per tick; the data thread never waits for it. However a run ends, both
-//! legs of every session are sent CLOSE, what was seen is printed, and the summary comes last.
+//! Law: the loop polls events on its own tick and writes once per tick; the data thread never waits for it. However a
+//! run ends, both legs of every session are sent CLOSE, remaining events are printed, and the summary is printed last.
 
 use std::{
     sync::mpsc::{self, RecvTimeoutError},
@@ -28,22 +28,23 @@ use crate::{
     wake::{SIGHUP, Wake},
 };
 
-/// The time between two looks at the events.
+/// Time between two polls of the events.
 const TICK: Duration = Duration::from_millis(20);
 
-/// How far the drawing of a screen gives way to the data thread. Less than the decoder, for the sake of the keys.
+/// Priority of drawing the screen: lower than the data thread, but higher than the decoder, so that keys are handled in
+/// time.
 const DRAWING: Nice = Nice(5);
 
-/// The number of ticks between two queries of the kernel.
+/// Number of ticks between two queries of the kernel.
 const DROPS_EVERY: u32 = 100;
 
-/// How many ticks lie between two looks at the files of rules.
+/// Number of ticks between two checks of the files of rules.
 const RULES_EVERY: u32 = 10;
 
-/// Events printed before signals and the command are looked at again.
+/// Maximum events printed before signals and the command are checked again.
 const BATCH: usize = 4096;
 
-/// The longest wait for the signal of a terminal that is gone.
+/// Maximum wait for the signal of a terminal that has hung up.
 const HANG_UP: Duration = Duration::from_millis(300);
 
 /// A run with its output, and what may end it.
@@ -63,13 +64,13 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Runs until a signal, the end of the command, or the end of the readers.
+    /// Runs until a signal is received, the command ends, or no reader is left.
     pub(crate) fn run(mut self) -> anyhow::Result<Exit> {
         if self.output.had_screen() {
             DRAWING.apply();
         }
         let ended_by = self.watch();
-        // Whatever happened, the peers get their CLOSE first.
+        // In every case the peers are sent CLOSE first.
         self.run.commands().stop(STOPPED);
         self.output.close_screen();
         let (mut ended_by, mut exit) = match ended_by {
@@ -85,7 +86,7 @@ impl Live {
             self.output.log(self.now(), Level::Warning, &left);
         }
         let logs = self.run.log_faults();
-        // While the sockets are open.
+        // The sockets are still open here.
         self.look_for_drops();
         let connect = self.run.reachable();
         let ended = self.run.join();
@@ -104,7 +105,7 @@ impl Live {
         };
         (ended_by, exit) = decide(ended_by, exit, last);
         let (outcome, finished) = self.output.end_recording(self.now()).unzip();
-        // The last lines come before the summary, also where stdout and stderr are one terminal.
+        // The last lines are printed before the summary, even if stdout and stderr share a terminal.
         self.output.end_folds();
         self.output.flush()?;
         self.output.check_stdout(self.now());
@@ -152,7 +153,7 @@ impl Live {
         }
     }
 
-    /// Runs until something ends the run. Returns the cause, and the exit that it leads to.
+    /// Runs until something ends the run. Returns the cause and its exit code.
     fn watch(&mut self) -> anyhow::Result<(EndedBy, Exit)> {
         let mut ticks = 0;
         let logs = self.run.log_faults();
@@ -168,7 +169,7 @@ impl Live {
                 }
                 Ok(Wake::Report(level, text)) => self.output.log(self.now(), level, &text),
                 Err(RecvTimeoutError::Timeout) => {}
-                // No sender is left; the tick goes on without them.
+                // No sender is left; the ticks continue.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
             }
             if let Some(finding) = self.run.probed() {
@@ -233,14 +234,14 @@ impl Live {
         }
     }
 
-    /// Sets the rules anew when a file of them has changed.
+    /// Reloads the rules if one of their files has changed.
     fn reload_rules(&mut self) {
         for (level, line) in self.run.reload_rules() {
             self.output.log(self.now(), level, &line);
         }
     }
 
-    /// Warns of datagrams that the kernel has dropped since the last look.
+    /// Warns of datagrams that the kernel dropped since the last check.
     fn look_for_drops(&mut self) {
         let news = self.run.kernel_drops();
         if news > 0 {
@@ -250,7 +251,7 @@ impl Live {
         }
     }
 
-    /// Returns the cause for the end of the data thread: a signal stops it, and is sent here before.
+    /// Returns the cause for the end of the data thread. A signal that stops it is sent to this thread first.
     fn reason_of_end(&self) -> (EndedBy, Exit) {
         let decided = self.wake.try_iter().find_map(|wake| match wake {
             Wake::Signal(number) => Some(by_signal(number)),
@@ -260,7 +261,7 @@ impl Live {
         decided.unwrap_or((EndedBy::Crash, Exit::Internal))
     }
 
-    /// Returns the end of a run whose terminal is gone: a signal comes with that.
+    /// Returns the end of a run whose terminal has hung up. Waits for the signal that accompanies the hang-up.
     fn hung_up(&self) -> (EndedBy, Exit) {
         let end = Instant::now() + HANG_UP;
         while let Ok(wake) = self.wake.recv_timeout(end - Instant::now()) {
@@ -281,14 +282,14 @@ impl Live {
     }
 }
 
-/// Warns once of each log that has ended before the run.
+/// Warns once of each log that ended before the run.
 fn warn_of(output: &mut Output, clock: Clock, logs: &[Faults]) {
     for news in logs.iter().filter_map(Faults::news) {
         output.log(clock.now(), Level::Warning, &news);
     }
 }
 
-/// Warns once when the program's log is not complete, and when its file is no longer there.
+/// Warns once if the program's log is incomplete, and once if its file was moved or deleted.
 fn check_log(log: Option<&mut Log>, output: &mut Output, clock: Clock, is_last: bool) {
     let Some(log) = log else { return };
     let news = [log.news(), log.moved(is_last)];

@@ -1,7 +1,7 @@
 //! The program's own log: `--log FILE`, filtered by `TEETAP_LOG`.
 //!
-//! Law: without --log nothing is set up. Lines are written by a thread of their own; where the disk is slower than the
-//! program they are dropped and counted. Nothing is logged per datagram.
+//! Law: nothing is set up without --log. Lines are written by a thread of its own; if the disk is slower than the
+//! program, lines are dropped and counted. Nothing is logged per datagram.
 
 use std::{
     env,
@@ -31,31 +31,31 @@ use crate::{
     run::Start,
 };
 
-/// The variable with the filter.
+/// Environment variable with the filter.
 const FILTER: &str = "TEETAP_LOG";
 
-/// The time between two looks at the path.
+/// Time between two checks of the path.
 const FILE_EVERY: Duration = Duration::from_millis(500);
 
-/// A log that is written until this is dropped.
+/// Log that is written until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Log {
     path: PathBuf,
-    /// The file that is written.
+    /// File that is written.
     file: File,
-    /// The time of the last look at the path.
+    /// Time of the last check of the path.
     looked: Instant,
-    /// The file has been deleted or moved, and that has been reported.
+    /// True once the deletion or move of the file has been reported.
     is_move_reported: bool,
     dropped: ErrorCounter,
     trouble: Arc<OnceLock<String>>,
-    /// The trouble has been reported.
+    /// True once the trouble has been reported.
     is_reported: bool,
-    /// Writes what is queued when it is dropped.
+    /// Writes the queued lines when it is dropped.
     _writer: WorkerGuard,
 }
 
-/// The file; remembers its first error, which the writing thread ignores.
+/// Log file that remembers its first error, since the writing thread ignores errors.
 struct Sink {
     file: File,
     trouble: Arc<OnceLock<String>>,
@@ -113,7 +113,7 @@ impl Log {
         })
     }
 
-    /// Returns once why the log is not complete.
+    /// Returns the reason why the log is incomplete, once.
     pub(crate) fn news(&mut self) -> Option<String> {
         let lines = self.dropped.dropped_lines();
         let why = match self.trouble.get() {
@@ -125,7 +125,7 @@ impl Log {
         (!is_reported).then(|| format!("the log {} is not complete: {why}", printable_path(&self.path)))
     }
 
-    /// Returns once that the file is no longer there. Looks at the path now and then, at the end in any case.
+    /// Returns a warning once the file was moved or deleted. Checks the path at intervals, and always if `is_last`.
     pub(crate) fn moved(&mut self, is_last: bool) -> Option<String> {
         let is_due = is_last || self.looked.elapsed() >= FILE_EVERY;
         if self.is_move_reported || !is_due {

@@ -1,7 +1,7 @@
 //! The look of text: colours, characters and the columns of a terminal.
 //!
-//! Law: this is the only place that reads NO_COLOR and TERM, and that decides about colours and characters. It decides once,
-//! before anything is printed; what was not decided yet is plain.
+//! Law: only this file reads NO_COLOR and TERM, and decides about colours and characters. It decides once, before
+//! anything is printed; until then the look is plain.
 
 use std::{
     borrow::Cow,
@@ -25,20 +25,20 @@ pub(crate) struct Look {
     pub(crate) err: Stream,
     /// The look of the terminal UI.
     pub(crate) screen: Stream,
-    /// The terminal knows no control sequences.
+    /// True if the terminal does not understand control sequences.
     pub(crate) is_dumb: bool,
 }
 
 /// The colours and characters of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stream {
-    /// Colours are used.
+    /// True if colours are used.
     pub(crate) colours: bool,
-    /// Only characters of ASCII are used.
+    /// True if only ASCII characters are used.
     pub(crate) ascii: bool,
 }
 
-/// The times at which colours are used.
+/// When colours are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum When {
     #[default]
@@ -47,14 +47,14 @@ pub(crate) enum When {
     Never,
 }
 
-/// A colour, or another way in which a part of a line stands out.
+/// Colour or emphasis of a part of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
     /// As the terminal prints text.
     Plain,
-    /// Of less weight.
+    /// De-emphasised.
     Faint,
-    /// Of more weight.
+    /// Emphasised.
     Bold,
     /// From the client.
     ToServer,
@@ -71,7 +71,7 @@ pub(crate) enum Ink {
 }
 
 impl Look {
-    /// Decides, for options of the command line. Only the first decision of the process counts.
+    /// Decides for the options of the command line. Only the first decision of the process counts.
     pub(crate) fn decide(when: When, ascii: bool) {
         let is_set = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -154,13 +154,13 @@ impl From<Kind> for Ink {
     }
 }
 
-/// Returns the columns of a terminal; `None` if it is not one, or has no size.
+/// Returns the columns of a terminal; `None` if it is not a terminal or reports no size.
 pub(crate) fn columns(terminal: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(terminal).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Returns a text in ASCII: marks, arrows and boxes as characters that look alike, others as escapes.
+/// Returns a text in ASCII. Marks, arrows and boxes become similar characters, others become escapes.
 fn ascii(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return text.into();

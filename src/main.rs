@@ -1,6 +1,6 @@
 //! The `teetap` binary: command line, output, signals.
 //!
-//! Law: the protocol is in the crates below; here runs are configured, started, printed and ended.
+//! Law: the crates below contain the protocol; this crate configures, starts, prints and ends runs.
 
 mod cli;
 mod command;
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         }
     };
     cli.look.decide();
-    // It may come from another person.
+    // The file of a project may come from another person.
     if let Some(sentence) = settings::sentence() {
         output::say(&format!("teetap: {sentence}"));
     }
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         Ok(Ok(exit)) => exit,
         Ok(Err(error)) => {
             let text = format!("teetap: {error:#}");
-            // Diagnostics have their own lines, with marks below the text.
+            // Diagnostics have several lines, with marks below the text.
             if text.contains('\n') {
                 output::say(&text);
             } else {

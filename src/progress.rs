@@ -1,7 +1,8 @@
 //! The progress of reading a long recording, or of many runs: one line on stderr.
 //!
-//! Law: only on a terminal, and never in the way: lines are printed there through [`Progress::suspend`], and at the end nothing
-//! of it is left. Bytes are counted where they are read, so that stretches in which nothing is found count too.
+//! Law: progress is drawn only on a terminal. Other lines are printed through [`Progress::suspend`], and nothing of the
+//! progress line is left at the end. Bytes are counted when they are read, so that stretches without messages count,
+//! too.
 
 use std::{
     fs::File,
@@ -17,12 +18,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
 use crate::look::Look;
 
-/// The time before anything is drawn.
+/// Time before anything is drawn.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// Drawings in a second, at most.
+/// Maximum number of drawings per second.
 const RATE: u8 = 10;
 
-/// The line. Clones are of the same one.
+/// The progress line. Clones draw the same line.
 #[derive(Clone, Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -30,7 +31,7 @@ pub(crate) struct Progress {
     is_drawn: Arc<AtomicBool>,
 }
 
-/// A file that is read.
+/// File whose reads advance the progress.
 #[derive(Debug)]
 pub(crate) struct Watched<R> {
     input: R,
@@ -38,9 +39,9 @@ pub(crate) struct Watched<R> {
 }
 
 impl Progress {
-    /// Returns the line for a file that is going to be read; `None` where stderr is not a terminal.
+    /// Returns the line for a file that will be read; `None` if stderr is not a terminal.
     pub(crate) fn of(file: &File) -> Option<Self> {
-        // It is drawn with control sequences.
+        // The line is drawn with control sequences.
         if !io::stderr().is_terminal() || Look::get().is_dumb {
             return None;
         }
@@ -61,7 +62,7 @@ impl Progress {
         })
     }
 
-    /// Returns the line for work whose steps are shown as text; `None` where stderr is not a terminal.
+    /// Returns the line for work whose steps are shown as text; `None` if stderr is not a terminal.
     pub(crate) fn of_work() -> Option<Self> {
         if !io::stderr().is_terminal() || Look::get().is_dumb {
             return None;
@@ -76,7 +77,7 @@ impl Progress {
         })
     }
 
-    /// Shows the step at hand. Nothing is drawn before the work has lasted for a while.
+    /// Shows the current step. Nothing is drawn until the work has lasted for [`PATIENCE`].
     pub(crate) fn show(&self, step: String) {
         self.bar.set_message(step);
         self.draw();
@@ -90,18 +91,18 @@ impl Progress {
         }
     }
 
-    /// Shows how many messages a filter has let through so far.
+    /// Shows the number of messages that passed the filter so far.
     pub(crate) fn matched(&self, matches: u64) {
         let plural = if matches == 1 { "" } else { "es" };
         self.bar.set_message(format!(", {matches} match{plural}"));
     }
 
-    /// Takes the line away while `print` runs.
+    /// Hides the line while `print` runs.
     pub(crate) fn suspend<R>(&self, print: impl FnOnce() -> R) -> R {
         self.bar.suspend(print)
     }
 
-    /// Takes the line away for good.
+    /// Removes the line.
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }

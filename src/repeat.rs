@@ -8,17 +8,17 @@ use std::{
     os::unix::ffi::OsStrExt as _,
 };
 
-/// Options with a file that must not exist yet, so that the same line would be refused.
+/// Options whose file must not exist, so that the unchanged line would be refused.
 const NEW_FILES: [&str; 2] = ["--input-log", "--journal"];
 
-/// Environment variables that do not change what a run does, or are replaced.
+/// Environment variables that do not change a run, or that the line replaces.
 const LEFT_OUT: [&str; 4] = ["TEETAP_SEED", "TEETAP_LOG", "TEETAP_INPUT_LOG", "TEETAP_JOURNAL"];
 
 /// Options that set the seed.
 const SEEDS: [&str; 2] = ["--seed", "--faults-from"];
 
-/// Returns the command line of this process with the seed of its run, and with the settings of configuration files: they may
-/// change, and elsewhere there are others.
+/// Returns the command line of this process with the seed of its run and the settings of configuration files, since
+/// these may change or be different elsewhere.
 pub(crate) fn line(seed: u64) -> String {
     compose(
         env::args_os().collect(),
@@ -72,7 +72,7 @@ fn is_option(word: &OsStr, option: &str) -> bool {
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'=')))
 }
 
-/// Returns a word as a shell reads it. It has no control characters.
+/// Quotes a word for a shell. The result has no control characters.
 pub(crate) fn quoted(word: &OsStr) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(byte);
     let bytes = word.as_bytes();

@@ -1,7 +1,7 @@
 //! A recording on the screen: the loop of the main thread, with a part of the recording in the history.
 //!
-//! Law: rows are read while the list keeps them all; further ones when the last rows are selected or followed. Another place
-//! is read from the index on, which a thread of its own makes.
+//! Law: rows are read until the list is full; further rows are read if the last rows are selected or followed. To move
+//! elsewhere, reading restarts at a position from the index, which a thread of its own builds.
 
 use std::{
     io::{self, BufReader},
@@ -41,24 +41,24 @@ use crate::{
     wake::{SIGHUP, Wake},
 };
 
-/// The time between two looks at the reader.
+/// Time between two polls of the reader.
 const TICK: Duration = Duration::from_millis(10);
 
-/// The time for which batches are taken before keys are looked at again.
+/// Maximum time for receiving batches before keys are handled again.
 const PULL: Duration = Duration::from_millis(20);
 
-/// Rows before the last one in which the selection has further rows read.
+/// Distance of the selection from the last row, in rows, at which further rows are read.
 const NEAR: usize = 100;
 
-/// Bytes before the end of a recording from which it is read to show its end: about as much as the history keeps.
+/// Bytes before the end of a recording at which reading starts to show its end: about as much as the history keeps.
 const TAIL: u64 = 4 << 20;
 
-/// The reading of a recording for the screen.
+/// State of reading a recording for the screen.
 struct Review {
     places: Places,
     reader: Option<Reader>,
     source: Source,
-    /// The row to select when it comes: the first one of this time or a later one.
+    /// Time of the row to select once it is read: the first row at this time or later.
     selects: Option<Time>,
     damage: Option<String>,
 }
@@ -92,7 +92,7 @@ pub(crate) fn review(
         snapshots: Snapshots::default(),
         begin: Arc::new(AtomicU64::new(0)),
     };
-    // A file that only begins like a recording is refused before the screen opens.
+    // Refuses a file that only begins like a recording before the screen opens.
     let (wall, run) = from::beginning(&source).map_err(refused)?;
     let (reports, wake) = mpsc::channel();
     let _signals = Signals::install(reports.clone()).map_err(Failure::network)?;
@@ -104,7 +104,7 @@ pub(crate) fn review(
     options.prepare(&mut app);
     app.snapshot.shared = source.snapshots.clone();
     app.timeline = Some(Timeline::new(kind.len()));
-    // It was checked before.
+    // The filter was checked before.
     let _checked = app.set_filter(filter.unwrap_or_default());
     let mut review = Review {
         places: Places::start(source.clone(), format).map_err(Failure::network)?,
@@ -134,7 +134,7 @@ pub(crate) fn review(
 }
 
 impl Review {
-    /// Shows it until the user leaves, or a signal comes.
+    /// Shows the recording until the user leaves or a signal is received.
     fn run(
         &mut self,
         mut screen: Screen,
@@ -161,7 +161,7 @@ impl Review {
         }
     }
 
-    /// Goes where the user wants to, and takes what was read.
+    /// Moves to the position that the user requested, and adds the rows that were read.
     fn look(&mut self, app: &mut App) {
         if let Some(timeline) = &mut app.timeline {
             let (indexed, until) = self.places.state();
@@ -169,7 +169,7 @@ impl Review {
             (timeline.indexed, timeline.until) = (indexed, until);
             let percent = timeline.percent(indexed);
             match timeline.take_wanted() {
-                // The index does not reach so far yet.
+                // The index has not reached this position yet.
                 Some(seek) if indexed < timeline.size && is_beyond(seek, indexed, timeline.size) => {
                     timeline.seek(seek);
                     app.say(format!("the index is at {percent} %: waiting for it"));
@@ -189,7 +189,7 @@ impl Review {
         self.note_progress(app);
     }
 
-    /// Goes to a place.
+    /// Moves to a position.
     fn seek(&mut self, app: &mut App, seek: Seek) {
         app.changed = true;
         let filter = app
@@ -203,7 +203,7 @@ impl Review {
                 self.set(app, Reading::Stopped);
                 return app.say("stopped; > continues from another place");
             }
-            // All of it is searched.
+            // A filter searches the whole recording.
             Seek::Filter if filter.is_some() => Place::start(),
             Seek::Filter => self.places.before(app.offset()),
             Seek::To(offset) => self.places.before(offset),
@@ -219,13 +219,13 @@ impl Review {
             Seek::Time(time) => Some(time),
             _ => Some(Time::ZERO),
         };
-        // Other views keep the sessions that they have while the list shows what is found.
+        // Other views keep their sessions while the list shows the matches of a filter.
         app.clear(filter.is_none());
         if let Some(timeline) = &mut app.timeline {
             timeline.begin(place.offset);
             timeline.is_long = is_long;
         }
-        // Ends the one before.
+        // Stops the previous reader.
         self.reader = None;
         match Reader::start(self.source.clone(), place, filter) {
             Ok(reader) => self.reader = Some(reader),
@@ -236,7 +236,7 @@ impl Review {
         }
     }
 
-    /// Takes a batch.
+    /// Adds the rows of a batch.
     fn take(&mut self, app: &mut App, batch: Batch) {
         let is_filtered = app.messages.filter().is_some_and(|filter| filter.is_by_reader());
         let rows = app.messages.history.numbers();
@@ -270,7 +270,7 @@ impl Review {
         }
     }
 
-    /// Selects the row that is wanted, or the first one until it comes.
+    /// Selects the requested row, or the first row until the requested one is read.
     fn select(&mut self, app: &mut App) {
         let Some(time) = self.selects else { return };
         if app.messages.is_empty() {
@@ -321,7 +321,7 @@ fn of_another_program(path: &Path, wall: u64) -> Run {
 
 /// Shows the start of a recording, or of a run in it.
 fn start(app: &mut App, wall: u64, run: Option<&Run>) {
-    // Times of day are of the first start; a part of a recording has its own.
+    // Times of day refer to the first start, or to the start of the last run in the recording.
     if app.messages.is_empty() || run.is_some() {
         app.title.start = UNIX_EPOCH + Duration::from_nanos(wall);
     }
@@ -330,7 +330,8 @@ fn start(app: &mut App, wall: u64, run: Option<&Run>) {
     }
 }
 
-/// Returns true if further rows are wanted: the list keeps them, or its last rows are selected.
+/// Returns true if further rows should be read: the list still keeps all rows, or its last rows are selected or
+/// followed.
 fn is_wanted(app: &App) -> bool {
     let list = &app.messages;
     let is_near = || {
@@ -340,7 +341,7 @@ fn is_wanted(app: &App) -> bool {
     !list.history.is_full() || !list.is_frozen() && (list.follows() || is_near())
 }
 
-/// Returns true if the index, which knows the places before this byte, has to go on before a place can be gone to.
+/// Returns true if the index, which covers the bytes before `indexed`, must grow before the screen can move to `seek`.
 fn is_beyond(seek: Seek, indexed: u64, size: u64) -> bool {
     match seek {
         Seek::To(offset) => offset > indexed,

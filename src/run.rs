@@ -13,7 +13,7 @@ pub(crate) struct Start {
     pub(crate) target: String,
     pub(crate) server: SocketAddr,
     pub(crate) listen: SocketAddr,
-    /// The address that clients of this machine connect to: differs from `listen` when that is every address.
+    /// Address that clients on this machine connect to; differs from `listen` if that is an unspecified address.
     pub(crate) connect: SocketAddr,
     pub(crate) wall: SystemTime,
 }
@@ -22,14 +22,14 @@ pub(crate) struct Start {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened<'a> {
     pub(crate) file: &'a Path,
-    /// The time at which it begins.
+    /// Time at which the recording begins.
     pub(crate) wall: SystemTime,
-    /// The run, in recordings of teetap.
+    /// The run; `None` in recordings of other programs.
     pub(crate) run: Option<&'a Run>,
 }
 
 impl Start {
-    /// Returns what a recording holds of it.
+    /// Returns the facts that a recording stores.
     pub(crate) fn recorded(&self) -> Run {
         header(self.seed, &self.target, (self.server, self.listen), self.wall)
     }

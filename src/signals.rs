@@ -1,7 +1,8 @@
-//! Signals: INT, TERM and HUP end the run. A HUP that is ignored from the start, as by nohup, stays ignored.
+//! Signals: INT, TERM and HUP end the run. A HUP that is ignored at the start, as under nohup, stays ignored.
 //!
-//! Law: the first one ends the run in order, and the peers are sent their CLOSE even when the output is stuck in a full
-//! pipe; another INT, or a second later, the process ends at once. No process that it has started survives either.
+//! Law: the first signal ends the run in order, and the peers are sent CLOSE even if the output is stuck in a full
+//! pipe. Another INT, or 4 s without an end, ends the process at once. In no case does a process that it has started
+//! survive.
 
 use std::{
     fs, io,
@@ -22,14 +23,15 @@ use tokio::{
 
 use crate::{exit::Exit, wake::Wake};
 
-/// Longest time from the first signal to the end. Closing and flushing take half a second, and more on a busy machine, where the recording
-/// must get its end, too. Another INT ends the process at once.
+/// Maximum time from the first signal to the end. Closing and flushing need half a second, and more on a busy machine,
+/// where the end of the recording must be written, too. Another INT ends the process at once.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// The longest time for which processes are killed when this one ends at once.
+/// Maximum time for killing processes when this one ends at once.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
-/// Time in which another INT is taken for the first one: `timeout` and shells signal a process and then its group.
+/// Time within which another INT counts as the first signal, since `timeout` and shells signal a process and then its
+/// group.
 const SAME: Duration = Duration::from_millis(200);
 
 /// The thread that waits for signals.
@@ -40,7 +42,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Waits for signals from now on; sends the first to `wake`.
+    /// Waits for signals from now on. Sends the first one to `wake`.
     pub(crate) fn install(wake: mpsc::Sender<Wake>) -> io::Result<Self> {
         let proxy = Arc::new(OnceLock::new());
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
@@ -63,13 +65,13 @@ impl Signals {
 
     /// Sets the proxy that a signal stops.
     pub(crate) fn guard(&self, proxy: Commands) {
-        // A second proxy in one run would be a bug; the first keeps its guard.
+        // A second proxy in one run would be a bug; the first one stays.
         let _first = self.proxy.set(proxy);
     }
 
     /// Sets the file of the control socket, which is removed when the process ends at once.
     pub(crate) fn remove(&self, file: Arc<Guard>) {
-        // As with the proxy.
+        // Same as for the proxy.
         let _first = self.file.set(file);
     }
 }
@@ -78,7 +80,7 @@ impl Signals {
 struct Three {
     interrupt: Signal,
     terminate: Signal,
-    /// `None` if it is ignored.
+    /// `None` if the signal is ignored.
     hangup: Option<Signal>,
 }
 
@@ -92,7 +94,7 @@ impl Three {
         })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     async fn next(&mut self) -> SignalKind {
         let hangup = async {
             match &mut self.hangup {
@@ -108,12 +110,12 @@ impl Three {
     }
 }
 
-/// Returns true if the parent of this process had it ignore a signal; false where the system does not say so.
+/// Returns true if the parent made this process ignore a signal; false if the system does not report it.
 fn is_ignored(kind: SignalKind) -> bool {
     fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores(&status, kind))
 }
 
-/// Returns true if a signal is in the mask of ignored ones of `/proc/PID/status`.
+/// Returns true if `/proc/PID/status` lists a signal in its mask of ignored signals.
 fn ignores(status: &str, kind: SignalKind) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
@@ -121,11 +123,11 @@ fn ignores(status: &str, kind: SignalKind) -> bool {
     mask.is_some_and(|mask| mask.checked_shr(bit).is_some_and(|rest| rest & 1 == 1))
 }
 
-/// Returns the number of the signal when the process has to end at once.
+/// Waits until the process must end at once. Returns the number of the first signal.
 async fn wait(mut signals: Three, wake: &mpsc::Sender<Wake>, proxy: &OnceLock<Commands>) -> u8 {
     let kind = signals.next().await;
     let number = u8::try_from(kind.as_raw_value()).unwrap_or_default();
-    // First to the main thread, so that it knows why the proxy ends.
+    // The main thread is told first, so that it knows why the proxy ends.
     let listened = wake.send(Wake::Signal(number)).is_ok();
     if let Some(proxy) = proxy.get() {
         proxy.stop(STOPPED);
