@@ -13,16 +13,16 @@ use teetap_inspect::{
 
 use super::plain::Lines;
 
-/// The amount of a search that is printed.
+/// Context and limits of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
-    /// Messages before each match.
+    /// Number of messages printed before each match.
     pub(crate) before: usize,
-    /// Messages after each match.
+    /// Number of messages printed after each match.
     pub(crate) after: usize,
-    /// The search ends after this number of matches.
+    /// Number of matches after which the search ends.
     pub(crate) max: Option<u64>,
-    /// Only the number of matches is printed.
+    /// True to print only the number of matches.
     pub(crate) count: bool,
 }
 
@@ -30,22 +30,22 @@ pub(crate) struct Extent {
 #[derive(Debug)]
 pub(crate) struct Around {
     extent: Extent,
-    /// The messages before the next match.
+    /// Messages that are printed if a match follows.
     waiting: VecDeque<Vec<u8>>,
-    /// Messages still to print after the last match.
+    /// Number of messages still to be printed after the last match.
     left: usize,
-    /// Messages have been left out since the last one that was printed.
+    /// True if messages were left out since the last printed one.
     is_apart: bool,
     found: u64,
 }
 
-/// A message, rendered with the lines that belong to it.
+/// A rendered message with the lines that belong to it.
 struct Unit {
     text: Vec<u8>,
     matches: bool,
 }
 
-/// The line between messages that are not neighbours, where context is printed.
+/// Line between printed messages that are not neighbours, if context is printed.
 const SEPARATOR: &[u8] = b"--\n";
 
 impl Extent {
@@ -85,7 +85,7 @@ impl Around {
         self.extent.max.is_some_and(|max| self.found >= max)
     }
 
-    /// Takes an event, and prints what is to be printed by now.
+    /// Adds an event, and appends the messages that can be printed now.
     pub(crate) fn event(
         &mut self,
         decoded: &DecodedEvent,
@@ -130,12 +130,12 @@ impl Around {
     }
 }
 
-/// Renders the messages of an event. Lines of a datagram belong to its first message, items of a snapshot to the message
-/// that completes it. A datagram without messages stands for one.
+/// Renders the messages of an event. Lines of a datagram belong to its first message, items of a snapshot to the
+/// message that completes it. A datagram without messages counts as one message.
 fn units(decoded: &DecodedEvent, style: Style, plain: &mut Lines) -> Vec<Unit> {
     let lines = EventLines::of(decoded, style);
     let moment = Moment::of_event(decoded);
-    // Messages around the matches may not be printed, and then their sentences are not either.
+    // Messages around a match may never be printed, so they get no sentences.
     let mut render = |line: &Line, matches: bool, out: &mut Vec<u8>| match style.json {
         true => jsonl::line(&lines, line, style, out),
         false => plain.line((&lines, line), moment, style, matches, out),
@@ -188,7 +188,7 @@ fn units(decoded: &DecodedEvent, style: Style, plain: &mut Lines) -> Vec<Unit> {
 mod tests {
     use super::*;
 
-    /// Returns the part of ten messages that is printed, if those in `matching` match.
+    /// Searches ten messages of which those in `matching` match. Returns the output.
     fn printed(extent: Extent, matching: &[usize]) -> String {
         let (mut around, mut out) = (Around::new(extent), Vec::new());
         for number in 0..10 {

@@ -1,6 +1,6 @@
 //! Counts with their words.
 
-/// Returns a count with its word, in the plural where it is not 1.
+/// Returns a count with its word, in the plural unless the count is 1.
 pub(crate) fn counted(count: u64, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),

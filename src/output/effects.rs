@@ -8,14 +8,14 @@ use teetap_wire::printable;
 
 use super::counted;
 
-/// The maximum number of rules on lines of their own, and of rules that are listed because they never acted.
+/// Maximum number of rules with a line of their own, and of rules listed as never hit.
 const MAX_LISTED: usize = 50;
 
-/// The line after the one that repeats a run.
+/// Line after the one that repeats a run, if the rules changed during the run.
 const NOT_REPEATED: &str = "not repeated: the rules changed during the run";
 
-/// Returns a line for each rule that acted and each link line that had an effect, a line about those that did not, and
-/// the line that repeats the run; none for a run without rules.
+/// Returns a line for each rule that acted, a line about the rules that did not, a line for each link line, and the
+/// line that repeats the run. Returns no lines for a run without rules.
 pub(super) fn lines(summary: &Summary) -> Vec<String> {
     let Some(report) = summary.report().filter(|report| **report != Report::default()) else {
         return Vec::new();

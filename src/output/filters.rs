@@ -7,11 +7,11 @@ use teetap_wire::def::Registry;
 /// The filters of an output.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filters {
-    /// Only messages that match are shown.
+    /// Selects the messages that are shown.
     pub(crate) show: Option<Filter>,
-    /// A message that is waited for, shown or not.
+    /// Matches the message that ends the run, shown or not.
     pub(crate) until: Option<Filter>,
-    /// A message that must not come, shown or not.
+    /// Matches a message that must not be received, shown or not.
     pub(crate) fail_on: Option<Filter>,
 }
 

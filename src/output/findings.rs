@@ -12,20 +12,21 @@ use crate::{
     repeat::quoted,
 };
 
-/// The most harmless oddities that are listed where nothing graver was found.
+/// Maximum number of harmless oddities listed if nothing more severe was found.
 const BRIEF: usize = 10;
 
-/// The findings of a recording as they are printed.
+/// Findings of a recording, and how to print them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listing<'a> {
     pub(crate) findings: &'a Findings,
     /// The recording, as the user wrote it.
     pub(crate) file: &'a Path,
-    /// Numbers of datagrams are those in the capture.
+    /// True if datagrams have the numbers of packets in the capture.
     pub(crate) frames: bool,
-    /// Harmless oddities are listed as the others. Without it they have a line each, and only where nothing graver was found.
+    /// True to list harmless oddities like other findings. Otherwise they have one line each, and are listed only if
+    /// nothing more severe was found.
     pub(crate) all: bool,
-    /// The recording is damaged, and nothing is known of what comes after that.
+    /// True if the recording is damaged, so that its rest is unknown.
     pub(crate) is_damaged: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Lines of a terminal: the columns of characters, lines that are cut, and lines that continue.
+//! Lines of a terminal: widths of characters, lines that are cut, and lines that are continued.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,10 @@ use crate::look::Ink;
 /// A part of a line, in its colour.
 pub(crate) type Part<'t> = (Ink, Cow<'t, str>);
 
-/// The start of a continued line on a terminal without room for more.
+/// Indent of a continued line if the terminal has no room for more.
 const LEAST_INDENT: usize = 2;
 
-/// Returns the columns of a text.
+/// Returns the width of a text in columns.
 pub(crate) fn width(text: &str) -> usize {
     columns_of(text).map(|(_, columns)| columns).sum()
 }
@@ -22,7 +22,7 @@ fn columns_of(text: &str) -> impl Iterator<Item = (char, usize)> + '_ {
     let mut before = 0;
     text.chars().map(move |c| {
         let own = match c {
-            // The emoji form of the character before it, which takes two columns.
+            // Selects the emoji form of the previous character, which is two columns wide.
             '\u{fe0f}' if before == 1 => 1,
             c => c.width().unwrap_or(0),
         };
@@ -31,7 +31,7 @@ fn columns_of(text: &str) -> impl Iterator<Item = (char, usize)> + '_ {
     })
 }
 
-/// Returns the start of a line, with an ellipsis at its end.
+/// Returns the start of a line that is wider than `columns`, with an ellipsis at its end.
 pub(crate) fn cut<'t>(parts: &[Part<'t>], columns: usize, ascii: bool) -> Vec<Part<'t>> {
     let ellipsis = if ascii { "..." } else { "…" };
     let mut left = columns.saturating_sub(width(ellipsis));
@@ -51,7 +51,7 @@ pub(crate) fn cut<'t>(parts: &[Part<'t>], columns: usize, ascii: bool) -> Vec<Pa
     line
 }
 
-/// Returns the start of a text that takes at most so many columns, and the columns that it takes.
+/// Returns the longest start of a text that fits `most` columns, and its width.
 fn start(text: &str, most: usize) -> (&str, usize) {
     let (mut end, mut taken) = (0, 0);
     for (c, own) in columns_of(text) {
@@ -64,7 +64,7 @@ fn start(text: &str, most: usize) -> (&str, usize) {
     (text.get(..end).unwrap_or_default(), taken)
 }
 
-/// Returns a sentence of a terminal with so many columns in lines that are broken between words; further ones are indented.
+/// Breaks a sentence between words into lines of at most `columns` columns. Further lines are indented.
 pub(crate) fn sentence(text: &str, columns: Option<usize>) -> Cow<'_, str> {
     let Some(columns) = columns.filter(|columns| width(text) > *columns) else {
         return text.into();
@@ -77,7 +77,7 @@ pub(crate) fn sentence(text: &str, columns: Option<usize>) -> Cow<'_, str> {
     lines.collect::<Vec<_>>().join("\n").into()
 }
 
-/// Returns a line continued on further ones, which begin at `indent`; broken at spaces where there are some.
+/// Breaks a line into several, at spaces if possible. Further lines begin at column `indent`.
 pub(super) fn wrapped<'t>(parts: &[Part<'t>], indent: usize, columns: usize) -> Vec<Vec<Part<'t>>> {
     let indent = if indent * 2 > columns {
         LEAST_INDENT
@@ -97,7 +97,7 @@ pub(super) fn wrapped<'t>(parts: &[Part<'t>], indent: usize, columns: usize) -> 
                 } else {
                     fits.rfind(' ')
                 };
-                // Not the spaces at the start of a line, nor before a word that fits no line.
+                // Leaves out spaces at the start of a line, and does not break before a word that fits no line.
                 let end = last.and_then(|last| fits.get(..last)).map(str::trim_end);
                 let fits_a_line = |end: &&str| {
                     let after = rest.get(end.len()..).unwrap_or_default();
@@ -117,7 +117,7 @@ pub(super) fn wrapped<'t>(parts: &[Part<'t>], indent: usize, columns: usize) -> 
             }
             rest = after.trim_start_matches(' ');
             if fits.is_empty() && left == columns - indent && rest == after {
-                // A character wider than a line.
+                // The character is wider than a line.
                 break;
             }
             lines.push(std::mem::take(&mut line));

@@ -1,4 +1,4 @@
-//! The joins of sessions in the summary: those that stopped with the reason, and with `-v` the time of each step.
+//! Joins of sessions in the summary: stopped joins with the reason, and with `-v` the time of each step.
 
 use std::time::Duration;
 
@@ -7,13 +7,14 @@ use teetap_inspect::course::{Join, JoinOutcome, PassedStep};
 
 use super::counted;
 
-/// The maximum number of joins that have lines.
+/// Maximum number of joins that are listed.
 const MAX_LISTED: usize = 20;
 
-/// The columns of the longest bar.
+/// Columns of the longest bar.
 const BAR: u128 = 24;
 
-/// Returns a line for each join that stopped of itself. With `details` each join has one, and one for each of its steps.
+/// Returns a line for each join that stopped by itself. With `details`, returns a line for every join and for each of
+/// its steps.
 pub(super) fn lines(joins: &Joins, details: bool) -> Vec<String> {
     let list = joins.list(details);
     let more = list.len().saturating_sub(MAX_LISTED) as u64 + joins.left_out();
@@ -62,7 +63,7 @@ fn steps(join: &Join, lines: &mut Vec<String>) {
     }
 }
 
-/// Returns the name of a step, with the number of its messages where there are many.
+/// Returns the name of a step, with the number of its messages if there are several.
 fn name(step: &PassedStep) -> String {
     match step.count {
         1 => step.name.to_owned(),

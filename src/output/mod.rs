@@ -59,31 +59,31 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Output {
     style: Style,
-    /// A filter selects the messages that are shown.
+    /// True if a filter selects the messages that are shown.
     is_filtered: bool,
-    /// Messages that passed the filter.
+    /// Number of messages that passed the filter.
     matches: u64,
-    /// A message is waited for.
+    /// True if the run waits for a message.
     waits: bool,
-    /// The message or the rule that ends the run, if it has come.
+    /// The message or rule that ended the run; `None` if nothing did.
     ending: Option<Arc<Ending>>,
     stdout: Stdout,
     /// The state of plain lines.
     lines: Lines,
     recording: Option<Running>,
-    /// A line that is drawn on stderr, and true if stdout is on the same terminal.
+    /// Line that is drawn on stderr, and whether stdout is a terminal, too.
     progress: Option<(Progress, bool)>,
     /// A search, with the messages around its matches.
     around: Option<Around>,
     screen: RunScreen,
-    /// The joins that are over.
+    /// Joins that have ended.
     joins: Joins,
-    /// The starts of sessions, for the summary.
+    /// Start times of sessions, for the summary.
     times: Times,
 }
 
 impl Output {
-    /// An output of events that [`decoder`] decodes.
+    /// Returns an output for the events that [`decoder`] decodes.
     pub(crate) fn new(style: Style, filters: &Filters) -> Self {
         Self {
             style,
@@ -106,8 +106,8 @@ impl Output {
         }
     }
 
-    /// Prints lines in this form. `folds` is true if runs of snapshots and inputs are folded by default on a terminal, `is_live` if
-    /// lines are watched while they come.
+    /// Sets the form of lines. If `folds`, runs of snapshots and inputs are folded by default on a terminal. If
+    /// `is_live`, lines are watched as they are printed, so that folds end after a while.
     pub(crate) fn form(&mut self, options: LineOptions, folds: bool, is_live: bool) {
         let is_possible = !self.style.json && self.style.verbosity == Verbosity::Messages;
         let by_default = || folds && io::stdout().is_terminal();
@@ -118,13 +118,13 @@ impl Output {
         self.times = Times::new(matches!(options.time, Clock::Run | Clock::Wall));
     }
 
-    /// Notes the time of the run: ends what was folded for long; in the terminal UI carries out requests.
+    /// Updates the time of the run: ends old folds, and carries out the requests of the terminal UI.
     pub(crate) fn tick(&mut self, now: Time) {
         self.lines.end_old_folds(now, &mut self.stdout.lines);
         self.screen.tick(now);
     }
 
-    /// Prints no more than this of a search.
+    /// Limits a search to `extent`.
     pub(crate) fn search(&mut self, extent: Extent) {
         self.around = Some(Around::new(extent));
     }
@@ -134,7 +134,7 @@ impl Output {
         self.around.as_ref().is_some_and(Around::is_done)
     }
 
-    /// Prints the number of matches, where only that is printed.
+    /// Prints the number of matches, if only the number is wanted.
     pub(crate) fn count(&mut self) {
         if let Some(around) = self.around.as_ref().filter(|around| around.counts()) {
             let line = format!("{}\n", around.found());
@@ -158,12 +158,12 @@ impl Output {
         }
     }
 
-    /// Lets the command continue without stdout once it cannot be written: a full disk ends no session.
+    /// Lets the run continue if stdout cannot be written, so that a full disk ends no session.
     pub(crate) fn outlive_stdout(&mut self) {
         self.stdout.outlive();
     }
 
-    /// Warns once that stdout is not complete.
+    /// Warns once if stdout is incomplete.
     pub(crate) fn check_stdout(&mut self, now: Time) {
         if let Some(why) = self.stdout.take_error() {
             let text = format!("{why}; the run continues, but the rest of it is not printed");
@@ -171,22 +171,22 @@ impl Output {
         }
     }
 
-    /// Messages that passed the filter.
+    /// Returns the number of messages that passed the filter.
     pub(crate) const fn matches(&self) -> u64 {
         self.matches
     }
 
-    /// Returns true if a message is waited for and has not come.
+    /// Returns true if the run still waits for a message.
     pub(crate) const fn waits(&self) -> bool {
         self.waits && self.ending.is_none()
     }
 
-    /// Returns the message or the rule that ends the run, if it has come.
+    /// Returns the message or rule that ended the run.
     pub(crate) const fn ending(&self) -> Option<&Arc<Ending>> {
         self.ending.as_ref()
     }
 
-    /// Takes an event or a gap from a watcher. The end of a wait counts even when stdout is closed.
+    /// Prints an event, or a gap between events. The end of a wait counts even if stdout is closed.
     pub(crate) fn seen(&mut self, seen: &Seen<DecodedEvent>, now: Time) {
         match seen {
             Seen::Event(decoded) => {
@@ -208,7 +208,7 @@ impl Output {
         }
     }
 
-    /// Returns the joins that are over, for the summary.
+    /// Returns the joins that have ended, for the summary.
     pub(crate) fn take_joins(&mut self) -> Joins {
         std::mem::take(&mut self.joins)
     }
@@ -218,12 +218,12 @@ impl Output {
         std::mem::take(&mut self.times)
     }
 
-    /// Takes a join that is over.
+    /// Records a join that has ended.
     pub(crate) fn joined(&mut self, join: &Arc<Join>) {
         self.joins.add(join);
     }
 
-    /// Takes an event.
+    /// Prints an event and counts its matches.
     pub(crate) fn event(&mut self, decoded: &DecodedEvent) {
         if let Some(join) = &decoded.joined {
             self.joined(join);
@@ -240,7 +240,7 @@ impl Output {
             What::Datagram(_) | What::Connless(_) | What::Answer(_) => {}
         }
         if let What::Notice(notice @ Notice::ListenerOpened { .. }) = &event.what {
-            // Where to connect to, as at the start. The screen has a row for it.
+            // Clients connect to this address, so it is printed as at the start. The screen has a row for it.
             if !self.style.quiet && !self.screen.is_open() {
                 self.say(&format!("teetap: {notice}"));
             }
@@ -258,12 +258,12 @@ impl Output {
         }
     }
 
-    /// Prints what is folded, at the end of the lines.
+    /// Prints the open folds, at the end of the lines.
     pub(crate) fn end_folds(&mut self) {
         self.lines.end_folds(&mut self.stdout.lines);
     }
 
-    /// Draws progress on stderr from now on.
+    /// Draws `progress` on stderr from now on.
     pub(crate) fn expect_progress(&mut self, progress: Progress) {
         self.progress = Some((progress, io::stdout().is_terminal()));
         self.show_progress();
@@ -285,19 +285,19 @@ impl Output {
         }
     }
 
-    /// Records log lines of the program from now on.
+    /// Writes log lines of the program to the recording from now on.
     pub(crate) fn record(&mut self, running: Running) {
         self.recording = Some(running);
     }
 
-    /// Warns once that the recording is not complete.
+    /// Warns once if the recording is incomplete.
     pub(crate) fn check_recording(&mut self, now: Time) {
         if let Some(news) = self.recording.as_ref().and_then(Running::news) {
             self.log(now, Level::Warning, &news);
         }
     }
 
-    /// Ends the recording but for its summary.
+    /// Ends the recording, except for its summary.
     pub(crate) fn end_recording(&mut self, now: Time) -> Option<(Outcome, Finished)> {
         let (outcome, finished) = self.recording.take()?.finish();
         if let Some(news) = &finished.news {
@@ -306,7 +306,7 @@ impl Output {
         Some((outcome, finished))
     }
 
-    /// Prints a log line of a recording.
+    /// Prints a log line that was read from a recording.
     pub(crate) fn recorded_log(&mut self, at: Time, level: Level, text: &str) {
         if !self.style.matches_only {
             self.log(at, level, &format!("recorded: {text}"));
@@ -343,7 +343,7 @@ impl Output {
         self.end_folds();
         self.lines.sentences.restart();
         self.lines.printer.begin(opened.wall);
-        // A recording of teetap is shown as the run was, which had no frames.
+        // A recording of teetap is shown like its run, which had no frame numbers.
         self.style.frames = opened.run.is_none();
         if self.style.json {
             jsonl::opened(opened.file, opened.wall, opened.run, &mut self.stdout.lines);
@@ -353,7 +353,7 @@ impl Output {
         }
     }
 
-    /// Writes what has gathered; false when stdout is closed.
+    /// Writes the gathered lines, or draws the screen. Returns false if stdout is closed or the screen is to be closed.
     pub(crate) fn flush(&mut self) -> Result<bool, Failure> {
         self.show_progress();
         if let Some(stays) = self.screen.step()? {

@@ -111,9 +111,9 @@ fn found(counts: &[(u64, &str)]) -> impl Iterator<Item = String> {
 #[derive(Debug)]
 pub(super) struct Lines {
     pub(super) printer: Printer,
-    /// The notes that had a sentence.
+    /// Notes that already had a sentence.
     pub(super) sentences: Sentences,
-    /// Runs of snapshots and inputs; `None` where each of them is printed.
+    /// Runs of snapshots and inputs; `None` if each of them is printed.
     pub(super) folds: Option<Folds>,
 }
 
@@ -135,7 +135,7 @@ impl Lines {
         self.end_old_folds(moment.at, out);
     }
 
-    /// Appends one of these lines as rows; with the sentences under it where they are wanted.
+    /// Appends one line of an event as rows, with the sentences below it if `with_sentences`.
     pub(super) fn line(
         &mut self,
         (lines, line): (&EventLines<'_>, &Line),
@@ -161,7 +161,7 @@ impl Lines {
         self.printer.row(&row::gap(lost), moment, out);
     }
 
-    /// Ends the folds that began too long before this time.
+    /// Ends the folds that are too old at this time.
     pub(super) fn end_old_folds(&mut self, now: Time, out: &mut Vec<u8>) {
         let ended = self.folds.as_mut().map(|folds| folds.end_old(now));
         self.rows(ended.unwrap_or_default(), out);

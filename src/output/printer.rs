@@ -1,7 +1,7 @@
 //! Rows as lines of a terminal, a pipe or a file.
 //!
-//! Law: in a pipe and in a file a line is whole. On a terminal none is wider than it; characters are counted by the columns that
-//! they take, and no escape sequence is cut.
+//! Law: in a pipe or a file a line is whole. On a terminal no line is wider than the terminal; widths are counted in
+//! columns, and no escape sequence is cut.
 
 use std::{
     borrow::Cow,
@@ -23,13 +23,13 @@ use crate::{
     look::{self, Ink, Look, Stream},
 };
 
-/// The width of the column of names in a row.
+/// Columns for the name in a row.
 const NARROW: usize = 15;
-/// The same where there is room for long ones.
+/// Columns for the name on a terminal with room for long names.
 const ROOMY: usize = 24;
-/// Fewest columns of a terminal with room for long names.
+/// Minimum columns of a terminal with room for long names.
 const ROOM: usize = 100;
-/// Columns before the name of a row with a short sequence number, from the direction on.
+/// Columns from the direction to the name in a row with a short sequence number.
 const BEFORE_NAME: usize = 8;
 /// Prints rows.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl Default for Printer {
 }
 
 impl Printer {
-    /// A printer with these options.
+    /// Returns a printer with these options.
     pub(super) fn new(options: LineOptions) -> Self {
         let mut printer = Self {
             clock: options.time,
@@ -70,13 +70,13 @@ impl Printer {
         printer
     }
 
-    /// Sets the time of day at the start of the run, which begins.
+    /// Starts a run that begins at this time of day.
     pub(super) fn begin(&mut self, wall: SystemTime) {
         self.wall = wall;
         self.last = None;
     }
 
-    /// Takes over the size of the terminal.
+    /// Reads the size of the terminal.
     pub(super) fn look_at_terminal(&mut self) {
         self.columns = look::columns(io::stdout()).filter(|_| !self.is_wide);
     }
@@ -132,15 +132,15 @@ impl Printer {
             }
             Clock::Wall => {
                 let at = self.wall + Duration::from_micros(moment.at.0);
-                // The date is at the start of the output.
+                // The date is printed at the start of the output.
                 let time = rfc3339(at);
                 time.get(11..23).unwrap_or(&time).to_owned()
             }
         }
     }
 
-    /// Returns the spaces to add after the name of a row, so that long names have room; and the row, without some of those that are
-    /// there where its name is too long for its column.
+    /// Returns the spaces to add after the name of a row, so that long names have room, and the row. If the name is too
+    /// long for its column, the row has fewer spaces after it.
     fn aligned<'r>(&self, row: &'r Row) -> (usize, Cow<'r, Row>) {
         let Layout {
             arrow,

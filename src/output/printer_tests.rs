@@ -73,7 +73,7 @@ fn a_line_is_cut_to_the_columns_that_its_characters_take() {
                     all
                 };
                 assert_eq!(is_cut, columns < needed.max(3), "{columns}: {plain}");
-                // Not narrower than it has to be.
+                // The line uses all columns that it can.
                 assert!(!is_cut || width(&plain) + 1 >= columns, "{columns}: {plain}");
                 assert!(!ascii || shown[0].is_ascii());
             }
@@ -91,7 +91,7 @@ fn long_names_have_room_where_there_is_some() {
     let (narrow, roomy) = (size(Some(80)), size(None));
     assert_eq!(roomy - narrow, ROOMY - NARROW);
     assert_eq!(size(Some(200)), roomy);
-    // Longer ones take the spaces before the size.
+    // Longer names use the spaces before the size.
     for (name, columns) in [
         ("sv_vote_option_list_add", None),
         ("sv_command_info_group_start", None),

@@ -1,4 +1,4 @@
-//! The terminal UI of a run, in the place of stdout and stderr while it is open.
+//! The terminal UI of a run, which replaces stdout and stderr while it is open.
 
 use std::{io, sync::Arc};
 
@@ -9,14 +9,14 @@ use teetap_tui::{App, Screen, has_hung_up, update::begin_tour};
 use super::Output;
 use crate::{console::Console, exit::Failure};
 
-/// The terminal UI, and what is left of it.
+/// The terminal UI, and its state after it closed.
 #[derive(Debug, Default)]
 pub(super) struct RunScreen {
     /// The screen while it is open.
     open: Option<(Screen, Console)>,
-    /// The terminal of the screen is gone.
+    /// True if the terminal of the screen is gone.
     has_lost_terminal: bool,
-    /// Events have been shown on the screen, so stdout has none.
+    /// True if events were shown on the screen, so that stdout has none.
     pub(super) was_open: bool,
 }
 
@@ -37,19 +37,19 @@ impl RunScreen {
         }
     }
 
-    /// Shows lost events. Returns false if there is no screen.
+    /// Shows the number of lost events. Returns false if no screen is open.
     pub(super) fn gap(&mut self, lost: u64) -> bool {
         let app = self.app();
         app.map(|app| app.gap(lost)).is_some()
     }
 
-    /// Shows a line about the program itself. Returns false if there is no screen.
+    /// Shows a line about the program itself. Returns false if no screen is open.
     pub(super) fn log(&mut self, at: Time, level: Level, text: &str) -> bool {
         let app = self.app();
         app.map(|app| app.log(at, level, text)).is_some()
     }
 
-    /// Notes the time of the run, and carries out requests.
+    /// Updates the time of the run, and carries out requests.
     pub(super) fn tick(&mut self, now: Time) {
         if let Some((screen, console)) = &mut self.open {
             screen.app.tick(now);
@@ -57,7 +57,8 @@ impl RunScreen {
         }
     }
 
-    /// Draws, takes keys and carries out requests. Returns true if the screen stays open, `None` if there is none.
+    /// Draws, handles keys and carries out requests. Returns true if the screen stays open; `None` if there is no
+    /// screen.
     pub(super) fn step(&mut self) -> Result<Option<bool>, Failure> {
         let Some((screen, console)) = &mut self.open else {
             return Ok(self.has_lost_terminal.then_some(false));
@@ -70,7 +71,7 @@ impl RunScreen {
             Err(error) => {
                 self.open = None;
                 screen_failed(&error)?;
-                // The signal that comes with it ends the run.
+                // The hang-up signal ends the run.
                 self.has_lost_terminal = true;
                 Ok(Some(false))
             }
@@ -108,7 +109,7 @@ impl Output {
         self.screen.has_lost_terminal || self.stdout.has_lost_terminal()
     }
 
-    /// Closes the terminal UI, if it is open: the terminal is as it was before.
+    /// Closes the terminal UI if it is open, which restores the terminal.
     pub(crate) fn close_screen(&mut self) {
         self.screen.open = None;
     }

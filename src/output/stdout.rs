@@ -1,6 +1,7 @@
-//! Stdout of a run: what is printed gathers, and is written once per tick.
+//! Stdout of a run: output is gathered, and written once per tick.
 //!
-//! Law: a closed pipe is not an error, nor is a terminal that has hung up. After an error nothing more is written: a part of a line may be there.
+//! Law: neither a closed pipe nor a terminal that has hung up is an error. Nothing is written after an error, since a
+//! partial line may already be written.
 
 use std::io;
 
@@ -8,13 +9,13 @@ use teetap_tui::has_hung_up;
 
 use crate::exit::Failure;
 
-/// Stdout with the bytes that wait for the next tick.
+/// Stdout, with the bytes to write at the next tick.
 #[derive(Debug, Default)]
 pub(super) struct Stdout {
-    /// The lines that have gathered.
+    /// Gathered lines.
     pub(super) lines: Vec<u8>,
     closed: bool,
-    /// True once stdout was closed, if it was a terminal.
+    /// True if stdout was a terminal that has hung up.
     has_lost_terminal: bool,
     fault: Fault,
 }
@@ -22,29 +23,29 @@ pub(super) struct Stdout {
 /// The error of stdout, and its effect.
 #[derive(Debug, Default)]
 enum Fault {
-    /// No error; the first one ends the command.
+    /// No error yet; the first error ends the command.
     #[default]
     Ends,
-    /// No error; the first one is reported, and the command continues.
+    /// No error yet; the first error is reported, and the command continues.
     None,
-    /// An error that is not reported yet.
+    /// An error that has not been reported.
     New(String),
     /// An error that was reported.
     Reported,
 }
 
 impl Stdout {
-    /// Lets the command continue once stdout cannot be written.
+    /// Lets the command continue if stdout cannot be written.
     pub(super) fn outlive(&mut self) {
         self.fault = Fault::None;
     }
 
-    /// Returns true if it was a terminal, which is gone.
+    /// Returns true if stdout was a terminal that has hung up.
     pub(super) const fn has_lost_terminal(&self) -> bool {
         self.has_lost_terminal
     }
 
-    /// Returns the error that is not reported yet.
+    /// Returns an error that was not reported yet, and marks it as reported.
     pub(super) fn take_error(&mut self) -> Option<String> {
         let Fault::New(why) = &mut self.fault else {
             return None;
@@ -54,7 +55,7 @@ impl Stdout {
         Some(why)
     }
 
-    /// Writes what has gathered; false when stdout is closed.
+    /// Writes the gathered lines. Returns false if stdout is closed.
     pub(super) fn flush(
         &mut self,
         write: impl FnOnce(&[u8]) -> Result<bool, Failure>,

@@ -14,7 +14,7 @@ use crate::{
     look::{self, Ink, Look},
 };
 
-/// Writes to stdout at once; false when stdout is closed, or a terminal that is gone.
+/// Writes to stdout at once. Returns false if stdout is closed or a terminal that has hung up.
 pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -24,13 +24,15 @@ pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
     }
 }
 
-/// Writes a text for people to stdout at once; false when stdout is closed. As in [`say`], only colours pass.
+/// Writes a text for people to stdout at once. Returns false if stdout is closed. Like [`say`], removes control
+/// sequences other than colours.
 pub(crate) fn print(text: &str) -> Result<bool, Failure> {
     let look = Look::get().out;
     write_out(look.text(&without_controls(text, look.colours)).as_bytes())
 }
 
-/// Prints one line on stderr. Names of files and hosts may hold control sequences: only colours pass, where they are used.
+/// Prints one line on stderr. Removes control sequences, which names of files and hosts may contain, but keeps colours
+/// if they are used.
 pub(crate) fn say(line: &str) {
     let look = Look::get().err;
     let line = without_controls(line, look.colours);
@@ -44,11 +46,11 @@ pub(crate) fn say(line: &str) {
         }
         _ => shown.push_str(&line),
     }
-    // Where even stderr is closed nothing can be reported.
+    // If stderr is closed, nothing can be reported.
     let _unread = writeln!(io::stderr().lock(), "{shown}");
 }
 
-/// Prints a sentence on stderr, as [`say`]; on a terminal it is broken between words.
+/// Prints a sentence on stderr, as [`say`] does. Breaks it between words on a terminal.
 pub(crate) fn say_sentence(text: &str) {
     say(&fit::sentence(text, look::columns(io::stderr())));
 }
@@ -56,7 +58,7 @@ pub(crate) fn say_sentence(text: &str) {
 /// The start of lines about the program itself.
 const NAME: &str = "teetap: ";
 
-/// The word that follows it in warnings.
+/// Word after [`NAME`] in warnings.
 const WARNING: &str = "warning:";
 
 fn without_controls(line: &str, colours: bool) -> Cow<'_, str> {

@@ -13,10 +13,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Level, USER_ONLY, options};
 
-/// Bytes of a file, at most.
+/// Maximum bytes of a file.
 const LARGEST: u64 = 1 << 20;
 
-/// The table of keys.
+/// Name of the table of keys.
 pub(super) const KEYS: &str = "keys";
 
 /// A key of the screen that is bound to an action.
@@ -26,9 +26,9 @@ pub(crate) type Bound = (Key, Action);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
     pub(crate) name: String,
-    /// As on the command line; a list has several.
+    /// Values as on the command line; a list has several.
     pub(crate) values: Vec<String>,
-    /// From 1 on.
+    /// Line number, from 1.
     pub(crate) line: usize,
 }
 
@@ -94,7 +94,7 @@ impl File {
                 Err(why) => mistakes.push((own, why)),
             }
         }
-        // The table is in the order of the alphabet.
+        // The table is sorted by name.
         file.settings.sort_by_key(|setting| setting.line);
         mistakes.sort();
         if mistakes.is_empty() {
@@ -107,27 +107,27 @@ impl File {
         }
     }
 
-    /// Returns the words for a line of the file.
+    /// Returns `FILE:LINE`, for messages.
     pub(crate) fn place(&self, line: usize) -> String {
         format!("{}:{line}", self.path.display())
     }
 }
 
-/// Returns true if there is no such file.
+/// Returns true if the file does not exist.
 fn is_missing(error: &io::Error) -> bool {
-    // A part of the path may be a file.
+    // The parent may be a file instead of a folder.
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
     )
 }
 
-/// Returns the line of a place in a text, from 1 on.
+/// Returns the line number of a byte position in a text, from 1.
 fn line_of(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
 
-/// Returns a message of several lines on one.
+/// Joins the lines of a message.
 fn one_line(text: &str) -> String {
     let lines: Vec<&str> = text
         .lines()
@@ -137,7 +137,7 @@ fn one_line(text: &str) -> String {
     lines.join("; ")
 }
 
-/// Reads an option. Returns its values as on the command line.
+/// Parses an option. Returns its values as on the command line.
 fn setting(
     level: Level,
     path: &Path,
@@ -160,12 +160,12 @@ fn setting(
     let mut values = values(name, value, arg.get_action())?;
     for value in &mut values {
         check(arg, value)?;
-        // Paths of the user's file are those of its folder.
+        // Paths in the user's file are relative to its folder.
         let is_path = matches!(arg.get_value_hint(), ValueHint::AnyPath | ValueHint::FilePath);
         if is_path && let Some(folder) = path.parent() {
             *value = folder.join(&*value).to_string_lossy().into_owned();
         }
-        // A missing one is reported where it is read.
+        // A missing file is reported by the code that reads it.
         if is_path && level == Level::Project && fs::metadata(&*value).is_ok_and(|found| !found.is_file()) {
             return Err(format!(
                 "'{name}' of a project must name a regular file, and '{}' is none",
@@ -229,7 +229,7 @@ fn check(arg: &Arg, value: &str) -> Result<(), String> {
     })
 }
 
-/// Reads the table of keys: the name of an action, and a key or a list of keys.
+/// Parses the table of keys: the name of an action, and a key or a list of keys.
 fn bindings(
     value: &DeValue<'_>,
     own: usize,
@@ -254,7 +254,7 @@ fn bindings(
     Ok(bound.into_iter().map(|(_, bound)| bound).collect())
 }
 
-/// Reads a key, or a list of keys.
+/// Parses a key, or a list of keys.
 fn keys(value: &DeValue<'_>) -> Result<Vec<Key>, String> {
     let one = |value: &DeValue<'_>| {
         let name = value.as_str().ok_or("expected a key, or a list of keys")?;

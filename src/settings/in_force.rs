@@ -1,4 +1,4 @@
-//! The settings of files that hold for this process, for the line at its start and for the line that repeats its run.
+//! Settings of files that are in force in this process, for the line at its start and the line that repeats its run.
 
 use std::sync::OnceLock;
 
@@ -6,23 +6,23 @@ use clap::{ArgAction, Command};
 
 use super::{File, KEYS, Level, Setting, option};
 
-/// The settings of this process; unset for a command that reads no file.
+/// Settings of this process; unset if the command reads no file.
 static IN_FORCE: OnceLock<InForce> = OnceLock::new();
 
-/// The settings that hold for a command.
+/// Settings of files that are in force for a command.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct InForce {
     /// Words of a command line with the same effect.
     words: Vec<String>,
-    /// The names that the file of the project set.
+    /// Names of the options that the project's file set.
     of_project: Vec<String>,
 }
 
-/// Options that change nothing but the look of the output.
+/// Options that change only the look of the output.
 const LOOK: [&str; 3] = ["ascii", "color", "theme"];
 
 impl InForce {
-    /// Returns the settings that hold for a command.
+    /// Returns the settings in force for a command.
     pub(super) fn new(command: &Command, taken: &[(&File, &Setting)], files: &[File]) -> Self {
         let words = taken
             .iter()
@@ -39,13 +39,13 @@ impl InForce {
         Self { words, of_project }
     }
 
-    /// Makes them those of this process.
+    /// Makes these settings the ones of this process.
     pub(crate) fn keep(self) {
-        // There is one command line.
+        // A process has one command line, so this is the only call.
         let _first = IN_FORCE.set(self);
     }
 
-    /// Returns the sentence about the file of the project; `None` if it set nothing.
+    /// Returns the sentence about the project's file; `None` if it set nothing.
     fn sentence(&self) -> Option<String> {
         if self.of_project.is_empty() {
             return None;
@@ -63,7 +63,7 @@ pub(crate) fn repeated() -> &'static [String] {
     IN_FORCE.get().map_or(&[], |in_force| &in_force.words)
 }
 
-/// Returns a sentence that names the options that the file of the project set; `None` if it set nothing.
+/// Returns a sentence that names the options set by the project's file; `None` if it set nothing.
 pub(crate) fn sentence() -> Option<String> {
     IN_FORCE.get()?.sentence()
 }
@@ -84,7 +84,7 @@ fn words(command: &Command, setting: &Setting) -> Vec<String> {
     }
 }
 
-/// Returns an option with its value, which may begin like an option.
+/// Returns an option with its value; joined by `=` if the value begins like an option.
 fn value_of(name: &str, value: &str) -> Vec<String> {
     if value.starts_with('-') {
         vec![format!("{name}={value}")]

@@ -1,8 +1,8 @@
-//! Configuration files: options that hold where the command line and the environment do not set them.
+//! Configuration files: options that apply unless the command line or the environment sets them.
 //!
-//! Law: a file has the options of `teetap HOST` under their long names, and they are read by the parsers of the command line. A
-//! value becomes the default of its option, so that a command ignores options that it does not take. An option that excludes a
-//! set one is left out, and so is one of a file that a command cannot use with an earlier one of it.
+//! Law: a file sets options of `teetap HOST` by their long names, and the parsers of the command line read the values.
+//! A value becomes the default of its option, so that a command ignores options that it does not have. An option is
+//! left out if it conflicts with an option that is set, or, for a command, with an earlier option of the same file.
 
 mod file;
 mod in_force;
@@ -21,13 +21,13 @@ use std::{
 
 use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
-/// The name of the file in the folder of a project.
+/// Name of the file in a project folder.
 pub(crate) const PROJECT: &str = "teetap.toml";
 
-/// The name of the file of the user, in the folder of configurations.
+/// Name of the user's file, relative to the configuration folder.
 pub(crate) const USER: &str = "teetap/config.toml";
 
-/// Options that the file of a project may not set: it may come from another person.
+/// Options that a project's file may not set, since the file may come from another person.
 pub(crate) const USER_ONLY: [&str; 9] = [
     "allow-remote",
     "show-secrets",
@@ -40,7 +40,7 @@ pub(crate) const USER_ONLY: [&str; 9] = [
     "write",
 ];
 
-/// The level of a file. The first one wins.
+/// Level of a file, highest precedence first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     /// The folder in which teetap is started.
@@ -49,17 +49,17 @@ pub(crate) enum Level {
     User,
 }
 
-/// The files of this run that exist, in the order in which they win.
+/// Files of this run that exist, highest precedence first.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) files: Vec<File>,
 }
 
-/// Returns the paths of the files, in the order in which they win.
+/// Returns the paths of the files, highest precedence first.
 pub(crate) fn paths() -> Vec<(Level, PathBuf)> {
     let folder = |name: &str, below: &str| {
         let folder = env::var_os(name).map(|folder| Path::new(&folder).join(below));
-        // The specification of XDG ignores others.
+        // The XDG specification ignores relative paths.
         folder.filter(|folder| folder.is_absolute())
     };
     let user = folder("XDG_CONFIG_HOME", "").or_else(|| folder("HOME", ".config"));
@@ -68,7 +68,7 @@ pub(crate) fn paths() -> Vec<(Level, PathBuf)> {
     std::iter::once(project).chain(user).collect()
 }
 
-/// Returns the options that a file can set: those of `teetap HOST`.
+/// Returns the options that a file can set, which are the options of `teetap HOST`.
 pub(crate) fn options(root: &Command) -> impl Iterator<Item = (&str, &Arg)> {
     let named = root
         .get_arguments()
@@ -76,7 +76,7 @@ pub(crate) fn options(root: &Command) -> impl Iterator<Item = (&str, &Arg)> {
     named.filter(|(name, _)| !["help", "version"].contains(name))
 }
 
-/// Returns true if a value of the option is given on the command line or in the environment.
+/// Returns true if the command line or the environment sets the option.
 pub(crate) fn is_given(matches: &ArgMatches, arg: &Arg) -> bool {
     let id = arg.get_id().as_str();
     let source = matches
@@ -106,8 +106,8 @@ impl Settings {
         }
     }
 
-    /// Returns the settings that hold for `teetap HOST` or for a command of it, each with its file. The given options are in
-    /// `matches`.
+    /// Returns the settings in force for `teetap HOST` or one of its commands, each with its file. `matches` contains
+    /// the given options.
     ///
     /// # Errors
     /// Returns a line for each option that `teetap HOST` cannot use with another one of the same file.
@@ -154,7 +154,7 @@ impl Settings {
         }
     }
 
-    /// Returns the settings that hold as [`Self::of`] does, for the rest of this process.
+    /// Returns the settings in force, as [`Self::of`] does, for the rest of this process.
     ///
     /// # Errors
     /// Same as [`Self::of`].
@@ -194,7 +194,7 @@ impl Settings {
         })
     }
 
-    /// Returns the keys of the screen that are bound, those that win last.
+    /// Returns the keys that are bound, lowest precedence first.
     pub(crate) fn keys(&self) -> Vec<Bound> {
         self.files
             .iter()
@@ -205,7 +205,7 @@ impl Settings {
 }
 
 impl Setting {
-    /// Returns true for a screen where there is no terminal: lines are printed then.
+    /// Returns true for `tui` without a terminal: lines are printed then.
     fn is_off(&self) -> bool {
         let is_terminal = || io::stdin().is_terminal() && io::stdout().is_terminal();
         self.name == "tui" && !is_terminal()
@@ -217,7 +217,7 @@ fn option<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
     command.get_arguments().find(|arg| arg.get_long() == Some(name))
 }
 
-/// Returns true if one of two options of a command excludes the other.
+/// Returns true if two options of a command conflict.
 fn is_excluded(command: &Command, one: &str, other: &str) -> bool {
     let has = |of: &Arg, arg: &Arg| {
         let excluded = command.get_arg_conflicts_with(of);

@@ -7,7 +7,7 @@ use teetap_tui::action::TABLE;
 
 use super::{USER_ONLY, file::KEYS, options};
 
-/// The largest width of a comment, in columns.
+/// Maximum width of a comment, in columns.
 const WIDTH: usize = 100;
 
 /// Values of options that have no default, as examples.
@@ -37,7 +37,7 @@ const EXAMPLES: [(&str, &str); 23] = [
     ("theme", "\"default\""),
 ];
 
-/// Returns a file in which everything is in comments.
+/// Returns a file in which every option is commented out.
 pub(crate) fn template(root: &Command) -> String {
     let mut page = String::from(
         "# Options of teetap. The command line and the environment win over a file, and ./teetap.toml wins\n\
@@ -80,7 +80,7 @@ fn help(arg: &Arg) -> String {
     text
 }
 
-/// Returns a value in TOML.
+/// Returns an example value in TOML.
 fn example(name: &str, arg: &Arg) -> &'static str {
     let example = EXAMPLES.iter().find(|(known, _)| *known == name);
     match (example, arg.get_action()) {
@@ -90,7 +90,7 @@ fn example(name: &str, arg: &Arg) -> &'static str {
     }
 }
 
-/// Appends a comment in lines that are not too long.
+/// Appends a comment, wrapped to [`WIDTH`] columns.
 fn comment(text: &str, page: &mut String) {
     let mut line = String::from("#");
     for word in text.split_whitespace() {
