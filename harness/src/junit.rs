@@ -1,7 +1,7 @@
 //! JUnit reports, which continuous integration reads.
 //!
-//! Law: the document is well-formed, whatever its texts are. Characters that XML cannot hold, and those that
-//! change the direction of text or show nothing, are shown as escapes.
+//! Law: the document is well-formed, whatever its texts contain. Characters that XML cannot represent, that change the
+//! direction of text or that are invisible become escapes.
 
 use std::{
     fmt::Write as _,
@@ -15,61 +15,61 @@ use teetap_inspect::jsonl::rfc3339;
 use teetap_proxy::io::files::{Access, PrivateError, open_private};
 use teetap_wire::{is_deceptive, is_invisible, printable_path};
 
-/// A file that a report will be written to.
+/// File to which a report will be written.
 #[derive(Debug)]
 pub struct Report {
     path: PathBuf,
     file: File,
 }
 
-/// The reason why a report cannot be written.
+/// Reason why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// The operating system refuses it.
+    /// The system refuses access to the file.
     #[error("cannot write the JUnit report {path}: {error}")]
     System {
-        /// The path, printable.
+        /// Path, printable.
         path: String,
-        /// The cause.
+        /// Error of the system.
         error: io::Error,
     },
-    /// The path is not one for a report.
+    /// The path cannot be used for a report.
     #[error("cannot write the JUnit report {path}: {error}")]
     Path {
-        /// The path, printable.
+        /// Path, printable.
         path: String,
-        /// The cause.
+        /// Reason why the path is refused.
         error: PrivateError,
     },
 }
 
-/// The tests of one run.
+/// Tests of one run.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// The name, such as `teetap HOST:PORT`.
+    /// Name of the suite, such as `teetap HOST:PORT`.
     pub name: String,
-    /// The start of the run.
+    /// Start time of the run.
     pub wall: SystemTime,
-    /// The time that all tests took.
+    /// Duration of all tests.
     pub time: Duration,
-    /// Names and values, such as the seed.
+    /// Names and values of properties, such as the seed.
     pub properties: Vec<(&'static str, String)>,
-    /// The tests, in their order.
+    /// Tests, in the order of the report.
     pub cases: Vec<Case>,
 }
 
-/// One test.
+/// A test with its outcome.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The group that the test belongs to.
+    /// Group of the test.
     pub class: String,
-    /// The name of the test in its group.
+    /// Name of the test in its group.
     pub name: String,
-    /// The time that it took.
+    /// Duration of the test.
     pub time: Duration,
-    /// The outcome.
+    /// Outcome of the test.
     pub outcome: Outcome,
-    /// Text about the test: the line that repeats it. Empty = none.
+    /// Text about the test, such as the line that repeats it. Empty = none.
     pub output: String,
 }
 
@@ -78,19 +78,19 @@ pub struct Case {
 pub enum Outcome {
     /// The expectation was met.
     Passed,
-    /// The expectation was not met, and why.
+    /// The expectation was not met, for this reason.
     Failed(String),
-    /// The test could not be made, and why.
+    /// The test could not be run, for this reason.
     Broken(String),
-    /// There was nothing to test, and why.
+    /// There was nothing to test, for this reason.
     Skipped(String),
 }
 
 impl Report {
-    /// Creates the file, which only its owner can read; one that exists is emptied.
+    /// Creates the file, which only its owner can read. An existing file is emptied.
     ///
     /// # Errors
-    /// The file cannot be created.
+    /// The file cannot be created, or the path cannot be used for a report.
     pub fn create(path: &Path) -> Result<Self, ReportError> {
         let failed = |error| ReportError::System {
             path: printable_path(path),
@@ -195,7 +195,7 @@ fn seconds(time: Duration) -> String {
     format!("{:.3}", time.as_secs_f64())
 }
 
-/// A document while it is written.
+/// A document that is being written.
 struct Xml(String);
 
 impl Default for Xml {
@@ -214,7 +214,7 @@ impl Xml {
         let _never_fails = writeln!(self.0, "</{element}>");
     }
 
-    /// Adds an element with a text, or without one.
+    /// Appends an element with a text, or without one.
     fn leaf(&mut self, element: &str, attributes: &[(&str, &str)], text: &str) {
         self.begin(element, attributes);
         if text.is_empty() {
@@ -235,7 +235,7 @@ impl Xml {
         }
     }
 
-    /// Adds a text. Readers turn line ends in attributes into spaces, unless they are references.
+    /// Appends a text. Line ends in attributes become references, since readers turn plain ones into spaces.
     fn text(&mut self, text: &str, is_attribute: bool) {
         for c in text.chars() {
             let _never_fails = match c {

@@ -92,7 +92,7 @@ async fn play(
 }
 
 /// Returns the exit code and the lines to print. If `has_effects`, the user's rules or link lines changed the traffic,
-/// so that failures of the demo are expected.
+/// so that failures of the demo do not count.
 fn outcome(report: io::Result<Report>, has_effects: bool) -> (Exit, Vec<(Level, String)>) {
     let report = match report {
         Ok(report) => report,

@@ -1,6 +1,6 @@
 //! A command that is run, such as the client of a run, with all processes that it starts.
 //!
-//! Law: however a run ends, all processes that its command has started end with it, and none of another command.
+//! Law: however a run ends, all processes that its command started end with it, and no process of another command.
 
 pub mod tree;
 
@@ -27,41 +27,42 @@ use teetap_wire::printable_path;
 
 use self::tree::Family;
 
-/// Time to end by itself after INT, and again after TERM, if a signal ended the run.
+/// Time to end after INT, and again after TERM, if a signal ended the run.
 const HASTE: Duration = Duration::from_millis(200);
 
-/// The same after TERM if something else ended the run.
+/// Time to end after TERM if something else ended the run.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Time in which the system ends processes after KILL.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// The time between two looks at processes that are about to end.
+/// Time between two checks of processes that are about to end.
 const STEP: Duration = Duration::from_millis(5);
 
-/// The exit code after KILL.
+/// Exit code of a process that was ended by KILL.
 const KILLED: i32 = 137;
 
-/// The reason why a command was not started.
+/// Reason why a command was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum ChildError {
-    /// There is no word that names a program.
+    /// No word names a program.
     #[error("no command after --")]
     NoCommand,
-    /// The system does not start the program.
+    /// The system cannot start the program.
     #[error("cannot start {program}: {error}")]
     Start {
-        /// The path of the program, printable.
+        /// Path of the program, printable.
         program: String,
-        /// The cause.
+        /// Error of the system.
         error: io::Error,
     },
 }
 
-/// How a command is started.
+/// Process group of a command, and whether other commands run beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Company {
-    /// In the process group of this program, so that it can read the terminal and receives its signals. No other command runs.
+    /// In the process group of this program, so that the command can read the terminal and receives its signals. No
+    /// other command runs.
     SharesTerminal,
     /// In a process group of its own. No other command runs.
     Alone,
@@ -69,7 +70,7 @@ pub enum Company {
     WithOthers,
 }
 
-/// A running command with all processes that it has started. They end when this is dropped.
+/// A running command with all processes that it started. They end when this value is dropped.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -78,16 +79,16 @@ pub struct Running {
     is_over: bool,
 }
 
-/// The end of a command.
+/// How a command ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct End {
-    /// The exit code, 128+n when a signal ended it.
+    /// Exit code; 128+n if signal n ended the command.
     pub code: i32,
-    /// True if it was stopped because the run ended.
+    /// True if the command was stopped because the run ended.
     pub is_stopped: bool,
-    /// True if it or a process that it had started ended only by KILL.
+    /// True if only KILL ended the command or a process that it started.
     pub is_killed: bool,
-    /// Processes that it had started and that ran on after its end. They were ended.
+    /// Number of processes that the command started and that outlived it. They were ended.
     pub left: usize,
 }
 
@@ -98,7 +99,7 @@ impl End {
         self.code == 0
     }
 
-    /// Returns the end with this exit code.
+    /// Returns the end with exit code `code`.
     #[must_use]
     pub fn with(code: i32) -> Self {
         Self {
@@ -107,7 +108,7 @@ impl End {
         }
     }
 
-    /// Returns the sentence about processes that it left running; `None` if there were none.
+    /// Returns the sentence about processes that outlived the command; `None` if there were none.
     #[must_use]
     pub fn left_text(self) -> Option<String> {
         let processes = match self.left {
@@ -125,7 +126,7 @@ impl End {
 }
 
 impl fmt::Display for End {
-    /// Formats the exit code, with the name of the signal that it stands for: "exit code 139 (SIGSEGV)".
+    /// Formats the exit code, with the name of its signal if there is one: "exit code 139 (SIGSEGV)".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "exit code {}", self.code)?;
         let signal = self.code.checked_sub(128).and_then(Signal::from_named_raw);
@@ -136,7 +137,7 @@ impl fmt::Display for End {
     }
 }
 
-/// Returns the name of a signal that ends programs.
+/// Returns the name of a signal that ends programs; `None` for other signals.
 fn name_of(signal: Signal) -> Option<&'static str> {
     let names = [
         (Signal::HUP, "SIGHUP"),
@@ -160,10 +161,10 @@ fn name_of(signal: Signal) -> Option<&'static str> {
     name.map(|(_, name)| *name)
 }
 
-/// Returns the command of these words, with `{addr}`, `{host}` and `{port}` replaced by the address to connect to.
+/// Returns the command in `words`, with `{addr}`, `{host}` and `{port}` replaced by the address to connect to.
 ///
 /// # Errors
-/// There is no word.
+/// Returns [`ChildError::NoCommand`] if `words` is empty.
 pub fn command(words: &[OsString], connect: SocketAddr) -> Result<Command, ChildError> {
     let words: Vec<OsString> = words.iter().map(|word| fill_in(word, connect)).collect();
     let (program, arguments) = words.split_first().ok_or(ChildError::NoCommand)?;
@@ -172,7 +173,7 @@ pub fn command(words: &[OsString], connect: SocketAddr) -> Result<Command, Child
     Ok(command)
 }
 
-/// Returns true if a word becomes the address to connect to, or a part of it.
+/// Returns true if a word contains a placeholder for the address to connect to.
 #[must_use]
 pub fn has_place(word: &OsStr) -> bool {
     let word = word.to_string_lossy();
@@ -181,10 +182,11 @@ pub fn has_place(word: &OsStr) -> bool {
         .any(|place| word.contains(place))
 }
 
-/// Starts the client of a run. Its stdout is the stderr of this program, whose stdout has nothing but lines about the traffic.
+/// Starts the client of a run. Its stdout goes to stderr, since the stdout of this program has only lines about the
+/// traffic.
 ///
 /// # Errors
-/// There is no command, or the system does not start it.
+/// `words` is empty, or the system cannot start the command.
 pub fn start(words: &[OsString], connect: SocketAddr) -> Result<Running, ChildError> {
     let mut command = command(words, connect)?;
     command.stdout(Stdio::from(io::stderr()));
@@ -199,7 +201,7 @@ pub fn start(words: &[OsString], connect: SocketAddr) -> Result<Running, ChildEr
 /// Starts a command.
 ///
 /// # Errors
-/// The system does not start it.
+/// The system cannot start the command.
 pub fn spawn(mut command: Command, company: Company) -> Result<Running, ChildError> {
     if company != Company::SharesTerminal {
         command.process_group(0);
@@ -225,15 +227,15 @@ fn is_in_foreground() -> bool {
 }
 
 impl Running {
-    /// Returns how it ended, if it has.
+    /// Returns how the command ended; `None` while it runs.
     ///
     /// # Errors
-    /// The system does not tell.
+    /// The system does not report the state of the command.
     pub fn ended(&mut self) -> io::Result<Option<End>> {
         Ok(self.child.try_wait()?.map(End::of))
     }
 
-    /// Forgets processes that it had started and that have ended after their parents.
+    /// Reaps processes that the command started and that have ended after their parents.
     pub fn reap(&self) {
         self.family.reap(Pid::from_child(&self.child));
     }
@@ -242,10 +244,11 @@ impl Running {
         !matches!(self.company, Company::SharesTerminal)
     }
 
-    /// Ends it with all processes that it has started: sends TERM, waits, kills. `by_signal`: the signal that ended the run.
+    /// Ends the command with all processes that it started: sends TERM, waits, sends KILL. `by_signal` is the signal
+    /// that ended the run.
     ///
     /// # Errors
-    /// The system does not tell how it ended.
+    /// The system does not report how the command ended.
     pub fn stop(&mut self, by_signal: Option<Signal>) -> io::Result<End> {
         let own = self.ended()?;
         let left = own.map_or(0, |_| self.family.count());
@@ -272,11 +275,11 @@ impl Running {
         })
     }
 
-    /// Returns true if KILL was needed.
+    /// Ends all processes. Returns true if KILL was needed.
     fn force(&mut self, by_signal: Option<Signal>) -> io::Result<bool> {
         let grace = by_signal.map_or(GRACE, |_| HASTE);
         if by_signal == Some(Signal::INT) {
-            // The terminal has sent it to its foreground.
+            // A terminal has sent the signal to its foreground group.
             if self.is_apart() {
                 self.signal(Signal::INT);
             }
@@ -285,7 +288,7 @@ impl Running {
             }
         }
         self.signal(Signal::TERM);
-        // One that stands still receives nothing.
+        // A stopped process handles TERM only once it continues.
         self.signal(Signal::CONT);
         if self.wait(grace)? {
             return Ok(false);
@@ -294,16 +297,17 @@ impl Running {
         Ok(true)
     }
 
-    /// Sends a signal to all its processes.
+    /// Sends a signal to all processes of the command.
     fn signal(&mut self, signal: Signal) {
         let is_listed = self.family.signal(signal) > 0;
-        // Where the system lists no processes. Once the command is waited for, the number of its group may be that of another one.
+        // Needed if the system lists no processes. Once the command has been reaped, its group number may belong to
+        // another group.
         if !is_listed && self.is_apart() && matches!(self.child.try_wait(), Ok(None)) {
             let _ended = kill_process_group(Pid::from_child(&self.child), signal);
         }
     }
 
-    /// Kills all its processes, also those that start meanwhile.
+    /// Kills all processes of the command, including those that start meanwhile.
     fn kill(&mut self) -> io::Result<()> {
         let start = Instant::now();
         while start.elapsed() < AT_ONCE {
@@ -315,7 +319,7 @@ impl Running {
         Ok(())
     }
 
-    /// Waits until none of its processes runs. Returns false if some still do then.
+    /// Waits until no process of the command runs. Returns false if some still run after `patience`.
     fn wait(&mut self, patience: Duration) -> io::Result<bool> {
         let start = Instant::now();
         loop {
@@ -331,13 +335,13 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.is_over {
-            // Something else has failed, and is reported.
+            // Another error has ended the run, and is reported.
             let _stopped = self.stop(None);
         }
     }
 }
 
-/// Replaces the three words; any other braces stay.
+/// Replaces the three placeholders; other braces stay.
 fn fill_in(word: &OsStr, connect: SocketAddr) -> OsString {
     let words: [(&[u8], String); 3] = [
         (b"{addr}", connect.to_string()),
@@ -397,7 +401,7 @@ mod tests {
         }
     }
 
-    /// Beside others, a command that ends ends its own processes only, even those that have left its process group.
+    /// Commands that run beside each other end only their own processes, even processes that left their process group.
     #[test]
     fn two_commands_end_apart() {
         let start = || {

@@ -1,9 +1,10 @@
-//! The processes below this one, and the command that each belongs to.
+//! The processes below this one, and the command to which each belongs.
 //!
-//! Law: a process whose parent has ended stays below this one after `adopt`, in whatever process group or session it is.
+//! Law: after `adopt`, a process whose parent has ended stays below this one, whatever its process group or session.
 //!
-//! While several commands run, a process belongs to the one that is above it, whose process group or session it is in, or whose
-//! mark it has in its environment. A process that has left all of these belongs to none, and ends with this program.
+//! While several commands run, a process belongs to the command that is its ancestor, whose process group or session it
+//! is in, or whose mark is in its environment. A process without any of these belongs to no command, and ends with this
+//! program.
 
 use std::{
     fs::{self, File},
@@ -17,13 +18,14 @@ use std::{
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid};
 
-/// Maximum bytes read of a file that describes a process.
+/// Maximum bytes read from a file that describes a process.
 const LONGEST: u64 = 4096;
 
-/// Maximum bytes read of the environment of a process: the system allows a little more for words and environment together.
+/// Maximum bytes read from the environment of a process; the system's limit for arguments and environment together is a
+/// little higher.
 const ENVIRONMENT: u64 = 4 << 20;
 
-/// The variable that the processes of a marked command inherit.
+/// Environment variable that the processes of a marked command inherit.
 const MARK: &str = "_TEETAP_COMMAND";
 
 /// A running process.
@@ -33,11 +35,11 @@ struct Process {
     parent: Option<Pid>,
     group: Option<Pid>,
     session: Option<Pid>,
-    /// True if it has ended and its parent has not looked at its exit code.
+    /// True if the process has ended and its parent has not read its exit code.
     is_over: bool,
 }
 
-/// Makes this process the parent of all processes below it whose own parent ends.
+/// Makes this process the parent of all its descendants whose own parent ends.
 pub(super) fn adopt() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
@@ -45,13 +47,13 @@ pub(super) fn adopt() -> io::Result<()> {
 /// The processes of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Family {
-    /// All processes below this one: no other command runs.
+    /// All processes below this one, if no other command runs.
     All,
-    /// Those of a command with this process and this mark.
+    /// Processes of the command with this root process and this mark.
     Of(Pid, String),
 }
 
-/// Marks a command that is going to be started, so that its processes are told from those of others. Returns the mark.
+/// Marks a command before its start, so that its processes can be told from those of other commands. Returns the mark.
 pub(super) fn mark(command: &mut Command) -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let number = LAST.fetch_add(1, Ordering::Relaxed);
@@ -61,7 +63,7 @@ pub(super) fn mark(command: &mut Command) -> String {
 }
 
 impl Family {
-    /// Returns the family of a started command that was marked.
+    /// Returns the family of a marked command after its start.
     pub(super) const fn of(root: Pid, mark: String) -> Self {
         Self::Of(root, mark)
     }
@@ -89,13 +91,14 @@ impl Family {
         send(signal, &self.members())
     }
 
-    /// Returns the number of running processes of the command.
+    /// Counts the running processes of the command.
     pub(super) fn count(&self) -> usize {
         self.members().len()
     }
 
-    /// Forgets adopted processes of the command that have ended; `child` is waited for elsewhere. Beside other commands, those that
-    /// have left its process group and session are kept: they might be waited for as commands.
+    /// Reaps adopted processes of the command that have ended, except `child`, which is waited for elsewhere. Beside
+    /// other commands, skips processes that left the process group and session of the command, since they might be
+    /// commands that are waited for.
     pub(super) fn reap(&self, child: Pid) {
         let is_own = |process: &&Process| match self {
             Self::All => true,
@@ -114,7 +117,7 @@ impl Family {
 }
 
 impl Process {
-    /// Returns true if it is in the process group or in the session that this process leads.
+    /// Returns true if the process is in the process group or session that `leader` leads.
     fn is_of(&self, leader: Pid) -> bool {
         self.group == Some(leader) || self.session == Some(leader)
     }
@@ -123,13 +126,13 @@ impl Process {
 /// Sends a signal to processes. Returns their number.
 fn send(signal: Signal, processes: &[Pid]) -> usize {
     for pid in processes {
-        // An error means that it has just ended, or belongs to another user.
+        // An error means that the process has just ended, or belongs to another user.
         let _ended = kill_process(*pid, signal);
     }
     processes.len()
 }
 
-/// Returns true if a process has this variable in its environment, as it was when its program was started.
+/// Returns true if the environment with which the program of a process started contains `variable`.
 fn has_mark(pid: Pid, variable: &str) -> bool {
     let read = || -> io::Result<Vec<u8>> {
         let file = File::open(format!("/proc/{}/environ", pid.as_raw_nonzero()))?;
@@ -137,13 +140,13 @@ fn has_mark(pid: Pid, variable: &str) -> bool {
         file.take(ENVIRONMENT).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    // An error means that it has just ended, or belongs to another user.
+    // An error means that the process has just ended, or belongs to another user.
     let environment = read().unwrap_or_default();
     let mut variables = environment.split(|byte| *byte == 0);
     variables.any(|found| found == variable.as_bytes())
 }
 
-/// Kills every process below this one, also those that start meanwhile, as long as it takes no more than `patience`.
+/// Kills every process below this one, including those that start meanwhile, for at most `patience`.
 pub fn kill(patience: Duration) {
     let start = Instant::now();
     while Family::All.signal(Signal::KILL) > 0 && start.elapsed() < patience {
@@ -158,7 +161,7 @@ fn below(processes: &[Process], root: Pid) -> Vec<Pid> {
     while let Some(parent) = found.get(next).copied() {
         next += 1;
         let children = processes.iter().filter(|process| process.parent == Some(parent));
-        // Process ids are reused while they are listed: a cycle would never end.
+        // Process ids are reused while they are listed. Without this check a cycle would never end.
         let new: Vec<Pid> = children
             .map(|process| process.pid)
             .filter(|pid| !found.contains(pid))
@@ -173,7 +176,7 @@ fn below(processes: &[Process], root: Pid) -> Vec<Pid> {
     found.into_iter().skip(1).filter(is_running).collect()
 }
 
-/// Returns all processes; none where the system does not list them.
+/// Returns all processes; empty if the system does not list them.
 fn processes() -> Vec<Process> {
     let listed = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw));
@@ -187,15 +190,15 @@ fn process(pid: Pid) -> Option<Process> {
     described(pid, &bytes)
 }
 
-/// Parses the file `stat` of a process: number, name in parentheses, state, parent, process group, session. The name may hold any
-/// bytes.
+/// Parses the file `stat` of a process: number, name in parentheses, state, parent, process group, session. The name
+/// may contain any bytes.
 fn described(pid: Pid, stat: &[u8]) -> Option<Process> {
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;
     let mut words = str::from_utf8(stat.get(name_end + 1..)?)
         .ok()?
         .split_ascii_whitespace();
     let state = words.next()?;
-    // A process that is being removed has neither a group nor a session: -1.
+    // A process that is being removed has neither a group nor a session: the system reports -1.
     let mut number = || {
         let raw: i32 = words.next()?.parse().ok()?;
         Some(Pid::from_raw(raw.max(0)))
@@ -233,7 +236,7 @@ mod tests {
             process(6, 5, true),
             process(7, 6, false),
             process(8, 5, false),
-            // Listed twice around its end, below itself.
+            // Listed twice while they ended, so that each is below the other.
             process(10, 11, false),
             process(11, 10, false),
         ];

@@ -1,7 +1,7 @@
 //! A bot that plays: a client that walks, talks, pings, and quits with a reason.
 //!
-//! Law: no socket and no clock. The bot decides nothing; what it saw is in its report. It starts to talk when it sees
-//! another player, so that every line can be received, and stops a quarter of its time before it quits.
+//! Law: no socket and no clock. The bot judges nothing; it reports what it saw. It starts to talk when it sees another
+//! player, so that every line can be received, and stops a quarter of its playing time before it quits.
 
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use teetap_wire::snap::Fate;
 use super::player::Player;
 use super::report::BotReport;
 
-/// The longest wait for the handshake, and for another player.
+/// Maximum wait for the handshake, and for another player.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// The time between two lines of chat.
+/// Time between two lines of chat.
 const TALK: Duration = Duration::from_millis(400);
-/// The time between two pings.
+/// Time between two pings.
 const PING: Duration = Duration::from_secs(1);
 
-/// The bot.
+/// A client that plays, with its timers and its report.
 #[derive(Debug)]
 pub(super) struct Bot {
     player: Player,
     client: Client,
-    /// The time to play once it has met another player.
+    /// Time to play after it has met another player.
     duration: Duration,
     started: Option<Duration>,
     met: Option<Duration>,
@@ -35,13 +35,13 @@ pub(super) struct Bot {
 }
 
 impl Bot {
-    /// A bot that has sent nothing yet. Its token is made of the secret.
+    /// Returns a bot that has sent nothing yet. Its token is derived from the secret.
     pub(super) fn new(player: Player, secret: u64, duration: Duration) -> Self {
         let mut config = ClientConfig::new(player.variant, token(secret, player.name), player.name);
         "demo".clone_into(&mut config.clan);
         config.release.1.push_str(", demo");
         config.input_every = player.input_every;
-        // The bot has a patience of its own, and no map but the one of the demo.
+        // The bot has a timeout of its own, and has only the map of the demo.
         config.patience = None;
         config.script = Script::new().at(Step::RequestMapData, Action::Stop);
         Self {
@@ -57,12 +57,12 @@ impl Bot {
         }
     }
 
-    /// Returns true if it has nothing left but its last datagrams to send.
+    /// Returns true if the bot only has its last datagrams to send.
     pub(super) fn is_over(&self) -> bool {
         self.client.is_over()
     }
 
-    /// Returns what it saw so far.
+    /// Returns what the bot has seen so far.
     pub(super) fn report(&self) -> &BotReport {
         &self.report
     }
@@ -165,7 +165,7 @@ impl Bot {
             self.ping_at = now + PING;
             self.report.pings += 1;
             self.pinged = Some(now);
-            // If the connection ends here, an event says why.
+            // If the connection ends here, an event states the reason.
             let _ended = self.client.ping(now);
         }
         let Some(met) = self.met else { return };

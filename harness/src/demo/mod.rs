@@ -1,8 +1,8 @@
-//! A demo: an embedded server and two bots, one of 0.7 and one of DDNet's 0.6, that play through a proxy on loopback, so that the
-//! main job is seen working with nothing installed.
+//! A demo: an embedded server and two bots, one of 0.7 and one of DDNet's 0.6, that play through a proxy on loopback,
+//! so that the proxy can be seen at work with nothing installed.
 //!
-//! [`run()`] is the whole of it, on tokio. The peers are those of [`teetap_peer`]; here is what they play, and their sockets and
-//! time.
+//! [`run()`] runs all of it on tokio. [`teetap_peer`] implements the peers; this module adds what they play, their
+//! sockets and their time.
 
 mod bot;
 mod player;

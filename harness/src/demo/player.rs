@@ -9,9 +9,9 @@ use teetap_peer::Variant;
 pub(super) struct Player {
     pub(super) variant: Variant,
     pub(super) name: &'static str,
-    /// The reason of its quit.
+    /// Reason with which the bot quits.
     pub(super) farewell: &'static str,
-    /// The time between two inputs: 20 to 40 ms.
+    /// Time between two inputs: 20 to 40 ms.
     pub(super) input_every: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! The result of a demo: the views of both bots and of the server, and what is wrong in them.
+//! The result of a demo: what both bots and the server saw, and what is wrong in it.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use teetap_peer::{ClientView, Counters};
 use teetap_wire::{Proto, Token};
 
-/// Both views of a demo.
+/// What the bots and the server of a demo saw.
 #[derive(Debug, Clone)]
 pub struct Report {
     pub(super) bots: Vec<BotReport>,
@@ -15,58 +15,58 @@ pub struct Report {
     pub(super) players: Vec<PlayerReport>,
 }
 
-/// The view of a bot.
+/// What a bot saw.
 #[derive(Debug, Clone)]
 pub(super) struct BotReport {
     pub(super) name: String,
     pub(super) proto: Proto,
-    /// The server's token as the bot knows it: what its datagrams carry.
+    /// The server's token as the bot received it; its datagrams carry this token.
     pub(super) token: Option<Token>,
-    /// True once it was in the game and received snapshots.
+    /// True once the bot was in the game and received snapshots.
     pub(super) joined: bool,
-    /// Lines of chat that it sent.
+    /// Lines of chat that the bot sent.
     pub(super) chat_sent: Vec<String>,
-    /// Lines of chat of players, its own among them, in order.
+    /// Lines of chat of all players, including the bot, in order.
     pub(super) chat_received: Vec<String>,
-    /// Snapshots that were complete and had the right crc.
+    /// Number of snapshots that were complete and had the right crc.
     pub(super) snapshots: u64,
-    /// Snapshots that could not be read or had a wrong crc.
+    /// Number of snapshots that could not be read or had a wrong crc.
     pub(super) damaged: u64,
-    /// Snapshots whose base the bot no longer had.
+    /// Number of snapshots whose base the bot no longer had.
     pub(super) baseless: u64,
-    /// Inputs sent.
+    /// Number of inputs sent.
     pub(super) inputs: u64,
-    /// Inputs the server answered with their timing.
+    /// Number of inputs whose timing the server reported.
     pub(super) timings: u64,
     pub(super) pings: u64,
     pub(super) pongs: u64,
-    /// The longest answer to a ping.
+    /// Longest time from a ping to its answer.
     pub(super) slowest_pong: Duration,
     pub(super) counters: Counters,
-    /// The reason of its end.
+    /// Reason for which the bot's connection ended.
     pub(super) ended: String,
-    /// True if it ended because its time was up.
+    /// True if the bot ended because its playing time was over.
     pub(super) finished: bool,
 }
 
-/// The server's view of a player.
+/// What the server saw of a player.
 #[derive(Debug, Clone)]
 pub(super) struct PlayerReport {
     pub(super) name: String,
     pub(super) proto: Proto,
-    /// The address that its datagrams came from.
+    /// Source address of the player's datagrams.
     pub(super) address: SocketAddr,
-    /// The token the server gave it.
+    /// Token that the server gave the player.
     pub(super) given: Token,
-    /// Inputs that came in.
+    /// Number of inputs received.
     pub(super) inputs: u64,
     pub(super) counters: Counters,
-    /// The reason why it left; `None` if it is still there.
+    /// Reason why the player left; `None` if the player is still connected.
     pub(super) left: Option<String>,
 }
 
 impl BotReport {
-    /// A report of a bot that has seen nothing yet.
+    /// Returns the report of a bot that has seen nothing yet.
     pub(super) fn new(proto: Proto, name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -91,7 +91,7 @@ impl BotReport {
 }
 
 impl PlayerReport {
-    /// The report about a client; `left` is the reason of its end.
+    /// Returns the report about a client; `left` is the reason why it left.
     pub(super) fn new(client: ClientView, left: Option<String>) -> Self {
         Self {
             name: client.name,
@@ -106,8 +106,8 @@ impl PlayerReport {
 }
 
 impl Report {
-    /// Returns what went wrong, one line each; empty when all is well. `proxied`: something that terminates tokens was
-    /// between the bots and the server, so both must have seen different ones.
+    /// Returns failures, one line each; empty if all is well. `proxied`: something that terminates tokens was between
+    /// the bots and the server, so that both must have seen different tokens.
     #[must_use]
     pub fn failures(&self, proxied: bool) -> Vec<String> {
         let mut failures = Vec::new();

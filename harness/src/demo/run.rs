@@ -14,14 +14,14 @@ use super::player::PLAYERS;
 use super::report::{BotReport, PlayerReport, Report};
 use super::server::Host;
 
-/// The time between two looks at the timers.
+/// Time between two checks of the timers.
 const STEP: Duration = Duration::from_millis(5);
-/// The longest wait for the bots' quits to reach the server.
+/// Maximum wait until the bots' quits reach the server.
 const QUITTING: Duration = Duration::from_secs(3);
-/// Room for any datagram; more is cut off, as the games do.
+/// Bytes of the receive buffer; longer datagrams are truncated, as the games do.
 const BUFFER: usize = 1400;
 
-/// The demo server, running as a task of the current tokio runtime until stopped or dropped.
+/// The demo's server, which runs as a task of the current tokio runtime until it is stopped or dropped.
 #[derive(Debug)]
 pub(super) struct DemoServer {
     address: SocketAddr,
@@ -30,7 +30,7 @@ pub(super) struct DemoServer {
 }
 
 impl DemoServer {
-    /// Starts it on a free port of 127.0.0.1. Its tokens are made of the seed.
+    /// Starts the server on a free port of 127.0.0.1. Its tokens are derived from the seed.
     pub(super) async fn start(seed: u64) -> io::Result<Self> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = socket.local_addr()?;
@@ -39,22 +39,22 @@ impl DemoServer {
         Ok(Self { address, stop, task })
     }
 
-    /// Returns the address that it listens on.
+    /// Returns the address on which the server listens.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Waits until all have left, but not longer than `patience`, then closes the connections that are left
-    /// and returns what it saw.
+    /// Waits until all clients have left, for at most `patience`. Then closes the remaining connections and returns
+    /// what the server saw.
     pub(super) async fn stop(self, patience: Duration) -> io::Result<Vec<PlayerReport>> {
-        // A server that has failed no longer listens; its error is what the task gives.
+        // A server that failed no longer listens; its task returns the error.
         let _ = self.stop.send(patience);
         self.task.await.map_err(io::Error::other)?
     }
 }
 
-/// Lets both bots play through `proxy` for `duration` after they have met, and returns when both are done: at most
-/// 15 s later when they do not meet.
+/// Lets both bots play through `proxy` for `duration` after they have met. Returns when both are done, at most 15 s
+/// later if they do not meet.
 ///
 /// # Errors
 /// A socket cannot be opened or used. A missing answer is not an error: it is in the report.
@@ -64,8 +64,8 @@ pub(super) async fn play(proxy: SocketAddr, duration: Duration, seed: u64) -> io
     Ok(vec![seven?, ddnet?])
 }
 
-/// The whole demo: starts the server, has `connect` put a proxy before it and return its address, lets the bots play
-/// through it, stops the server.
+/// Runs the whole demo: starts the server, calls `connect` to start a proxy in front of it, lets the bots play through
+/// the address that `connect` returns, and stops the server.
 ///
 /// # Errors
 /// A socket cannot be opened or used. A missing answer is not an error: it is in the report.
@@ -77,7 +77,7 @@ pub async fn run(
     let server = DemoServer::start(seed).await?;
     let proxy = connect(server.address()).await?;
     let bots = play(proxy, duration, seed).await?;
-    // The quits are still on their way through the proxy.
+    // The quits may still be on their way through the proxy.
     let players = server.stop(QUITTING).await?;
     Ok(Report { bots, players })
 }
@@ -100,7 +100,7 @@ async fn serve(
                 }
             }
             _ = steps.tick() => server.tick(start.elapsed()),
-            // The handle may also be dropped: then nothing waits for the result.
+            // If the handle was dropped, nothing waits for the result.
             patience = &mut stopped, if end.is_none() => end = Some(start.elapsed() + patience.unwrap_or_default()),
         }
         send_all(&socket, &mut server).await?;
@@ -145,7 +145,7 @@ async fn drive(mut bot: Bot, proxy: SocketAddr) -> io::Result<BotReport> {
     Ok(bot.report().clone())
 }
 
-/// A refused datagram (ICMP) is a lost one: the timers of the connection deal with it.
+/// Treats a refused datagram (ICMP) as a lost one, which the timers of the connection handle.
 fn unless_refused<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),

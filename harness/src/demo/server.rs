@@ -1,4 +1,4 @@
-//! The server of the demo: one that serves 0.7 and DDNet's 0.6, and remembers the players that left.
+//! The server of the demo, which speaks 0.7 and DDNet's 0.6 and remembers players that left.
 //!
 //! Law: no socket and no clock.
 
@@ -10,7 +10,7 @@ use teetap_peer::{Server, ServerConfig, ServerEvent, Variant};
 
 use super::report::PlayerReport;
 
-/// Players that left and are still in the report.
+/// Maximum number of past players in the report.
 const REMEMBERED: usize = 64;
 
 /// The server and its past players.
@@ -21,7 +21,7 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// An empty server. Its tokens are made of the secret.
+    /// Returns a server without clients. Its tokens are derived from the secret.
     pub(super) fn new(secret: u64) -> Self {
         let mut config = ServerConfig::new(secret);
         config.variants = vec![Variant::Ddnet, Variant::V7];
@@ -60,7 +60,7 @@ impl Host {
         self.server.shut_down(now);
     }
 
-    /// Returns all players that were or are here.
+    /// Returns all players that are or were connected.
     pub(super) fn players(&self) -> Vec<PlayerReport> {
         let present = self
             .server

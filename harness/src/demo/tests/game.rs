@@ -11,7 +11,7 @@ use super::super::run::run;
 use super::super::server::Host;
 use super::{FINE, To, World, address};
 
-/// Something done to a good report.
+/// Damages a good report.
 type Wrong = fn(&mut Report);
 
 const SHORT: Duration = Duration::from_secs(4);
@@ -27,7 +27,7 @@ fn untouched(_: To, datagram: Vec<u8>) -> Vec<u8> {
     datagram
 }
 
-/// The variant that the bot at the end of this way speaks.
+/// Returns the protocol of the bot that sends or receives the datagram.
 fn spoken(to: To) -> Proto {
     let (To::Server(bot) | To::Bot(bot)) = to;
     PLAYERS[bot].variant.proto()
@@ -58,7 +58,7 @@ fn both_bots_play_to_the_end() {
 
 #[test]
 fn two_bots_of_0_7_play_over_a_bad_link() {
-    // Not DDNet's: a lost ACCEPT is never repeated, so the reference client does not join either.
+    // Not for DDNet: a lost ACCEPT is never repeated, so that the reference client does not join either.
     for seed in 0..25 {
         let conditions = Conditions {
             loss: 0.1,
@@ -68,7 +68,7 @@ fn two_bots_of_0_7_play_over_a_bad_link() {
         };
         let report = World::new(&SEVENS, Duration::from_secs(24), conditions, seed, untouched).run();
         let mut failures = report.failures(false);
-        // A CLOSE is sent once: when it is lost, the server sees silence, or no acks.
+        // A CLOSE is sent once. If it is lost, the server sees silence, or no acks.
         let is_lost = |failure: &str| failure.contains("Timeout") || failure.contains("Too weak");
         failures.retain(|failure| !(failure.contains("recorded the quit") && is_lost(failure)));
         assert_eq!(failures, Vec::<String>::new(), "seed {seed}\n{report}");
@@ -126,7 +126,7 @@ fn a_changed_snapshot_is_noticed() {
     let report = World::new(&PLAYERS, SHORT, FINE, 3, |to, datagram: Vec<u8>| {
         let mut scratch = Scratch::default();
         let packet = Packet::parse(spoken(to), &datagram, &mut scratch).unwrap();
-        // A full snapshot to the bot of 0.7: one big chunk that is not vital.
+        // A full snapshot for the bot of 0.7, in one big chunk that is not vital.
         let chunk = packet
             .chunks()
             .find(|chunk| chunk.header.vital.is_none() && chunk.data.len() > 100);

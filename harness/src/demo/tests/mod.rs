@@ -1,4 +1,4 @@
-//! The peers in virtual time, over links that lose, delay, reorder and duplicate; and once over real sockets.
+//! Tests of the peers in virtual time, over links that lose, delay, reorder and duplicate; and once over real sockets.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::server::Host;
 
 mod game;
 
-/// Time moves by this.
+/// Step of the virtual time.
 const STEP: Duration = Duration::from_millis(5);
 
 const FINE: Conditions = Conditions {
@@ -22,19 +22,19 @@ const FINE: Conditions = Conditions {
     duplicate: 0.0,
 };
 
-/// The time of the kit's links.
+/// Converts a time for the kit's links.
 fn micros(now: Duration) -> u64 {
     u64::try_from(now.as_micros()).unwrap()
 }
 
-/// The destination of a datagram: the server, from the bot, or the bot.
+/// Way of a datagram: from a bot to the server, or from the server to a bot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum To {
     Server(usize),
     Bot(usize),
 }
 
-/// A server, bots and the network between them. `meddle` sees every datagram that arrives and may change it.
+/// A server, bots and the network between them. `meddle` sees every datagram on arrival and may change it.
 struct World<M: FnMut(To, Vec<u8>) -> Vec<u8>> {
     now: Duration,
     server: Host,
@@ -77,7 +77,7 @@ impl<M: FnMut(To, Vec<u8>) -> Vec<u8>> World<M> {
         }
     }
 
-    /// Runs until every bot is done, then long enough for the server to give up those whose quit was lost.
+    /// Runs until every bot is done, and then until the server has given up clients whose quit was lost.
     fn run(mut self) -> Report {
         while !self.bots.iter().all(Bot::is_over) {
             assert!(self.now < Duration::from_secs(120), "the bots do not end");
