@@ -2,15 +2,15 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`child`] | a command with all processes that it starts, and their end |
+//! | [`child`] | a command with all processes that it starts, and how they end |
 //! | [`torture`] | a client that joins once for each message of a login and each fault |
 //! | [`shrink`] | the smallest set of faults with which a command still fails |
 //! | [`demo`] | a server and two bots that play through a proxy |
-//! | [`outcome`] | the result of a run: its cause, its exit code, the facts at its end, its tests for a report |
+//! | [`outcome`] | the result of a run: its cause, its exit code, the facts at its end, its tests in a report |
 //! | [`junit`] | reports for continuous integration |
 //!
-//! Law: nothing here prints, reads the command line or ends the process. Errors are typed; the caller decides about words
-//! around them and exit codes.
+//! Law: nothing here prints, reads the command line or ends the process. Errors are typed; the caller decides about
+//! their wording and about exit codes.
 
 pub mod child;
 pub mod demo;

@@ -1,7 +1,7 @@
 //! The end of a run: its cause and its exit code.
 //!
-//! Law: a run has one cause, and its exit code follows from it. A message or a rule that ended the run does so also where it is
-//! decoded after something else ended it, so the result does not depend on who was faster.
+//! Law: a run has one cause, and its exit code follows from it. A message or rule that ends the run counts even if it
+//! is decoded after something else ended the run, so that the result does not depend on timing.
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -16,10 +16,10 @@ use teetap_wire::Dir;
 use super::exit::Exit;
 use crate::child;
 
-/// The cause of the end of a run.
+/// Cause of the end of a run.
 #[derive(Clone, Debug)]
 pub enum EndedBy {
-    /// A signal, by its number.
+    /// A signal with this number.
     Signal(u8),
     /// A message or a rule.
     Ending(Arc<Ending>),
@@ -27,9 +27,9 @@ pub enum EndedBy {
     Timeout,
     /// The command of `run` ended.
     Command,
-    /// Nothing reads stdout any more.
+    /// Stdout was closed.
     StdoutClosed,
-    /// The demo was over.
+    /// The demo ended.
     Demo,
     /// The user left the terminal UI.
     User,
@@ -38,7 +38,7 @@ pub enum EndedBy {
 }
 
 impl EndedBy {
-    /// Returns it as a part of the `summary` line of the JSON output.
+    /// Returns the cause as part of the `summary` line of the JSON output.
     #[must_use]
     pub fn body(&self) -> EndedByBody<'_> {
         match self {
@@ -105,18 +105,18 @@ fn ending_body(ending: &Ending) -> EndedByBody<'_> {
     }
 }
 
-/// Facts at the end of a run, once its last messages are known.
+/// Facts at the end of a run, after its last messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Last<'a> {
-    /// The message or the rule that ends the run, if there was one.
+    /// Message or rule that ends the run; `None` if there was none.
     pub ending: Option<&'a Arc<Ending>>,
-    /// True if a message was waited for and has not come.
+    /// True if the run waited for a message that was not received.
     pub waits: bool,
-    /// The end of the command.
+    /// How the command ended; `None` if the run has no command.
     pub cmd: Option<child::End>,
 }
 
-/// Returns the cause of the end of a run and its exit code, from those that the loop of the run has seen.
+/// Returns the cause of the end of a run and its exit code, given those that the main loop determined.
 #[must_use]
 pub fn decide(ended_by: EndedBy, exit: Exit, last: Last<'_>) -> (EndedBy, Exit) {
     let is_timeout = matches!(ended_by, EndedBy::Timeout);
@@ -124,12 +124,12 @@ pub fn decide(ended_by: EndedBy, exit: Exit, last: Last<'_>) -> (EndedBy, Exit) 
         ended_by,
         EndedBy::Signal(_) | EndedBy::StdoutClosed | EndedBy::User | EndedBy::Crash
     );
-    // A demo that has failed is not saved by a message.
+    // A message does not turn a failed demo into a success.
     let may_be_met = is_timeout || matches!(ended_by, EndedBy::Command) || exit == Exit::Ok;
     match (last.ending, last.cmd) {
         _ if is_final => (ended_by, exit),
         (Some(ending), _) if ending.by != EndingBy::Until || may_be_met => by_ending(ending),
-        // It ended in the moment in which its time was over.
+        // The command ended just when the time was over.
         (None, Some(cmd)) if is_timeout && !cmd.is_stopped => {
             decide(EndedBy::Command, Exit::of_command(cmd), last)
         }

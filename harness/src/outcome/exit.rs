@@ -12,9 +12,9 @@ pub enum Exit {
     Ok,
     /// The command of `run`, or the demo, failed; a message matched --fail-on; a rule failed; a replay or two sessions differ.
     Failed,
-    /// The command line.
+    /// The command line is wrong.
     Usage,
-    /// The network, or something that could not be started.
+    /// The network failed, or something could not be started.
     Network,
     /// The expression of --until has not matched.
     Timeout,
@@ -22,14 +22,14 @@ pub enum Exit {
     Damaged,
     /// A bug.
     Internal,
-    /// The action `exit` of a rule: a code from 10 to 99.
+    /// The action `exit` of a rule, with a code from 10 to 99.
     Rule(u8),
-    /// A signal, by its number.
+    /// A signal with this number.
     Signal(u8),
 }
 
 impl Exit {
-    /// Returns the end that a message or a rule leads to.
+    /// Returns the result of a run that a message or a rule ended.
     #[must_use]
     pub const fn of(by: &EndingBy) -> Self {
         match by {
@@ -39,7 +39,7 @@ impl Exit {
         }
     }
 
-    /// Returns the end that the end of a command leads to.
+    /// Returns the result of a run whose command ended.
     #[must_use]
     pub const fn of_command(end: child::End) -> Self {
         if end.is_success() { Self::Ok } else { Self::Failed }

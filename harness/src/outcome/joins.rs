@@ -9,10 +9,10 @@ use teetap_inspect::{
 
 use super::FEW;
 
-/// The maximum number of joins to keep, counted separately for joins that stopped and for all others.
+/// Maximum number of joins to keep, counted separately for joins that stopped and for all others.
 const MAX_KEPT: usize = 100;
 
-/// The joins of a run or a recording that are over.
+/// The joins of a run or a recording that have ended.
 #[derive(Clone, Debug, Default)]
 pub struct Joins {
     stopped: Vec<Arc<Join>>,
@@ -21,7 +21,7 @@ pub struct Joins {
 }
 
 impl Joins {
-    /// Adds a join.
+    /// Adds a join, unless [`MAX_KEPT`] joins of its kind are kept.
     pub fn add(&mut self, join: &Arc<Join>) {
         let joins = match join.outcome {
             JoinOutcome::Entered | JoinOutcome::Interrupted => &mut self.entered,
@@ -40,7 +40,7 @@ impl Joins {
         self.left_out
     }
 
-    /// Returns them as JSON, in the order in which they began.
+    /// Returns the joins as JSON, in the order in which they began.
     #[must_use]
     pub fn bodies(&self) -> Vec<JoinBody<'_>> {
         self.list(true).into_iter().map(JoinBody::new).collect()
@@ -51,7 +51,7 @@ impl Joins {
         self.stopped.iter().take(FEW).map(ToString::to_string).collect()
     }
 
-    /// Returns the joins that stopped of themselves; with `all` the others, too. They are in the order in which they began.
+    /// Returns the joins that stopped by themselves, and with `all` the others, too, in the order in which they began.
     #[must_use]
     pub fn list(&self, all: bool) -> Vec<&Join> {
         let entered = self.entered.iter().filter(|_| all);

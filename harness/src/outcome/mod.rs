@@ -1,4 +1,4 @@
-//! The result of a run: its cause, its exit code, the facts at its end, and the tests that it is for a report.
+//! The result of a run: its cause, its exit code, the facts at its end, and its tests in a report.
 
 mod ended_by;
 mod exit;
@@ -14,5 +14,5 @@ pub use summary::{Summary, grave};
 pub use times::Times;
 pub use verdicts::Verdicts;
 
-/// The most findings, and joins that stopped, that are named at the end of a run.
+/// Maximum number of findings, and of stopped joins, that are named at the end of a run.
 pub const FEW: usize = 3;

@@ -18,43 +18,43 @@ use teetap_wire::Severity;
 use super::{EndedBy, Exit, FEW, Joins, Times};
 use crate::child;
 
-/// Facts at the end.
+/// Facts at the end of a run.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// The time of the end, since the start of the run.
+    /// Time of the end, since the start of the run.
     pub at: Time,
-    /// `None` when the data thread crashed.
+    /// Result of the data thread; `None` if it crashed.
     pub ended: Option<Ended>,
-    /// Events that this output missed.
+    /// Number of events that this output missed.
     pub lost: u64,
-    /// Datagrams that the kernel dropped before they were read.
+    /// Number of datagrams that the kernel dropped before they were read.
     pub kernel_drops: u64,
-    /// The seed of all random decisions.
+    /// Seed of all random decisions.
     pub seed: u64,
-    /// The address that clients of this machine connect to.
+    /// Address that clients on this machine connect to.
     pub connect: SocketAddr,
-    /// The line for a shell that repeats the run.
+    /// Shell command that repeats the run.
     pub repeat: String,
-    /// True if the rules changed during the run, which that line does not repeat.
+    /// True if the rules changed during the run; [`Self::repeat`] does not repeat that.
     pub rules_changed: bool,
-    /// The result.
+    /// Result of the run.
     pub exit: Exit,
-    /// The cause of the end.
+    /// Cause of the end.
     pub ended_by: EndedBy,
-    /// The end of the command of `run`.
+    /// How the command of `run` ended.
     pub cmd: Option<child::End>,
-    /// The recording. `None` if the run was not recorded.
+    /// Result of the recording; `None` if the run was not recorded.
     pub recording: Option<Outcome>,
-    /// The joins of the sessions.
+    /// Joins of the sessions.
     pub joins: Joins,
-    /// The clock of the lines above the summary.
+    /// Clock of the lines above the summary.
     pub times: Times,
-    /// The findings; `None` where not all events were decoded whole.
+    /// Findings; `None` if some events were not decoded completely.
     pub findings: Option<Findings>,
 }
 
 impl Summary {
-    /// Returns the rules and link lines with their effects; `None` when the data thread crashed.
+    /// Returns the rules and link lines with their effects; `None` if the data thread crashed.
     #[must_use]
     pub fn report(&self) -> Option<&Report> {
         self.ended.as_ref().map(|ended| &ended.report)
@@ -114,8 +114,8 @@ impl Summary {
         }
     }
 
-    /// Returns the sentences that explain why a test of the run failed, the likeliest first: joins that stopped, findings, and a client
-    /// that was silent.
+    /// Returns sentences that explain why a test of the run failed, the most likely reason first: stopped joins,
+    /// findings, and a silent client.
     pub(super) fn reasons(&self) -> Vec<String> {
         let mut reasons = self.joins.sentences();
         let findings = self.findings.iter().flat_map(grave).take(FEW);
@@ -124,7 +124,7 @@ impl Summary {
         reasons
     }
 
-    /// Returns the sentence about a command from which no datagram came.
+    /// Returns the sentence about a command that sent no datagram; `None` if it sent one.
     #[must_use]
     pub fn silent_command(&self) -> Option<String> {
         let stats = &self.ended.as_ref()?.stats;
@@ -146,7 +146,7 @@ impl Summary {
     }
 }
 
-/// Returns the findings at the end of a run that are not harmless. Logins have lines of their own.
+/// Returns the findings that are not harmless. Excludes logins, which have lines of their own.
 pub fn grave(findings: &Findings) -> impl Iterator<Item = &Finding> + Clone {
     let grave = findings.list.iter().filter(|one| one.severity > Severity::Info);
     grave.filter(|one| !matches!(one.topic, Topic::Matter(matter) if matter.is_about_login()))

@@ -1,25 +1,26 @@
 //! The times in the summary of a run.
 //!
-//! Law: they are on the clock of the lines above them: that of the session, or that of the run with `--time run` and `wall`.
+//! Law: times are on the clock of the lines above the summary: the clock of the session, or of the run with `--time
+//! run` and `wall`.
 
 use std::collections::BTreeMap;
 
 use teetap_inspect::{DecodedEvent, Ending, judge::Finding};
 use teetap_proxy::session::{SessionId, State, Time, What};
 
-/// Maximum number of sessions whose start is kept. Times in older ones are those of the run.
+/// Maximum number of sessions whose start is kept. Times in older sessions count from the start of the run.
 const SESSIONS: usize = 4096;
 
-/// The starts of sessions.
+/// Start times of sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     begins: BTreeMap<SessionId, Time>,
-    /// True if the times of sessions are left as they are.
+    /// True if times count from the start of the run.
     is_of_run: bool,
 }
 
 impl Times {
-    /// Creates the clock of lines whose times count from the start of their session; with `is_of_run` from the start of the run.
+    /// Returns a clock whose times count from the start of their session, or from the start of the run if `is_of_run`.
     #[must_use]
     pub const fn new(is_of_run: bool) -> Self {
         Self {
@@ -40,7 +41,7 @@ impl Times {
         }
     }
 
-    /// Returns a time of the run on the clock of the lines, in whole milliseconds as they have it.
+    /// Converts a time of the run to the clock of the lines, in whole milliseconds.
     #[must_use]
     pub fn of(&self, session: Option<SessionId>, at: Time) -> Time {
         let begin = session.and_then(|session| self.begins.get(&session));
@@ -48,7 +49,7 @@ impl Times {
         Time(micros - micros % 1000)
     }
 
-    /// Returns the ending with its time on that clock.
+    /// Returns the ending with its time converted to the clock of the printed lines.
     #[must_use]
     pub fn ending(&self, ending: &Ending) -> Ending {
         let at = self.of(ending.session, ending.at);

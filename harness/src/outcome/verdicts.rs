@@ -1,6 +1,8 @@
-//! The tests that a run is for a JUnit report: what it waited for, what must not come, its command, its rules.
+//! The tests of a run in a JUnit report: the message it waited for, the message that must not be received, its command,
+//! its rules.
 //!
-//! Law: a run that succeeds has no failed test. One that does not has one for its cause; tests that it could not complete are skipped.
+//! Law: a successful run has no failed test. An unsuccessful run has one failed test for its cause; tests that it could
+//! not complete are skipped.
 
 use std::{
     collections::BTreeMap,
@@ -17,18 +19,18 @@ use crate::{
     junit::{Case, Outcome, Report, ReportError, Suite},
 };
 
-/// A report that a run ends with.
+/// The report of a run, and the tests that it contains.
 #[derive(Debug)]
 pub struct Verdicts {
-    /// The file.
+    /// File of the report.
     pub report: Report,
     /// The server as the user wrote it.
     pub target: String,
-    /// The expression of `--until`.
+    /// Expression of `--until`.
     pub until: Option<String>,
-    /// The expression of `--fail-on`.
+    /// Expression of `--fail-on`.
     pub fail_on: Option<String>,
-    /// The start of the run.
+    /// Start time of the run.
     pub wall: SystemTime,
 }
 
@@ -143,7 +145,7 @@ fn of_rule(rule: &RuleReport, test: &Test, summary: &Summary) -> Outcome {
     }
 }
 
-/// Returns the outcome of the run itself: it came to an end of its own, and no rule without a test failed it.
+/// Returns the outcome of the run itself. It passes if the run ended regularly and no rule without a test failed it.
 fn of_run(summary: &Summary) -> Outcome {
     match (&summary.ended_by, summary.exit) {
         (EndedBy::Crash, _) => Outcome::Broken("teetap crashed: this is a bug".to_owned()),
@@ -158,7 +160,8 @@ fn of_run(summary: &Summary) -> Outcome {
     }
 }
 
-/// Returns true if the report of the rules has one that failed the run: one that was replaced meanwhile is not in it.
+/// Returns true if the rules in the report include one that failed the run. A rule that was replaced during the run is
+/// not in the report.
 fn has_failed_rule(summary: &Summary) -> bool {
     let tests = summary.report().into_iter().flat_map(|report| &report.rules);
     tests
@@ -166,7 +169,7 @@ fn has_failed_rule(summary: &Summary) -> bool {
         .any(|test| test.failure.is_some())
 }
 
-/// Returns the outcome of a wait for a message that has not come.
+/// Returns the outcome of a wait for a message that was not received.
 fn of_until(summary: &Summary) -> Outcome {
     match (cut_short(summary), summary.exit) {
         (Some(cut_short), _) => cut_short,
@@ -202,7 +205,7 @@ fn of_command(summary: &Summary, end: child::End, has_until: bool) -> Outcome {
     }
 }
 
-/// Returns the outcome of a test of a run that did not come to an end of its own; `None` if it did.
+/// Returns the outcome of a test of a run that was cut short; `None` if the run ended regularly.
 fn cut_short(summary: &Summary) -> Option<Outcome> {
     match summary.ended_by {
         EndedBy::Crash => Some(Outcome::Skipped("teetap crashed".to_owned())),
@@ -214,7 +217,7 @@ fn cut_short(summary: &Summary) -> Option<Outcome> {
     }
 }
 
-/// Returns a sentence with the likeliest reason behind it, and the other reasons on lines below.
+/// Returns a sentence with the most likely reason after it, and the other reasons on further lines.
 fn explained(summary: &Summary, why: &str) -> String {
     let mut reasons = summary.reasons().into_iter();
     let first = reasons.next().map_or(String::new(), |first| format!(": {first}"));

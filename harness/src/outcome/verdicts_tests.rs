@@ -6,7 +6,7 @@ use teetap_wire::Dir;
 use super::*;
 use crate::outcome::{Joins, Last, Times, decide};
 
-/// Returns the summary of a run that ends this way.
+/// Returns the summary of a run with this end.
 fn summary(cause: (EndedBy, Exit), last: Last<'_>) -> Summary {
     let (ended_by, exit) = decide(cause.0, cause.1, last);
     Summary {
@@ -46,7 +46,8 @@ fn cmd(code: i32, is_stopped: bool, is_killed: bool) -> Option<child::End> {
     })
 }
 
-/// Returns the outcomes of the tests `run`, `until`, `fail on` and `command`: passed, failed, broken, skipped; `-` = no such test.
+/// Returns the outcomes of the tests `run`, `until`, `fail on` and `command`: passed, failed, broken, skipped; `-` = no
+/// such test.
 fn marks(cases: &[Case]) -> String {
     let mark = |name: &str| {
         let case = cases.iter().find(|case| case.name.starts_with(name));
@@ -60,8 +61,9 @@ fn marks(cases: &[Case]) -> String {
     ["run", "until", "fail on", "command"].map(mark).iter().collect()
 }
 
-/// Every way in which a run may end: the cause that the loop of the run saw, with its exit; the message or the rule that ends the run;
-/// `until` if --until and --fail-on are given; the end of the command. Then the exit code, the kind in JSON, and the tests.
+/// Every way in which a run may end. Columns: the cause that the main loop saw, and its exit; the message or rule that
+/// ends the run; `until` if --until and --fail-on are given; how the command ended. Then the exit code, the kind in
+/// JSON, and the tests.
 const ENDS: &str = "
 timeout        ok     -      -      -        0   timeout        p---
 timeout        ok     -      until  -        4   timeout        pFp-

@@ -1,7 +1,7 @@
 //! The smallest set of faults with which a command still fails.
 //!
-//! Law: the command gets its faults as a journal of their own. Before the search it must fail with all of them, and must not
-//! fail without any.
+//! Law: the command receives its faults as a journal of their own. Before the search starts, it must fail with all of
+//! them and succeed without any.
 
 mod search;
 
@@ -25,79 +25,79 @@ use teetap_wire::printable_path;
 use self::search::Search;
 use crate::child::{self, ChildError, Company};
 
-/// The word of the command that stands for the path of the journal.
+/// Placeholder in the command for the path of the journal.
 const PLACE: &[u8] = b"{faults}";
 
-/// The time between two looks at a command.
+/// Time between two checks of the command.
 const TICK: Duration = Duration::from_millis(10);
 
 /// The command, and how often it must fail.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial<'a> {
-    /// The journal with all faults.
+    /// Journal with all faults.
     pub journal: &'a Journal,
-    /// The words of the command; `{faults}` becomes the path of a journal.
+    /// Words of the command; `{faults}` becomes the path of a journal.
     pub command: &'a [OsString],
     /// Maximum runs for each set of faults.
     pub runs: u32,
-    /// Runs that must fail.
+    /// Number of those runs that must fail.
     pub fails: u32,
-    /// True if the output of the command goes to stderr; it is left out otherwise.
+    /// True to send the output of the command to stderr; otherwise it is discarded.
     pub is_verbose: bool,
 }
 
-/// The result of a search.
+/// Result of a search.
 #[derive(Debug)]
 pub struct Found {
-    /// The faults that are left: indexes of the decisions of the journal, in their order.
+    /// Remaining faults: indexes of the journal's decisions, in ascending order.
     pub faults: Vec<usize>,
-    /// The number of runs.
+    /// Number of runs.
     pub runs: u64,
     /// True if the search was stopped before its end.
     pub is_stopped: bool,
-    /// The reason why the command could not be run any more; `None` if it could.
+    /// Error that ended the search; `None` if there was none.
     pub failure: Option<ShrinkError>,
 }
 
-/// The reason why there is no smallest set of faults.
+/// Reason why there is no smallest set of faults.
 #[derive(Debug, thiserror::Error)]
 pub enum ShrinkError {
-    /// There is nothing to look for.
+    /// The command does not fail with all faults.
     #[error("the command does not fail with all faults of the journal: there is nothing to look for")]
     Passes,
-    /// The faults are not the cause.
+    /// The command fails without any fault.
     #[error("the command fails without any fault, so no fault of the journal is the cause")]
     FailsWithout,
-    /// The search was stopped before it had begun.
+    /// The search was stopped before it began.
     #[error("stopped")]
     Stopped,
     /// The command cannot be started.
     #[error(transparent)]
     Command(#[from] ChildError),
-    /// The system does not tell how the command ended.
+    /// The system does not report how the command ended.
     #[error(transparent)]
     System(#[from] io::Error),
     /// A journal cannot be written.
     #[error("cannot write {path}: {error}")]
     Write {
-        /// The path, printable.
+        /// Path, printable.
         path: String,
-        /// The cause.
+        /// Reason why the file cannot be written.
         error: PrivateError,
     },
 }
 
-/// Returns true if a word of a command becomes the path of a journal.
+/// Returns true if a word of a command contains the placeholder for the path of a journal.
 #[must_use]
 pub fn has_place(word: &OsStr) -> bool {
     word.as_bytes().windows(PLACE.len()).any(|part| part == PLACE)
 }
 
-/// Searches the smallest set of faults. Calls `smaller` with the number of faults of each smaller set that fails. Stops, and ends
-/// the command, once `is_stopped` returns true.
+/// Searches for the smallest set of faults. Calls `smaller` with the number of faults of each smaller set that fails.
+/// Stops, and ends the command, once `is_stopped` returns true.
 ///
 /// # Errors
-/// See [`ShrinkError`]. One that occurs during the search ends it, and is in the result.
+/// See [`ShrinkError`]. An error that occurs during the search ends it, and is part of the result.
 pub fn shrink(
     trial: Trial<'_>,
     is_stopped: impl Fn() -> bool,
@@ -142,10 +142,10 @@ pub fn shrink(
     })
 }
 
-/// Opens a file that only its owner can read, and empties it.
+/// Opens a file that only its owner can read, and truncates it.
 ///
 /// # Errors
-/// The path is not one for a private file, or the system refuses it.
+/// The path cannot be used for a private file, or the system refuses access.
 pub fn emptied(path: &Path) -> Result<File, PrivateError> {
     let opened = open_private(path, Access::Append)?;
     if opened.is_regular {
@@ -154,18 +154,18 @@ pub fn emptied(path: &Path) -> Result<File, PrivateError> {
     Ok(opened.file)
 }
 
-/// Runs of the command.
+/// Runs of the command with parts of the faults.
 struct Tests<'a, S> {
     trial: Trial<'a>,
-    /// The journal of a run.
+    /// Path of the journal of a run.
     path: PathBuf,
     is_stopped: S,
-    /// Runs so far.
+    /// Number of runs so far.
     runs: u64,
 }
 
 impl<S: Fn() -> bool> Tests<'_, S> {
-    /// Returns true if the command fails with these faults as often as wanted.
+    /// Returns true if the command fails with these faults in the required number of runs.
     fn fails(&mut self, part: &[usize]) -> Result<bool, ShrinkError> {
         let journal = self.trial.journal;
         let bytes = journal.with(part.iter().filter_map(|at| journal.decisions.get(*at)));

@@ -1,23 +1,23 @@
 //! Delta debugging: the smallest part of a list with which a test still fails.
 //!
-//! Law: the result fails, and leaving out any one of its elements makes it pass, unless the search was stopped. No part is
-//! tested twice.
+//! Law: the test fails with the result, and passes if any one element is left out, unless the search was stopped. No
+//! part is tested twice.
 
 use std::collections::BTreeMap;
 
-/// The search for a smallest part of `0..len`.
+/// Search for a smallest part of `0..len`.
 #[derive(Debug)]
 pub(super) struct Search<F> {
-    /// Returns true if the test fails with these elements; `None` stops the search.
+    /// Test: returns true if it fails with these elements; `None` stops the search.
     fails: F,
-    /// The results so far.
+    /// Results of the tests so far.
     known: BTreeMap<Vec<usize>, bool>,
 }
 
-/// The result of a search.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// The elements of the smallest part found.
+    /// Elements of the smallest part found.
     pub(super) elements: Vec<usize>,
     /// True if the search was stopped before its end.
     pub(super) is_stopped: bool,
@@ -31,7 +31,7 @@ impl<F: FnMut(&[usize]) -> Option<bool>> Search<F> {
         }
     }
 
-    /// Searches a part of `0..len`, which fails as a whole and passes when it is empty.
+    /// Searches for a smallest part of `0..len`. The test must fail with all elements and pass without any.
     pub(super) fn run(&mut self, len: usize) -> Found {
         let mut best: Vec<usize> = (0..len).collect();
         let mut parts = 2;
@@ -54,7 +54,7 @@ impl<F: FnMut(&[usize]) -> Option<bool>> Search<F> {
         }
     }
 
-    /// Tries each of the parts by itself, then all without each of them.
+    /// Tries each part by itself, then all elements without each part. Returns `None` if the search was stopped.
     fn step(&mut self, best: &[usize], parts: usize) -> Option<Step> {
         let size = best.len().div_ceil(parts.max(1)).max(1);
         for part in best.chunks(size) {
@@ -89,9 +89,9 @@ impl<F: FnMut(&[usize]) -> Option<bool>> Search<F> {
     }
 }
 
-/// The result of a step.
+/// Result of a step.
 enum Step {
-    /// A smaller part fails; the number of parts to try next.
+    /// A smaller part fails; contains the number of parts to try next.
     Smaller(Vec<usize>, usize),
     Same,
 }
@@ -100,7 +100,8 @@ enum Step {
 mod tests {
     use super::*;
 
-    /// Searches for what makes these combinations fail. Returns the part and the number of tests.
+    /// Searches for the elements that make the test fail if it fails with any of these combinations. Returns the part
+    /// and the number of tests.
     fn search(len: usize, needed: &[&[usize]]) -> (Vec<usize>, usize) {
         let mut tests = Vec::new();
         let fails = |part: &[usize]| {
@@ -128,7 +129,7 @@ mod tests {
         assert_eq!(search(100, &[&[7, 8, 9, 50, 51]]).0, [7, 8, 9, 50, 51]);
         // Every element is needed.
         assert_eq!(search(6, &[&[0, 1, 2, 3, 4, 5]]).0, [0, 1, 2, 3, 4, 5]);
-        // One of several reasons is left, the whole of it.
+        // If there are several causes, one of them remains as a whole.
         assert!([vec![1, 2], vec![90]].contains(&search(100, &[&[1, 2], &[90]]).0));
     }
 

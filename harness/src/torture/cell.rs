@@ -1,23 +1,23 @@
-//! The cells of the matrix: a message of the login, a fault, and the fate that is expected.
+//! The cells of the matrix: a message of the login, a fault, and the expected result.
 
 use teetap_wire::Proto;
 
 use super::login::{Login, Step};
 
-/// A fault.
+/// A fault of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The first copy is lost.
     Lose,
-    /// It is dropped, and its sender sees it acked.
+    /// The message is dropped, and its sender sees it acked.
     Drop,
-    /// It arrives twice.
+    /// The message is delivered twice.
     Dup,
-    /// It arrives 500 ms later.
+    /// The message is delivered 500 ms later.
     Delay,
-    /// It changes places with the next message of its direction.
+    /// The message changes places with the next message of its direction.
     Swap,
-    /// 8 of its bits change.
+    /// 8 bits of the message change.
     Corrupt,
 }
 
@@ -56,7 +56,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Returns all cells of a login. Control messages change places with nothing.
+    /// Returns all cells of a login. Control messages have no swap.
     pub(super) fn all(login: &Login) -> Vec<Self> {
         let of = |step: &Step| {
             let step = step.clone();
@@ -72,7 +72,7 @@ impl Cell {
         cells.collect()
     }
 
-    /// Returns the rule: it acts on the first such message of the session.
+    /// Returns the rule of the cell, which acts on the first such message of the session.
     #[must_use]
     pub fn rule(&self) -> String {
         let Step { dir, name, .. } = &self.step;
@@ -83,7 +83,7 @@ impl Cell {
             Fault::Dup => format!("dup {when}"),
             Fault::Delay => format!("delay 500ms {when}"),
             Fault::Corrupt => format!("corrupt 8 bits {when}"),
-            // It changes places with the next message of its direction.
+            // Also matches the next message of this direction, which changes places with this one.
             Fault::Swap if self.step.vital => {
                 format!("swap when {dir} and vital and ({name} or seen({name})) once")
             }
@@ -91,13 +91,14 @@ impl Cell {
         }
     }
 
-    /// Returns true if peers of the protocol survive the fault. What follows from these facts:
+    /// Returns true if peers of the protocol survive the fault, given these facts:
     ///
-    /// * Vital messages are resent until they are acked, so a lost copy comes again. A dropped one is acked and never
-    ///   comes, and its change or its place in the order mean what they mean to the peer.
-    /// * Other messages come again by themselves: inputs, snapshots, keepalives.
-    /// * Requests for a connection are repeated until they are answered, and every one is answered. DDNet's ACCEPT is
-    ///   sent once, and so are the request for a token and the ACCEPT to a client of 0.7, by DDNet.
+    /// * Vital messages are resent until they are acked, so that a lost copy is received later. A dropped message is
+    ///   acked and never received. A change to a message, or to its place in the order, has the meaning that the peer
+    ///   gives it.
+    /// * Other messages are repeated by themselves: inputs, snapshots, keepalives.
+    /// * Requests for a connection are repeated until they are answered, and every request is answered. DDNet's ACCEPT
+    ///   is sent once, and so are the request for a token and DDNet's ACCEPT to a client of 0.7.
     #[must_use]
     pub fn is_survived(&self) -> bool {
         match (self.fault, &self.step) {

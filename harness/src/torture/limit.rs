@@ -1,4 +1,4 @@
-//! Limits of servers: the reasons for which they refuse clients for a while.
+//! Limits of servers: reasons to refuse clients for a while.
 
 use std::time::Duration;
 
@@ -8,35 +8,37 @@ use teetap_wire::{
     receiver::{Refusal, Rejection},
 };
 
-/// The time after which a server that has refused a client takes it: the releases count the joins of 20 s.
+/// Time after which a server that refused a client accepts it: the releases count the joins of 20 s.
 pub(super) const WINDOW: Duration = Duration::from_secs(21);
 
-/// The same for a ban. That for joins that end at once lasts a minute (`Update` in `network_server.cpp` of the games).
+/// Time after which a ban ends. The ban for joins that end at once lasts a minute (`Update` in `network_server.cpp` of
+/// the games).
 const BAN: Duration = Duration::from_secs(61);
 
-/// The time after a CONNECT from which on a further one shows that the server has not answered. Clients of the games repeat it after 0.5 s.
+/// Time after a CONNECT from which on another CONNECT shows that the server has not answered. Clients of the games
+/// repeat CONNECT after 0.5 s.
 const REPEATED: Duration = Duration::from_millis(400);
 
-/// The release that leaves CONNECTs unanswered.
+/// Release that leaves CONNECTs unanswered.
 const RELEASE: &str = "0.6.5";
 
-/// The reason for which a server of 0.6.5 leaves CONNECTs without a token unanswered (`LegacyRatelimit` in `network_server.cpp` of Teeworlds
-/// 0.6.5).
+/// Reason why a server of 0.6.5 leaves CONNECTs without a token unanswered (`LegacyRatelimit` in `network_server.cpp`
+/// of Teeworlds 0.6.5).
 const OLD_CLIENTS: &str = "the server did not answer each CONNECT: one of 0.6.5 takes only so many clients without tokens, 5 in 20 s by \
                            default (sv_old_clients_per_interval)";
 
-/// The reason for which a server refuses clients for a while.
+/// Limit for which a server refuses clients for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limit {
     pub(super) why: &'static str,
-    /// The time after which the server may take them.
+    /// Time after which the server may accept clients.
     pub(super) time: Duration,
-    /// True if the server accepts that many in that time.
+    /// True if the server accepts a number of clients in that time.
     pub(super) is_rate: bool,
 }
 
 impl Limit {
-    /// Returns the limit that the reason of a CLOSE names.
+    /// Returns the limit that the reason of a CLOSE names; `None` if it names none.
     pub(super) fn of_close(reason: &str) -> Option<Self> {
         let Some(Rejection::Refused(refusal)) = Rejection::of(reason) else {
             return None;
@@ -54,16 +56,16 @@ impl Limit {
     }
 }
 
-/// The facts that show that a server of 0.6.5 has taken enough clients without tokens for now.
+/// Evidence that a server of 0.6.5 has accepted its maximum of clients without tokens for now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OldClients {
-    /// True if the server names this release.
+    /// True if the server states this release.
     is_server: bool,
-    /// True if a client has sent a CONNECT without a token.
+    /// True if a client sent a CONNECT without a token.
     is_client: bool,
-    /// The time of the last CONNECT to the server that counts; `None` before the first one.
+    /// Time of the last counted CONNECT to the server; `None` before the first one.
     last: Option<Time>,
-    /// CONNECTs before the first answer of the server, except those that follow at once.
+    /// Number of CONNECTs before the server's first answer. Excludes a CONNECT that immediately follows another.
     connects: u32,
     is_answered: bool,
 }
@@ -92,7 +94,7 @@ impl OldClients {
         }
     }
 
-    /// Returns the limit if the server has not answered the first CONNECT.
+    /// Returns the limit if the server left the first CONNECT unanswered.
     pub(super) fn limit(&self) -> Option<Limit> {
         let is_old = self.is_server && self.is_client && self.connects > 1;
         is_old.then_some(Limit {
@@ -107,7 +109,8 @@ impl OldClients {
 mod tests {
     use super::*;
 
-    /// A server of 0.6.5 leaves CONNECTs without a token unanswered. One that gets two at once, and others, are not meant.
+    /// A server of 0.6.5 leaves CONNECTs without a token unanswered. Two CONNECTs at once, and other releases, show no
+    /// limit.
     #[test]
     fn connects_that_a_server_of_0_6_5_leaves_unanswered_are_its_limit() {
         let is_limit = |version: &str, proto, messages: &[(u64, &str)]| {

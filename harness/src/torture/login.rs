@@ -6,18 +6,18 @@ use teetap_inspect::{Layer, Message};
 use teetap_proxy::session::{Datagram, Time};
 use teetap_wire::{Dir, Proto, Side};
 
-/// A kind of message that a login has.
+/// A kind of message in a login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The direction.
+    /// Direction of the message.
     pub dir: Dir,
-    /// The class and the name, as in conditions: `sys.con_ready`.
+    /// Class and name, as in conditions: `sys.con_ready`.
     pub name: String,
-    /// True if it is resent until it is acked.
+    /// True if the message is resent until it is acked.
     pub vital: bool,
     /// True for a control message, such as a handshake packet.
     pub is_control: bool,
-    /// The protocol of the session.
+    /// Protocol of the session.
     pub proto: Proto,
 }
 
@@ -26,8 +26,8 @@ impl Step {
         (self.dir, &self.name) == (other.dir, &other.name)
     }
 
-    /// Returns the message as one of a login; `None` if it is none: the proxy's own exchange with the server is not the client's login,
-    /// and the end of a connection neither.
+    /// Returns the step for a message; `None` if the message is not part of a login. The proxy's own exchange with the
+    /// server and the end of a connection are not.
     pub(super) fn of(datagram: &Datagram, message: &Message) -> Option<Self> {
         let class = match message.layer {
             Layer::Control => "ctrl",
@@ -68,22 +68,23 @@ impl Step {
     }
 }
 
-/// The time after ENTER_GAME in which messages are of the login: the first snapshot and one more message arrive.
+/// Time after ENTER_GAME in which messages belong to the login: the first snapshot and one more message are received in
+/// it.
 const AFTER: Duration = Duration::from_millis(200);
 
-/// Maximum messages of a login. A peer may send ones with any number of ids.
+/// Maximum messages of a login. A peer may send messages with any number of different ids.
 const MOST: usize = 256;
 
 /// The messages of a login, each once, in the order in which they were first sent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Login {
     pub(super) steps: Vec<Step>,
-    /// The time at which the client entered the game.
+    /// Time at which the client entered the game.
     entered: Option<Time>,
 }
 
 impl Login {
-    /// Adds a message, if it is the first of its kind. Those after the client has entered the game are not of its login.
+    /// Adds a message if it is the first of its kind and belongs to the login.
     pub(super) fn add(&mut self, at: Time, step: Step) {
         if self.entered.is_some_and(|entered| at > entered + AFTER) {
             return;
@@ -96,16 +97,16 @@ impl Login {
         }
     }
 
-    /// Keeps only messages that another login has, too: the others depend on chance.
+    /// Keeps only messages that `other` has, too, since the rest depends on chance.
     pub(super) fn keep_common(&mut self, other: &Self) {
         self.steps
             .retain(|step| other.steps.iter().any(|known| known.is_same(step)));
     }
 
-    /// Returns the messages with these names; all if there are no names.
+    /// Returns the messages with these names; all messages if `names` is empty.
     ///
     /// # Errors
-    /// A name that the login does not have, and the names that it has.
+    /// Returns the first name that the login does not have, and the names that it has.
     pub(super) fn only(self, names: &[String]) -> Result<Self, (String, String)> {
         let is_called = |step: &Step, name: &str| {
             step.name == name || step.name.split_once('.').is_some_and(|(_, last)| last == name)

@@ -1,7 +1,7 @@
 //! A client that joins once for each message of a login and each fault.
 //!
-//! Law: a cell is a run of its own, with a listen port and a session of its own. What a cell is expected to survive is a table of
-//! facts about the peers, not what the runs show.
+//! Law: a cell is a run of its own, with a listen port and a session of its own. Which cells a client is expected to
+//! survive is a table of facts about the peers; it does not depend on the runs.
 //!
 //! | file | contents |
 //! |---|---|
@@ -9,9 +9,9 @@
 //! | `cell.rs` | a message and a fault: the rule, and what peers survive |
 //! | `run.rs` | one run of the client through a proxy in process |
 //! | `printed.rs` | the last line that the client prints |
-//! | `watch.rs` | the facts that the events of a run and its end show |
-//! | `limit.rs` | limits of servers, for which they refuse clients for a while |
-//! | `verdict.rs` | the verdict that follows from them |
+//! | `watch.rs` | the facts that the events and the end of a run show |
+//! | `limit.rs` | limits of servers: reasons to refuse clients for a while |
+//! | `verdict.rs` | the verdict that follows from these facts |
 //! | `tried.rs` | the results |
 //! | `report.rs` | the results as JSON lines and as a JUnit report |
 //! | `tries.rs` | the order of runs: baseline, cells, second tries |

@@ -10,16 +10,16 @@ use std::{
 use teetap_inspect::course::STOPPED;
 use teetap_wire::printable;
 
-/// Beginnings of lines that a runtime prints after the error of its program.
+/// Prefixes of lines that a runtime prints after the error of its program.
 const TRAILERS: [&str; 2] = ["Node.js v", "note: run with `RUST_BACKTRACE="];
 
-/// Maximum bytes that are kept of a line.
+/// Maximum bytes kept of a line.
 const LONGEST: usize = 240;
 
-/// The longest wait for the end of the output, once the processes of the client have ended.
+/// Maximum wait for the end of the output after the processes of the client have ended.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The output of a client, read on a thread of its own.
+/// Output of a client, read by a thread of its own.
 #[derive(Debug)]
 pub(super) struct Printed {
     last: Arc<Mutex<Option<String>>>,
@@ -38,8 +38,8 @@ impl Printed {
         Ok(Self { last, reader })
     }
 
-    /// Returns the last line that may say what is wrong. Waits for the end of the output, but not for a process that has left the
-    /// client and still has it.
+    /// Returns the last line that may explain an error. Waits for the end of the output, but at most [`PATIENCE`],
+    /// since a process that outlives the client may keep the output open.
     pub(super) fn last(self) -> Option<String> {
         let end = Instant::now() + PATIENCE;
         while !self.reader.is_finished() && Instant::now() < end {
@@ -49,7 +49,7 @@ impl Printed {
     }
 }
 
-/// Calls `keep` with every line that may say what is wrong.
+/// Calls `keep` with every line that may explain an error.
 fn read_lines(output: impl Read, mut keep: impl FnMut(String)) {
     let mut reader = BufReader::new(output);
     let mut line = Vec::new();
@@ -62,7 +62,7 @@ fn read_lines(output: impl Read, mut keep: impl FnMut(String)) {
     }
 }
 
-/// Returns true for a line of the client that may say what is wrong: not for a frame of a stack, lines of runtimes and those about the end
+/// Returns true for a line that may explain an error. Excludes stack frames, lines of runtimes, and lines about the end
 /// of the run.
 fn is_worth_showing(line: &str) -> bool {
     let is_frame = line.starts_with(char::is_whitespace) && line.trim_start().starts_with("at ");
@@ -70,7 +70,7 @@ fn is_worth_showing(line: &str) -> bool {
     line.contains(char::is_alphanumeric) && !is_frame && !is_trailer && !line.contains(STOPPED)
 }
 
-/// Reads the next line, without its rest if it is too long. Returns true if it is whole, `None` at the end.
+/// Reads the next line, truncated to `most` bytes. Returns true if the line is whole, `None` at the end of the output.
 fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> Option<bool> {
     line.clear();
     let mut is_whole = true;

@@ -11,13 +11,13 @@ use super::{
 };
 use crate::junit::{Case, Outcome, Suite};
 
-/// The results of a matrix, and what else a report names.
+/// The results of a matrix with the facts that a report names.
 pub struct Report<'a> {
     /// The results.
     pub results: &'a Results,
     /// The server as the user wrote it.
     pub target: &'a str,
-    /// The seed of all runs.
+    /// Seed of all runs.
     pub seed: u64,
     /// Returns the line that repeats a cell.
     pub repeat: &'a dyn Fn(&Cell) -> String,
@@ -72,7 +72,7 @@ impl Report<'_> {
         })
     }
 
-    /// Returns the report: a fault that peers do not survive, or that did not happen, is skipped.
+    /// Returns the JUnit report. A fault that peers do not survive, or that did not occur, is skipped.
     #[must_use]
     pub fn suite(&self, wall: SystemTime, time: Duration) -> Suite {
         let case = |tried: &Tried| {
