@@ -23,19 +23,19 @@ use super::{
 };
 use crate::child::{self, ChildError, Company, Running};
 
-/// The time between two looks at a run.
+/// Time between two polls of a run.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Looks at a run after which processes that its client has left are forgotten.
+/// Number of polls after which processes that outlived their parents are reaped.
 const REAP_EVERY: u32 = 200;
 
-/// The beginning of variables that are options of this program: clients do not get them.
+/// Prefix of environment variables that are options of this program; clients do not inherit them.
 const OPTIONS: &str = "TEETAP_";
 
-/// Options that clients get: they are those of the runs, too.
+/// Options that clients inherit, since they are options of the runs, too.
 const INHERITED: [&str; 2] = ["TEETAP_MESSAGES", "TEETAP_PROTO"];
 
-/// Prepares a run with this rule, or without a rule: server, definitions, seed.
+/// Prepares a run with a rule, or without one: server, definitions, seed.
 pub type Prepare<'a> = dyn Fn(Option<&str>) -> Result<Builder, Box<dyn Error + Send + Sync>> + Sync + 'a;
 
 /// The proxy, the client and the limits of all runs.
@@ -44,15 +44,15 @@ pub struct Plan<'a> {
     pub prepare: &'a Prepare<'a>,
     /// The words of the client; `{addr}`, `{host}` and `{port}` become the address to connect to.
     pub command: &'a [OsString],
-    /// The time after which a client that has not joined never joins.
+    /// Time after which a client that has not joined counts as one that never joins.
     pub timeout: Duration,
-    /// The time for which a client is watched after it has entered the game.
+    /// Time for which a client is watched after it has entered the game.
     pub stay: Duration,
-    /// The names of the messages that are tried, with or without their class; empty for all.
+    /// Names of the messages to try, with or without their class; empty for all.
     pub only: &'a [String],
 }
 
-/// The reason why a client cannot be run.
+/// Reason why a client cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The proxy cannot be prepared.
@@ -64,16 +64,16 @@ pub enum RunError {
     /// The client does not start.
     #[error(transparent)]
     Client(#[from] ChildError),
-    /// The system has no pipes, threads or processes left.
+    /// The system refuses a pipe, a thread or the state of a process.
     #[error("cannot run the client: {0}")]
     System(#[from] io::Error),
 }
 
-/// One run.
+/// Result of one run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Run {
     pub(super) watched: Watched,
-    /// The last line that the client printed.
+    /// Last line that the client printed.
     pub(super) said: Option<String>,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Run {
 pub struct Stopper(AtomicBool);
 
 impl Stopper {
-    /// Ends all runs with their clients. No more are started.
+    /// Ends all runs with their clients. No further runs are started.
     pub fn stop(&self) {
         self.0.store(true, Ordering::SeqCst);
     }
@@ -93,7 +93,8 @@ impl Stopper {
 }
 
 impl Plan<'_> {
-    /// Returns the condition that ends a run: some time after the client is in the game it is sent a snapshot.
+    /// Returns the condition that ends a run: the client is sent a snapshot after it has been in the game for
+    /// [`Self::stay`].
     #[must_use]
     pub fn until(&self) -> String {
         format!("any_snap and since(enter_game) > {}ms", self.stay.as_millis())
@@ -105,12 +106,12 @@ impl Plan<'_> {
         self.timeout + self.stay
     }
 
-    /// Returns true if a word of the command becomes the address of the proxy.
+    /// Returns true if a word of the command contains a placeholder for the address of the proxy.
     pub(super) fn has_place(&self) -> bool {
         self.command.iter().any(|word| child::has_place(word))
     }
 
-    /// Runs the client through a proxy with the fault of a cell; `None`: without any.
+    /// Runs the client through a proxy with the fault of a cell; with `None`, without a fault.
     pub(super) fn run(
         &self,
         cell: Option<&Cell>,
@@ -119,7 +120,7 @@ impl Plan<'_> {
     ) -> Result<Run, RunError> {
         let rule = cell.map(Cell::rule);
         let mut builder = (self.prepare)(rule.as_deref()).map_err(RunError::Prepare)?;
-        // Definitions of the user cannot take its words away.
+        // The user's definitions cannot remove the words of this condition.
         if let Ok((until, _)) = Filter::parse(&self.until(), builder.registry()) {
             builder = builder.until(until);
         }
@@ -143,7 +144,7 @@ impl Plan<'_> {
             Cause::Stopped | Cause::Crash => cause,
             _ if summary.ended.is_none() => Cause::Crash,
             Cause::Timeout | Cause::Client if has_ending => Cause::Message,
-            // It ended in the moment in which its time was over.
+            // The client ended just when the time was over.
             Cause::Timeout if !end.is_stopped => Cause::Client,
             cause => cause,
         };

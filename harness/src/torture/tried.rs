@@ -8,36 +8,36 @@ use super::{
 };
 use crate::outcome::Exit;
 
-/// The shortest delay that counts as one.
+/// Minimum delay that counts as late.
 const LATE: Duration = Duration::from_millis(250);
 
-/// The result of a cell.
+/// Result of a cell.
 #[derive(Clone, Debug)]
 pub struct Tried {
     /// The cell.
     pub cell: Cell,
-    /// The verdict of the last try.
+    /// Verdict of the last try.
     pub judged: Judged,
-    /// The verdict of the first try, if there was a second one.
+    /// Verdict of the first try, if there was a second one.
     pub first: Option<Verdict>,
-    /// The time that all tries took.
+    /// Duration of all tries.
     pub took: Duration,
 }
 
 impl Tried {
-    /// Returns true if peers of the protocol cope with the fault, and this client did not.
+    /// Returns true if peers of the protocol survive the fault but this client did not.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.cell.is_survived() && self.judged.verdict.is_bad()
     }
 
-    /// Returns true if it failed first, and not when it was tried alone.
+    /// Returns true if the cell failed at first, but not when it was tried again alone.
     #[must_use]
     pub const fn is_second(&self) -> bool {
         self.first.is_some() && !self.judged.verdict.is_bad()
     }
 
-    /// Returns the sentence about it: the message, the fault, the verdict and the reason.
+    /// Returns the sentence about the cell: the message, the fault, the verdict and the reason.
     #[must_use]
     pub fn sentence(&self) -> String {
         let (dir, name, fault) = (self.cell.step.dir, self.cell.step.short(), self.cell.fault.name());
@@ -55,36 +55,37 @@ impl Tried {
     }
 }
 
-/// The joins without a fault.
+/// Joins without a fault, for comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Baseline {
-    /// Their times, the shortest first.
+    /// Durations of the joins, the shortest first.
     pub times: Vec<Duration>,
-    /// Codes of findings about the client.
+    /// Codes of findings about the client without a fault.
     pub(super) known: Vec<&'static str>,
 }
 
 impl Baseline {
-    /// Returns the baseline of joins that took these times, the shortest first, without findings.
+    /// Returns the baseline of joins with these durations, the shortest first, and without findings.
     #[must_use]
     pub const fn new(times: Vec<Duration>) -> Self {
         let known = Vec::new();
         Self { times, known }
     }
 
-    /// Returns the median of the times.
+    /// Returns the median duration; zero if there are no joins.
     #[must_use]
     pub fn median(&self) -> Duration {
         self.times.get(self.times.len() / 2).copied().unwrap_or_default()
     }
 
-    /// Returns the time that a join took longer than these.
+    /// Returns the time by which a join exceeds the median.
     #[must_use]
     pub fn late(&self, joined: Duration) -> Duration {
         joined.saturating_sub(self.median())
     }
 
-    /// Returns true if a join took longer than these, beyond the differences between them.
+    /// Returns true if a join exceeds the median by more than the joins without a fault differ from each other, and by
+    /// at least [`LATE`].
     #[must_use]
     pub fn is_late(&self, joined: Duration) -> bool {
         let span = self.times.first().zip(self.times.last());
@@ -93,21 +94,21 @@ impl Baseline {
     }
 }
 
-/// The results of a whole matrix.
+/// Results of a whole matrix.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
-    /// The joins without a fault.
+    /// Joins without a fault.
     pub baseline: Baseline,
-    /// The cells that were tried, in their order.
+    /// Cells that were tried, in the order of the matrix.
     pub tried: Vec<Tried>,
-    /// The number of cells of the matrix.
+    /// Number of cells of the matrix.
     pub cells: usize,
-    /// The reason for which the others were not tried. `None` if all were.
+    /// Reason why the remaining cells were not tried; `None` if all were.
     pub halted: Option<String>,
 }
 
 impl Results {
-    /// Returns the time by which a cell joined late; `None` if it did not.
+    /// Returns the delay of a cell that joined late; `None` if it did not join, or in time.
     #[must_use]
     pub fn late(&self, tried: &Tried) -> Option<Duration> {
         let joined = tried.judged.verdict.joined()?;
@@ -115,7 +116,7 @@ impl Results {
         is_late.then(|| self.baseline.late(joined))
     }
 
-    /// Returns the number of cells of a kind.
+    /// Returns the number of cells for which `is_meant` returns true.
     pub fn count(&self, is_meant: impl Fn(&Tried) -> bool) -> usize {
         self.tried.iter().filter(|tried| is_meant(tried)).count()
     }
@@ -126,7 +127,7 @@ impl Results {
         self.count(Tried::has_failed)
     }
 
-    /// Returns the result of the matrix: that of the network if it stopped before its end without a failure.
+    /// Returns the result of the matrix: a network error if it stopped early without a failure.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match (self.failures(), &self.halted) {
@@ -151,7 +152,7 @@ mod tests {
             (ms(110), ms(290), ms(0))
         );
         assert!(calm.is_late(ms(360)) && !calm.is_late(ms(359)));
-        // A busy machine: 900 ms are between the joins.
+        // On a busy machine the joins differ by 900 ms.
         let busy = baseline(&[100, 300, 1000]);
         assert!(busy.is_late(ms(1200)) && !busy.is_late(ms(1199)));
         assert_eq!(baseline(&[]).median(), ms(0));

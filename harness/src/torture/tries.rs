@@ -1,7 +1,7 @@
-//! The tries of all cells: the baseline, second tries, and waiting for a server that refuses clients.
+//! The tries of all cells: the baseline, second tries, and waits for a server that refuses clients.
 //!
-//! Law: a cell fails only if it fails twice, the second time with nothing beside it and after a join without a fault. So neither a
-//! busy machine nor a limit of the server fails it.
+//! Law: a cell fails only if it fails twice, the second time without runs beside it and after a join without a fault.
+//! So neither a busy machine nor a limit of the server makes a cell fail.
 
 use std::{
     sync::{Mutex, RwLock},
@@ -19,17 +19,17 @@ use super::{
 };
 use crate::child::tree;
 
-/// Joins without a fault before the cells.
+/// Number of joins without a fault before the cells.
 const BASELINES: usize = 3;
 
-/// The clients that the releases take in [`WINDOW`] from one address (DDNet's `sv_connlimit`), or without tokens (0.6.5's
-/// `sv_old_clients_per_interval`).
+/// Number of clients that the releases accept in [`WINDOW`] from one address (DDNet's `sv_connlimit`), or without
+/// tokens (0.6.5's `sv_old_clients_per_interval`).
 const AT_ONCE: u32 = 5;
 
-/// How often a limit is waited for, for one cell.
+/// Maximum number of waits for a limit, per cell.
 const WAITS: u32 = 2;
 
-/// The longest time for which processes are killed at the end.
+/// Maximum time for killing processes at the end.
 const TO_KILL: Duration = Duration::from_millis(100);
 
 /// The progress of a matrix.
@@ -37,47 +37,47 @@ const TO_KILL: Duration = Duration::from_millis(100);
 pub enum Progress<'a> {
     /// A join without a fault before the cells.
     Join {
-        /// The number of the join, from 1.
+        /// Number of the join, from 1.
         number: usize,
-        /// The number of all of them.
+        /// Number of all joins without a fault.
         of: usize,
     },
     /// The cells begin.
     Begin {
-        /// The number of cells.
+        /// Number of cells.
         cells: usize,
-        /// The number of cells that are tried at the same time.
+        /// Number of cells that are tried at the same time.
         jobs: usize,
-        /// The time that each is expected to take.
+        /// Expected duration of a cell.
         each: Duration,
     },
-    /// A cell is tried.
+    /// A cell is being tried.
     Cell(&'a Cell),
     /// A cell is done.
     Done(&'a Tried),
-    /// The server is expected to take clients again after some time.
+    /// The run waits until the server is expected to accept clients again.
     Pause,
     /// The server accepts no clients.
     Waiting {
-        /// The reason.
+        /// Reason of the refusal.
         why: &'a str,
-        /// The time that is waited.
+        /// Duration of the wait.
         time: Duration,
     },
 }
 
-/// The reason why there is no matrix.
+/// Reason why there is no matrix.
 #[derive(Debug, thiserror::Error)]
 pub enum TortureError {
-    /// The client does not join without a fault: a sentence.
+    /// The client does not join without a fault, for this reason.
     #[error("{0}")]
     NoBaseline(String),
-    /// A name of a message that no login has.
+    /// No login has a message of this name.
     #[error("the login has no message '{name}'; it has {known}")]
     NoMessage {
-        /// The name.
+        /// Name that the user gave.
         name: String,
-        /// The names that the login has.
+        /// Names that the login has.
         known: String,
     },
     /// The client cannot be run.
@@ -85,7 +85,7 @@ pub enum TortureError {
     Run(#[from] RunError),
 }
 
-/// Tries all cells, `jobs` at once. `tell` is called from several threads.
+/// Tries all cells, `jobs` at a time. Calls `tell` from several threads.
 ///
 /// # Errors
 /// See [`TortureError`].
@@ -96,31 +96,31 @@ pub fn run(
     tell: &(dyn Fn(Progress<'_>) + Sync),
 ) -> Result<Results, TortureError> {
     let results = Tester::new(plan, stopper, jobs, tell).all();
-    // Those that no client could be told to have started.
+    // Some processes may belong to no client that is known.
     tree::kill(TO_KILL);
     results
 }
 
-/// The cause for which no more cells are tried.
+/// Reason why no more cells are tried.
 #[derive(Debug)]
 enum Halt {
-    /// A signal.
+    /// The matrix was stopped.
     Stopped,
-    /// The server no longer lets the client in.
+    /// The server no longer accepts the client, for this reason.
     Gone(String),
     Failed(TortureError),
 }
 
-/// The tries.
+/// State of the tries.
 struct Tester<'a> {
     plan: &'a Plan<'a>,
     stopper: &'a Stopper,
-    /// The number of clients that run at the same time.
+    /// Number of clients that run at the same time.
     jobs: usize,
     tell: &'a (dyn Fn(Progress<'_>) + Sync),
-    /// Locked for writing by a run that has to be alone.
+    /// Locked for writing by a run that must not have others beside it.
     alone: RwLock<()>,
-    /// The last time at which the server was found to have a limit, and the runs since then.
+    /// Time at which a limit of the server was last found, and the number of runs since then.
     limited: Mutex<Option<(Instant, u32)>>,
 }
 
@@ -141,7 +141,7 @@ impl<'a> Tester<'a> {
         }
     }
 
-    /// Makes the joins without a fault, then tries all cells.
+    /// Joins without a fault, then tries all cells.
     fn all(&self) -> Result<Results, TortureError> {
         let (baseline, login) = match self.baseline() {
             Ok(baseline) => baseline,
@@ -205,7 +205,7 @@ impl<'a> Tester<'a> {
         })
     }
 
-    /// Joins several times without a fault. Returns the messages that every login has.
+    /// Joins several times without a fault. Returns the baseline and the messages that all logins have.
     fn baseline(&self) -> Result<(Baseline, Login), Halt> {
         let mut baseline = Baseline::default();
         let mut common: Option<Login> = None;
@@ -235,7 +235,7 @@ impl<'a> Tester<'a> {
         Ok((baseline, common.unwrap_or_default()))
     }
 
-    /// Returns the reason for which the client does not join without a fault.
+    /// Returns the reason why the client does not join without a fault.
     fn no_baseline(&self, run: &Run, judged: &Judged) -> String {
         let said = judged
             .said
@@ -265,7 +265,7 @@ impl<'a> Tester<'a> {
         format!("{end}; {hint}{said}")
     }
 
-    /// Tries a cell: again, alone, if it fails; and again after a while if the server took no clients.
+    /// Tries a cell. Tries it again alone if it fails, and again later if the server refused the client.
     fn cell(&self, cell: Cell, baseline: &Baseline) -> Result<Tried, Halt> {
         let begun = Instant::now();
         let tried = |judged, first| Tried {
@@ -293,7 +293,8 @@ impl<'a> Tester<'a> {
         Ok(tried(second, Some(judged.verdict)))
     }
 
-    /// Makes sure that a client without a fault joins, now or after a limit of the server. Returns true if that had to be waited for.
+    /// Checks that a client joins without a fault, now or after a limit of the server. Returns true if the check had to
+    /// wait.
     fn server_takes_clients(&self) -> Result<bool, Halt> {
         let (_, judged) = self.patiently(None, &[])?;
         if judged.verdict.joined().is_some() {
@@ -311,7 +312,7 @@ impl<'a> Tester<'a> {
         )))
     }
 
-    /// Runs the client, again after a while if the server refuses it.
+    /// Runs the client. Waits and runs it again if the server refuses it.
     fn patiently(&self, cell: Option<&Cell>, known: &[&str]) -> Result<(Run, Judged), Halt> {
         let mut waits = 0;
         loop {
@@ -338,8 +339,8 @@ impl<'a> Tester<'a> {
         }
     }
 
-    /// Waits before a run that a server with a limit would refuse: it has taken as many clients since the limit was last over as the
-    /// releases take in [`WINDOW`].
+    /// Waits before a run that a limited server would refuse, because it has accepted as many clients since the limit
+    /// was last found as the releases accept in [`WINDOW`].
     fn keep_limit(&self) -> Result<(), Halt> {
         let Ok(mut limited) = self.limited.lock() else {
             return Ok(());

@@ -11,23 +11,23 @@ use super::{
 };
 use crate::child;
 
-/// Exit codes above this are signals.
+/// Exit codes above this value are signals.
 const SIGNAL: i32 = 128;
 
 /// The verdict about a run of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The client joined this long after its first request.
+    /// The client joined, this long after its first request.
     Joined(Duration),
-    /// The client joined, but lost a message, stayed deaf, or did something else wrong.
+    /// The client joined, but lost a message, received no more snapshots, or did something else wrong.
     Faulty(Duration, Severity),
-    /// The client did not join in time, or ended with success before.
+    /// The client did not join in time, or exited with success before it joined.
     Never,
-    /// The client ended with this code, 128+n for signal n.
+    /// The client exited with this code; 128+n for signal n.
     Ended(i32),
-    /// The server refused it for a while; the fault was not tried.
+    /// The server refused the client for a while, so that the fault was not tried.
     Refused,
-    /// The fault did not happen.
+    /// The fault did not occur.
     Untried,
 }
 
@@ -36,14 +36,14 @@ pub enum Verdict {
 pub struct Judged {
     /// The verdict.
     pub verdict: Verdict,
-    /// A sentence that explains it; `None` for a client that joined.
+    /// Sentence that explains the verdict; `None` for a client that joined.
     pub why: Option<String>,
-    /// The last line that the client printed. `None` for a client that joined, or printed nothing.
+    /// Last line that the client printed; `None` if the client joined or printed nothing.
     pub said: Option<String>,
 }
 
 impl Verdict {
-    /// Returns the time after which the client joined; `None` if it did not, or not only.
+    /// Returns the time after which the client joined; `None` if it did not join.
     #[must_use]
     pub const fn joined(&self) -> Option<Duration> {
         match self {
@@ -52,7 +52,7 @@ impl Verdict {
         }
     }
 
-    /// Returns true if it is one that a client that copes with the fault does not get.
+    /// Returns true for a verdict that a client which survives the fault does not get.
     #[must_use]
     pub const fn is_bad(&self) -> bool {
         matches!(
@@ -61,7 +61,7 @@ impl Verdict {
         )
     }
 
-    /// Returns the name for scripts. A late join is one that took longer than those without a fault.
+    /// Returns the name for scripts. A join is late if it took longer than those without a fault.
     #[must_use]
     pub const fn name(&self, is_late: bool) -> &'static str {
         match self {
@@ -92,7 +92,7 @@ impl fmt::Display for Verdict {
 }
 
 impl Judged {
-    /// Judges a run. `known`: codes of findings that the client has without a fault, too.
+    /// Judges a run. `known` contains the codes of findings that the client has without a fault, too.
     pub(super) fn of(run: &Run, cell: Option<&Cell>, known: &[&str]) -> Self {
         let watched = &run.watched;
         let (verdict, why) = verdict(watched, cell, known);
@@ -106,7 +106,7 @@ impl Judged {
 
 fn verdict(watched: &Watched, cell: Option<&Cell>, known: &[&str]) -> (Verdict, Option<String>) {
     let ended = watched.code().filter(|_| watched.cause() == Some(Cause::Client));
-    // The server drops a CONNECT that the fault spoils.
+    // The server drops a CONNECT that the fault corrupts.
     let is_spoilt = |cell: &Cell| cell.fault == Fault::Corrupt && cell.step.name == "ctrl.connect";
     let limit = watched.limit().filter(|_| !cell.is_some_and(is_spoilt));
     let untried = cell.and_then(|cell| untried(watched, cell));
@@ -128,13 +128,14 @@ fn verdict(watched: &Watched, cell: Option<&Cell>, known: &[&str]) -> (Verdict, 
     }
 }
 
-/// Returns true for a finding that the client does not have without a fault, and that a delay by teetap does not explain.
+/// Returns true for a finding that the client does not have without a fault, and that a delay by teetap does not
+/// explain.
 fn is_of_fault(found: &Found, cell: Option<&Cell>, known: &[&str]) -> bool {
     let is_delayed = cell.is_some_and(|cell| matches!(cell.fault, Fault::Delay | Fault::Swap));
     !known.contains(&found.code) && (found.is_error || !is_delayed)
 }
 
-/// Returns the sentence about a client that did not join, or ended.
+/// Returns the sentence about a client that did not join, or exited.
 fn failure(watched: &Watched, found: Option<&Found>) -> Option<String> {
     if !watched.has_client() {
         return Some("no datagram came from the client".to_owned());
@@ -148,7 +149,7 @@ fn failure(watched: &Watched, found: Option<&Found>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// Returns the reason for which a fault did not happen.
+/// Returns the reason why a fault did not occur; `None` if it did.
 fn untried(watched: &Watched, cell: &Cell) -> Option<&'static str> {
     match cell.fault {
         _ if !watched.has_hit() => Some("the message was not sent"),
@@ -157,7 +158,7 @@ fn untried(watched: &Watched, cell: &Cell) -> Option<&'static str> {
     }
 }
 
-/// Returns what is wrong with a client that joined.
+/// Returns the fault of a client that joined; `None` if it has none.
 fn flaw(watched: &Watched, found: Option<&Found>) -> Option<(Severity, String)> {
     if watched.cause() == Some(Cause::Timeout) {
         // The run waits for a snapshot some time after the first one.

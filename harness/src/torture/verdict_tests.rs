@@ -1,4 +1,4 @@
-//! Each way in which a run of a client may go.
+//! Tests of every way in which a run of a client may end.
 
 use teetap_inspect::course::{Ended as JoinEnd, JoinOutcome};
 use teetap_proxy::{
@@ -30,7 +30,7 @@ fn cell(fault: Fault) -> Cell {
     }
 }
 
-/// A part of a run: the opening of its session, a finding, a refusal, a held message, another message, its end.
+/// Part of a run: the opening of its session, a finding, a refusal, a held message, another message, its end.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     Opened,
@@ -38,7 +38,7 @@ enum Part {
     Full,
     Held,
     Other,
-    /// The cause, the code of the client, the outcome of its join and the hits of the rule.
+    /// Cause of the end, exit code of the client, outcome of its join and hits of the rule.
     Ended(Cause, i32, Option<JoinOutcome>, u64),
 }
 
@@ -221,7 +221,7 @@ fn a_finding_that_the_client_has_without_a_fault_is_not_of_the_fault() {
     );
 }
 
-/// The judge sees an answer to a message that teetap has delayed.
+/// The judge sees a reply to a message that teetap has delayed.
 #[test]
 fn a_warning_that_a_delay_explains_is_not_of_the_client() {
     let half = Duration::from_millis(500);
@@ -237,7 +237,7 @@ fn a_warning_that_a_delay_explains_is_not_of_the_client() {
         judge(&failed, Fault::Delay, &[]).0,
         Verdict::Faulty(half, Severity::Error)
     );
-    // It explains a client that did not join.
+    // The warning explains why a client did not join.
     let never = [
         Opened,
         Finding(Severity::Warning),

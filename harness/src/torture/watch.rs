@@ -1,6 +1,6 @@
-//! The facts about one run of a cell, gathered from its events and its end.
+//! The facts about one run of a cell, collected from its events and its end.
 //!
-//! Law: memory is bounded, however long the run is. Whether the client joined is what its joins say.
+//! Law: memory is bounded, however long the run is. The outcomes of the joins decide whether the client joined.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,13 +22,13 @@ use super::{
 };
 use crate::child;
 
-/// Maximum findings that are kept of a run.
+/// Maximum findings kept of a run.
 const FINDINGS: usize = 32;
 
-/// Maximum joins that are kept of a run.
+/// Maximum joins kept of a run.
 const JOINS: usize = 200;
 
-/// Findings about a join as a whole, which is judged here.
+/// Findings about a join as a whole, which this module judges itself.
 const OF_JOINS: [&str; 3] = ["never-entered", "never-online", "login-stalled"];
 
 /// A finding about the client.
@@ -40,7 +40,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Returns the finding if it is one about the client that is not harmless.
+    /// Returns the finding if it is about the client and not harmless.
     fn of_client(finding: &Finding) -> Option<Self> {
         let code = finding.topic.name();
         let detail = finding.detail.as_ref();
@@ -53,39 +53,39 @@ impl Found {
     }
 }
 
-/// Returns true for a finding about the client that is not harmless. Joins are judged as a whole.
+/// Returns true for a finding about the client that is not harmless. Excludes findings about a join as a whole.
 fn is_grave(code: &str, by: By, role: Role, severity: Severity) -> bool {
     by == By::Client && role == Role::Fault && severity != Severity::Info && !OF_JOINS.contains(&code)
 }
 
-/// The cause of the end of a run.
+/// Cause of the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// The client was in the game for long enough, or a rule ended the run.
+    /// The client was in the game long enough, or a rule ended the run.
     Message,
-    /// The client had not joined in time, or was not sent snapshots any more.
+    /// The client did not join in time, or was no longer sent snapshots.
     Timeout,
     /// The client ended by itself.
     Client,
-    /// The matrix is stopped.
+    /// The matrix was stopped.
     Stopped,
     /// The data thread crashed.
     Crash,
 }
 
-/// The end of a run.
+/// How a run ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
     pub(super) cause: Cause,
     pub(super) client: child::End,
     /// True if a rule acted.
     pub(super) has_hit: bool,
-    /// Datagrams that the proxy refused.
+    /// Number of datagrams that the proxy refused.
     pub(super) refused: u64,
 }
 
 impl End {
-    /// Returns the end of a run of which this is known.
+    /// Returns the end of a run; `ended` is the result of its proxy.
     pub(super) fn new(cause: Cause, client: child::End, ended: Option<&Ended>) -> Self {
         let mut rules = ended.iter().flat_map(|ended| &ended.report.rules);
         Self {
@@ -97,35 +97,35 @@ impl End {
     }
 }
 
-/// A message that changes places with another one.
+/// State of a message that changes places with another one.
 #[derive(Clone, Copy, Debug, Default)]
 enum Swapped {
     #[default]
     No,
-    /// A rule holds the message of this session, direction and name.
+    /// A rule holds the message with this session, direction and name.
     Held(Option<SessionId>, Dir, Option<&'static str>),
-    /// It was released: what follows did not overtake it.
+    /// The message was released. Later messages did not overtake it.
     Released,
 }
 
 /// The facts about a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watched {
-    /// The messages that the client and the server sent until the client was in the game.
+    /// Messages that the client and the server sent until the client was in the game.
     pub(super) login: Login,
-    /// Findings about the client, the gravest first.
+    /// Findings about the client, the most severe first.
     pub(super) findings: Vec<Found>,
-    /// The limit with which the server refused a client.
+    /// Limit for which the server refused a client.
     refused: Option<Limit>,
     old: OldClients,
-    /// Sessions that were opened.
+    /// Number of sessions that were opened.
     sessions: u64,
     swapped: Swapped,
-    /// True if a message overtook the one that was held.
+    /// True if a message overtook the held one.
     pub(super) is_overtaken: bool,
-    /// The joins that are over.
+    /// Joins that have ended.
     joins: Vec<Arc<Join>>,
-    /// `None` before the end.
+    /// How the run ended; `None` before its end.
     pub(super) end: Option<End>,
 }
 
@@ -147,7 +147,7 @@ impl Watched {
         }
     }
 
-    /// Records a join that is over.
+    /// Records a join that has ended.
     pub(super) fn join(&mut self, join: &Arc<Join>) {
         if self.joins.len() < JOINS {
             self.joins.push(Arc::clone(join));
@@ -159,7 +159,7 @@ impl Watched {
         self.old.version(version);
     }
 
-    /// Records the findings, the gravest first.
+    /// Records the findings, the most severe first.
     pub(super) fn judged(&mut self, findings: &Findings) {
         let of_client = findings.list.iter().filter_map(Found::of_client);
         self.findings = of_client.take(FINDINGS).collect();
@@ -192,7 +192,7 @@ impl Watched {
         self.order(place, message.name, (is_control, is_held, message.origin));
     }
 
-    /// Records the place of a message in the order of its direction: the one that a rule holds, and the messages after it.
+    /// Records the order of the messages of one direction: the message that a rule holds, and those after it.
     pub(super) fn order(
         &mut self,
         (session, dir): (Option<SessionId>, Dir),
@@ -202,7 +202,7 @@ impl Watched {
         match self.swapped {
             Swapped::No if is_held => self.swapped = Swapped::Held(session, dir, name),
             Swapped::Held(of, way, held) if (of, way) == (session, dir) => {
-                // Both sides of a vital message that changes places are vital.
+                // Both messages are vital if the one that changes places is.
                 self.is_overtaken |= held != name && !is_control;
                 if held == name && origin == Origin::Rule {
                     self.swapped = Swapped::Released;
@@ -212,8 +212,8 @@ impl Watched {
         }
     }
 
-    /// Returns the limit for which the server did not take the client, or not at its first CONNECT: the server names it, or it is that of
-    /// 0.6.5 for clients without tokens.
+    /// Returns the limit for which the server refused the client, or ignored its first CONNECT. The server named the
+    /// limit, or it is the limit of 0.6.5 for clients without tokens.
     pub(super) fn limit(&self) -> Option<Limit> {
         let named = || self.refused.filter(|_| self.joined().is_none());
         self.old.limit().or_else(named)
@@ -236,17 +236,17 @@ impl Watched {
         Some(entered.map(|join| join.end).min()?.since(begin))
     }
 
-    /// Returns true if the server has accepted no client.
+    /// Returns true if the server accepted no client.
     pub(super) fn is_never_online(&self) -> bool {
         let mut joins = self.joins.iter();
         joins.all(|join| join.outcome == JoinOutcome::NeverOnline)
     }
 
-    /// Returns the sentence about the join that stopped.
+    /// Returns the sentence about the join that stopped; `None` if there is none.
     pub(super) fn why(&self) -> Option<String> {
         let joins = self.sorted();
         let stopped = joins.iter().rev().find_map(|join| join.stopped());
-        // Without the end of the run, which the reader knows.
+        // Leaves out the end of the run, which the reader knows.
         let stopped = stopped.map(|why| why.replace(&format!("; closed \"{STOPPED}\""), ""));
         stopped.or_else(|| {
             let join = joins.last().filter(|join| join.outcome != JoinOutcome::Entered)?;
@@ -265,12 +265,12 @@ impl Watched {
         self.end.is_some_and(|end| end.has_hit)
     }
 
-    /// Returns the cause of the end. `None` before it.
+    /// Returns the cause of the end; `None` before the end.
     pub(super) fn cause(&self) -> Option<Cause> {
         self.end.map(|end| end.cause)
     }
 
-    /// Returns the exit code of a client that ended by itself.
+    /// Returns the exit code of a client that exited by itself.
     pub(super) fn code(&self) -> Option<i32> {
         let client = self.end?.client;
         (!client.is_stopped).then_some(client.code)

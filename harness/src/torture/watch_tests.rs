@@ -26,7 +26,7 @@ pub(in crate::torture) fn join(begin: u64, end: u64, outcome: JoinOutcome, ended
     })
 }
 
-/// Returns the end of a join at the end of the run.
+/// Returns the end of a join that the end of the run closed.
 pub(in crate::torture) fn stopped() -> JoinEnd {
     JoinEnd::Closed {
         by: None,
@@ -42,7 +42,7 @@ fn watched(joins: &[Arc<Join>]) -> Watched {
 
 #[test]
 fn a_client_has_joined_if_one_of_its_joins_entered_the_game() {
-    // It tried again after a first session.
+    // The client tried again after a first session.
     let twice = watched(&[
         join(250, 500, JoinOutcome::NeverEntered, stopped()),
         join(1000, 1500, JoinOutcome::Entered, JoinEnd::Entered),
