@@ -1,7 +1,7 @@
 //! Named actions: everything a key can do, declared in one table.
 //!
-//! The table has the name for the command line, the panes, the default keys, the words of the key hints, and the sentence of
-//! the help. Key map, command line, help and documentation read it.
+//! The table has the name for the command line, the panes, the default keys, the word for key hints, and the sentence
+//! of the help. Key map, command line, help and documentation read it.
 
 use crate::app::view::{Pane, View};
 
@@ -24,40 +24,40 @@ impl Scope {
         }
     }
 
-    /// Returns true if there is a pane in which both are available.
+    /// Returns true if both actions are available in some pane.
     #[must_use]
     pub fn meets(self, other: Self) -> bool {
         Pane::ALL.iter().any(|pane| self.has(*pane) && other.has(*pane))
     }
 }
 
-/// A row of the table.
+/// Row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The action.
     pub action: Action,
     /// The name on the command line.
     pub name: &'static str,
-    /// The panes.
+    /// Panes in which the action is available.
     pub scope: Scope,
-    /// The keys until they are bound otherwise. The first one is shown in hints.
+    /// Default keys. The first one is shown in hints.
     pub keys: &'static [&'static str],
-    /// The word of the key hints; empty for an action that has no hint.
+    /// Word in the key hints; empty for an action without a hint.
     pub hint: &'static str,
-    /// The sentence of the help, imperative.
+    /// Sentence of the help, in the imperative.
     pub help: &'static str,
 }
 
 macro_rules! actions {
     ($($variant:ident $name:literal $scope:ident [$($key:literal)+] $hint:literal $help:literal;)*) => {
-        /// A change of the state, by name.
+        /// A named change of the state.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Action {
             $(#[doc = $help] $variant,)*
         }
 
         impl Action {
-            /// Returns the row of the table.
+            /// Returns the action's row of the table.
             #[must_use]
             pub const fn entry(self) -> Entry {
                 match self {
@@ -165,14 +165,14 @@ actions! {
 }
 
 impl Action {
-    /// Returns the action of this name.
+    /// Returns the action called `name`; `None` if there is none.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let entry = TABLE.iter().find(|entry| entry.name == name)?;
         Some(entry.action)
     }
 
-    /// Returns the view that the action shows: they have the same name.
+    /// Returns the view that the action shows, which has the same name; `None` for other actions.
     #[must_use]
     pub fn view(self) -> Option<View> {
         let name = self.entry().name;

@@ -21,7 +21,7 @@ pub struct Joins {
 }
 
 impl Joins {
-    /// Adds a join, unless [`MAX_KEPT`] joins of its kind are kept.
+    /// Adds a join, unless `MAX_KEPT` joins of its kind are kept.
     pub fn add(&mut self, join: &Arc<Join>) {
         let joins = match join.outcome {
             JoinOutcome::Entered | JoinOutcome::Interrupted => &mut self.entered,

@@ -35,7 +35,7 @@ pub struct Summary {
     pub connect: SocketAddr,
     /// Shell command that repeats the run.
     pub repeat: String,
-    /// True if the rules changed during the run; [`Self::repeat`] does not repeat that.
+    /// True if the rules changed during the run; `repeat` does not repeat that.
     pub rules_changed: bool,
     /// Result of the run.
     pub exit: Exit,

@@ -85,7 +85,7 @@ impl Baseline {
     }
 
     /// Returns true if a join exceeds the median by more than the joins without a fault differ from each other, and by
-    /// at least [`LATE`].
+    /// at least `LATE`.
     #[must_use]
     pub fn is_late(&self, joined: Duration) -> bool {
         let span = self.times.first().zip(self.times.last());

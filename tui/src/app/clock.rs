@@ -30,7 +30,7 @@ impl TimeForm {
         }
     }
 
-    /// Returns the name.
+    /// Returns the name, which the screen shows after the word "time".
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,14 +42,14 @@ impl TimeForm {
     }
 }
 
-/// Returns seconds with milliseconds in eight columns.
+/// Returns seconds with milliseconds, in at least eight columns.
 #[must_use]
 pub fn seconds(time: Duration) -> String {
     let (seconds, ms) = (time.as_secs(), time.subsec_millis());
     format!("{seconds:>4}.{ms:03}")
 }
 
-/// Returns the time of day, in twelve columns.
+/// Returns the UTC time of day, in twelve columns.
 #[must_use]
 pub fn wall(start: SystemTime, at: Time) -> String {
     let since = start.duration_since(UNIX_EPOCH).unwrap_or_default() + Duration::from_micros(at.0);

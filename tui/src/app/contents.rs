@@ -1,6 +1,7 @@
 //! The contents of the detail panes for a row: a tree of its facts and fields, and its bytes.
 //!
-//! Law: tree and bytes are linked by ranges of the message (id and fields). Secret fields show neither value nor bytes.
+//! Law: tree and bytes are linked by byte ranges of the message (id and fields). Secret fields show neither value nor
+//! bytes.
 
 use std::ops::Range;
 
@@ -15,56 +16,56 @@ use teetap_wire::{
 
 use super::history::Row;
 
-/// The kind of a line of the tree.
+/// Kind of a line of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     /// A fact about the message.
     Fact,
     /// A field.
     Field,
-    /// A field that was changed.
+    /// A field that a rule or a person changed.
     Changed,
-    /// A note of a warning or an error.
+    /// A note with the severity warning or error.
     Warning,
     /// Any other note.
     Note,
-    /// Something that a rule or a person did.
+    /// An action of a rule or a person.
     Done,
 }
 
 /// A line of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeLine {
-    /// The depth in groups and lists.
+    /// Depth of nested groups and lists.
     pub depth: u8,
     /// The kind.
     pub weight: Weight,
-    /// The name, or the mark of a note.
+    /// Name of the fact or field, or mark of the note.
     pub name: String,
     /// The value.
     pub value: String,
-    /// The bytes of the message that the line is about.
+    /// Byte range of the message that the line describes.
     pub range: Option<Range<usize>>,
 }
 
 /// The contents of the detail panes for one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// The name of the row.
+    /// Name of the row.
     pub title: String,
-    /// The lines of the tree.
+    /// Lines of the tree.
     pub lines: Vec<TreeLine>,
-    /// The bytes as they came, or as they left if they only left.
+    /// Bytes as received; as sent if the message was only sent.
     pub bytes: Vec<u8>,
-    /// The bytes as they left, if a rule or a person changed them.
+    /// Bytes as sent, if a rule or a person changed them.
     pub after: Option<Vec<u8>>,
-    /// The bytes that are secret.
+    /// Byte ranges of secrets.
     pub secret: Vec<Range<usize>>,
-    /// The bytes that notes of a warning or an error are about.
+    /// Byte ranges of notes with the severity warning or error.
     pub odd: Vec<Range<usize>>,
 }
 
-/// Returns a text as lines of at most so many columns, cut between words.
+/// Breaks a text between words into lines of at most `width` columns.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -82,7 +83,7 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 impl Contents {
-    /// Returns the contents with sentences in lines of so many columns.
+    /// Returns the contents with sentences wrapped to `width` columns.
     #[must_use]
     pub fn wrapped(mut self, width: u16) -> Self {
         let width = usize::from(width.max(20));
@@ -325,7 +326,7 @@ impl Contents {
     }
 }
 
-/// Returns the value of the same record in the message as it left; `None` if it has another form.
+/// Returns the value of the same field in the message as sent; `None` if the message was sent in another form.
 fn changed(after: &After, (def, at, record): (&Def, usize, &Record), style: Style) -> Option<String> {
     let same = after.def.filter(|new| std::ptr::eq(*new, def))?;
     let records = after.records();
@@ -333,7 +334,7 @@ fn changed(after: &After, (def, at, record): (&Def, usize, &Record), style: Styl
     Some(records.value_text(same, new, Source::Bytes(&after.data), style.secrets))
 }
 
-/// Returns the bytes of the message that a note is about; `None` if it is about the datagram.
+/// Returns the byte range of the message that a note is about; `None` if the note is about the datagram.
 fn place(note: &Note, message: &Message, len: usize) -> Option<Range<usize>> {
     let at = match note.code.place() {
         Place::Message => note.at,

@@ -1,35 +1,35 @@
 //! A selected row in a list, and the part of the list that is visible.
 
-/// Movements in a pane.
+/// Movements of a selection in a pane.
 pub trait Moves {
-    /// Moves down by this many rows.
+    /// Moves down by `by` rows.
     fn down(&mut self, by: usize);
-    /// Moves up by this many rows.
+    /// Moves up by `by` rows.
     fn up(&mut self, by: usize);
     /// Moves to the first row.
     fn first(&mut self);
     /// Moves to the last row.
     fn last(&mut self);
-    /// Returns the rows that fit on the screen.
+    /// Returns the number of rows that fit on the screen.
     fn height(&self) -> usize;
-    /// Returns the rows of a page: one less, so that a row stays in sight.
+    /// Returns the rows of a page: one less than fit, so that a row stays visible.
     fn page(&self) -> usize {
         self.height().saturating_sub(1).max(1)
     }
-    /// Selects the visible row of this number, counted from the top.
+    /// Selects a visible row, counted from the top.
     fn select_visible(&mut self, row: usize);
 }
 
-/// The cursor of a list whose rows do not move by themselves.
+/// Cursor of a list whose rows do not move by themselves.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cursor {
-    /// The selected row.
+    /// Selected row.
     selected: usize,
-    /// The first visible row.
+    /// First visible row.
     top: usize,
-    /// Rows that fit on the screen when it was drawn last.
+    /// Number of rows that fitted on the screen at the last drawing.
     height: usize,
-    /// Rows of the list when it was drawn last.
+    /// Number of rows of the list at the last drawing.
     len: usize,
 }
 
@@ -40,14 +40,15 @@ impl Cursor {
         self.selected_of(self.len)
     }
 
-    /// Returns the selected row of so many, where the list may be another one than was drawn.
+    /// Returns the selected row of a list of `len` rows, which may differ from the list that was drawn; `None` if it is
+    /// empty.
     #[must_use]
     pub fn selected_of(&self, len: usize) -> Option<usize> {
         let last = len.checked_sub(1)?;
         Some(self.selected.min(last))
     }
 
-    /// Notes the number of rows, before they are drawn.
+    /// Sets the number of rows before they are drawn.
     pub fn set_len(&mut self, len: usize) {
         self.len = len;
     }
@@ -58,7 +59,7 @@ impl Cursor {
         self.len = self.len.max(row + 1);
     }
 
-    /// Fits the visible part to this height and length. Returns the first visible row.
+    /// Scrolls so that the selected row is visible in `height` of `len` rows. Returns the first visible row.
     pub fn fit(&mut self, height: usize, len: usize) -> usize {
         (self.height, self.len) = (height, len);
         let selected = self.selected().unwrap_or(0);

@@ -10,24 +10,24 @@ use super::{
 /// The state of the detail panes.
 #[derive(Debug, Default)]
 pub struct Detail {
-    /// The number of the row that is shown.
+    /// Number of the row that is shown.
     row: Option<u64>,
-    /// The selected line of the tree.
+    /// Cursor in the tree.
     pub tree: Cursor,
-    /// The selected byte.
+    /// Cursor in the bytes.
     pub hex: HexCursor,
-    /// The columns of the tree when it was drawn last.
+    /// Columns of the tree at the last drawing.
     pub width: u16,
 }
 
-/// The selected byte, and the visible part of the bytes.
+/// Selected byte, and visible part of the bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct HexCursor {
-    /// The lines of bytes.
+    /// Cursor in the lines of bytes.
     pub lines: Cursor,
-    /// The selected byte in its line.
+    /// Column of the selected byte in its line.
     pub column: usize,
-    /// Bytes in a line when they were drawn last.
+    /// Bytes per line at the last drawing.
     pub columns: usize,
 }
 
@@ -42,7 +42,7 @@ impl Default for HexCursor {
 }
 
 impl HexCursor {
-    /// Returns the place of the selected byte.
+    /// Returns the offset of the selected byte.
     #[must_use]
     pub fn at(&self) -> usize {
         self.lines.selected().unwrap_or(0) * self.columns.max(1) + self.column
@@ -55,7 +55,7 @@ impl HexCursor {
         self.column = at % columns;
     }
 
-    /// Notes the bytes in a line, and keeps the selected byte.
+    /// Sets the number of bytes per line, and keeps the selected byte.
     pub fn columns(&mut self, columns: usize) {
         if columns != self.columns {
             let at = self.at();
@@ -64,19 +64,19 @@ impl HexCursor {
         }
     }
 
-    /// Moves the selected byte.
+    /// Selects the previous byte.
     pub fn left(&mut self) {
         self.select(self.at().saturating_sub(1));
     }
 
-    /// Moves the selected byte within so many.
+    /// Selects the next of `len` bytes.
     pub fn right(&mut self, len: usize) {
         self.select((self.at() + 1).min(len.saturating_sub(1)));
     }
 }
 
 impl Detail {
-    /// Notes the row that is shown; another one starts at its beginning.
+    /// Sets the row that is shown. A new row starts at its first line.
     pub fn show(&mut self, row: Option<u64>) {
         if self.row != row {
             *self = Self {
@@ -87,7 +87,7 @@ impl Detail {
         }
     }
 
-    /// Returns the bytes that the selected line is about.
+    /// Returns the byte range of the selected line.
     #[must_use]
     pub fn range(&self, contents: &Contents) -> Option<Range<usize>> {
         let line = self.tree.selected_of(contents.lines.len())?;
@@ -101,7 +101,7 @@ impl Detail {
         }
     }
 
-    /// Selects the innermost field of the selected byte.
+    /// Selects the innermost field that contains the selected byte.
     pub fn follow_hex(&mut self, contents: &Contents) {
         let at = self.hex.at();
         let lines = contents.lines.iter().enumerate();

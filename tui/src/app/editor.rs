@@ -4,10 +4,10 @@ use crossterm::event::KeyCode;
 
 use crate::keymap::Key;
 
-/// The maximum number of bytes of a line: the language takes no more.
+/// Maximum bytes of a line, which is the limit of the rule language.
 const LONGEST: usize = 16 << 10;
 
-/// A line of text with a place to type at.
+/// A line of text with a cursor.
 #[derive(Clone, Debug, Default)]
 pub struct Editor {
     text: String,
@@ -15,7 +15,7 @@ pub struct Editor {
 }
 
 impl Editor {
-    /// A line with this text, and the place to type at its end.
+    /// Returns a line with this text and the cursor at its end.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into();
@@ -29,13 +29,13 @@ impl Editor {
         &self.text
     }
 
-    /// Returns the text before the place to type at, and the text after it.
+    /// Returns the text before and after the cursor.
     #[must_use]
     pub fn parts(&self) -> (&str, &str) {
         self.text.split_at_checked(self.at).unwrap_or((&self.text, ""))
     }
 
-    /// Types text. Control characters are left out.
+    /// Inserts text at the cursor, without control characters. Does nothing if the line would become too long.
     pub fn insert(&mut self, text: &str) {
         let clean: String = text.chars().filter(|char| !char.is_control()).collect();
         if self.text.len() + clean.len() <= LONGEST {
@@ -44,7 +44,7 @@ impl Editor {
         }
     }
 
-    /// Replaces the last `len` bytes before the place to type at. Returns false if the line has no room for the text.
+    /// Replaces the last `len` bytes before the cursor. Returns false if the line would become too long.
     pub fn complete(&mut self, len: usize, text: &str) -> bool {
         let start = self.at.saturating_sub(len);
         let is_text = self.text.get(start..self.at).is_some();
@@ -57,7 +57,7 @@ impl Editor {
         true
     }
 
-    /// Handles a key. Returns true if the text is another one, and `None` for a key that does nothing here.
+    /// Handles a key. Returns true if the text has changed; `None` if the key does nothing here.
     pub fn key(&mut self, key: Key) -> Option<bool> {
         let (before, after) = self.parts();
         let last = before.chars().next_back().map_or(0, char::len_utf8);
@@ -92,7 +92,7 @@ impl Editor {
     }
 }
 
-/// Returns the start of the last word.
+/// Returns the position at which the last word starts.
 fn word_start(before: &str) -> usize {
     let trimmed = before.trim_end();
     let start = trimmed.rfind(char::is_whitespace);

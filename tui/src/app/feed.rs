@@ -1,4 +1,4 @@
-//! Events, gaps and lines of the program, taken into the parts of the state.
+//! Adds events, gaps and lines of the program to the parts of the state.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use teetap_proxy::session::{Level, Notice, State, Time, What};
 use super::{App, ladder::Ladder, log::Log, meter::Meter};
 
 impl App {
-    /// Takes an event.
+    /// Adds an event.
     pub fn push(&mut self, decoded: &Arc<DecodedEvent>) {
         if let Some(reading) = &decoded.reading {
             self.meter.count(decoded.event.at, reading);
@@ -26,7 +26,7 @@ impl App {
         self.look_at(decoded);
     }
 
-    /// Takes an event of a recording that passes the filter: only the list shows it.
+    /// Adds an event of a recording that passes the filter. Only the list shows it.
     pub fn push_match(&mut self, decoded: &Arc<DecodedEvent>) {
         if let Some(reading) = &decoded.reading {
             self.meter.count(decoded.event.at, reading);
@@ -36,7 +36,7 @@ impl App {
             .session
             .and_then(|session| self.follow.session(session));
         let has_traffic = known.is_some_and(|known| known.counts.messages().next().is_some());
-        // What is known of a session from all of its traffic stays.
+        // Keeps what is known of a session from all of its traffic.
         if matches!(decoded.event.what, What::Session(_)) && !has_traffic {
             self.follow.event(decoded);
         }
@@ -44,7 +44,8 @@ impl App {
         self.changed = true;
     }
 
-    /// Forgets all rows; `also_sessions`: and everything that is known of sessions. Other parts of a recording follow.
+    /// Removes all rows before another part of a recording is read. If `also_sessions`, also forgets everything about
+    /// sessions.
     pub fn clear(&mut self, also_sessions: bool) {
         self.messages.clear();
         self.meter = Meter::default();
@@ -59,7 +60,7 @@ impl App {
         self.changed = true;
     }
 
-    /// Shows the newest session that opens, unless the user has picked another one.
+    /// Shows the newest session that opens, unless the user picked another one.
     fn look_at(&mut self, decoded: &DecodedEvent) {
         let Some(session) = decoded.event.session else {
             return;
@@ -72,9 +73,9 @@ impl App {
         }
     }
 
-    /// Takes the number of events that were missed here.
+    /// Records that `lost` events were missed.
     pub fn gap(&mut self, lost: u64) {
-        // The notice of a held message may be missing.
+        // The missed events may include the notice of a held message.
         self.queue.is_stale = true;
         self.follow.gap();
         self.ladder.gap(lost);
@@ -83,7 +84,7 @@ impl App {
         self.changed = true;
     }
 
-    /// Takes a line of the program itself.
+    /// Adds a line of the program itself.
     pub fn log(&mut self, at: Time, level: Level, text: &str) {
         self.messages.log(at, level, text);
         self.log.line(at, level, text);

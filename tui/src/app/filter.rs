@@ -1,23 +1,23 @@
-//! The filter of the screen, and the session that is picked.
+//! The filter of the screen.
 
 use teetap_inspect::Sieve;
 use teetap_rules::{Diagnostic, Filter};
 use teetap_wire::{def::Registry, printable};
 
-/// A filter that is set.
+/// The filter that the user set.
 #[derive(Debug)]
 pub struct Filtering {
-    /// The text.
+    /// Text of the filter.
     pub text: String,
     filter: Filter,
-    /// `None` while the filter is off.
+    /// Evaluates the filter; `None` while it is off.
     sieve: Option<Sieve>,
-    /// The reader of a recording evaluates it, and the sieve sees nothing.
+    /// True if the reader of a recording evaluates the filter instead of the sieve.
     by_reader: bool,
     registry: &'static Registry,
 }
 
-/// Returns the place of the first error of an expression, and the error in one line.
+/// Returns the position of the first error in an expression, and the error in one line; `None` if there is no error.
 pub(crate) fn first_error(errors: &[Diagnostic]) -> Option<(usize, String)> {
     errors.first().map(|error| (error.span.start, one_line(error)))
 }
@@ -32,10 +32,10 @@ pub(crate) fn one_line(diagnostic: &Diagnostic) -> String {
 }
 
 impl Filtering {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
-    /// Returns the place of the first error, and the error.
+    /// Returns the position of the first error, and the error.
     pub fn parse(text: &str, registry: &'static Registry) -> Result<Self, (usize, String)> {
         let (filter, _) = Filter::parse(text, registry)
             .map_err(|errors| first_error(&errors).unwrap_or_else(|| (0, "invalid filter".to_owned())))?;
@@ -48,7 +48,7 @@ impl Filtering {
         })
     }
 
-    /// Leaves the filter to the reader of a recording.
+    /// Leaves the evaluation to the reader of a recording.
     #[must_use]
     pub fn by_reader(self) -> Self {
         Self {
@@ -57,13 +57,13 @@ impl Filtering {
         }
     }
 
-    /// Returns true if the reader of a recording evaluates the filter, which is on.
+    /// Returns true if the filter is on and the reader of a recording evaluates it.
     #[must_use]
     pub const fn is_by_reader(&self) -> bool {
         self.by_reader && self.is_on()
     }
 
-    /// Returns the filter for the reader of a recording, if it is on.
+    /// Returns the filter for the reader of a recording; `None` if it is off or the sieve evaluates it.
     #[must_use]
     pub fn for_reader(&self) -> Option<&Filter> {
         self.is_by_reader().then_some(&self.filter)
@@ -75,22 +75,22 @@ impl Filtering {
         self.sieve.is_some()
     }
 
-    /// Switches it on or off. It forgets what it has seen.
+    /// Switches the filter on or off. Its state starts anew.
     pub fn switch(&mut self, on: bool) {
         self.sieve = on.then(|| Sieve::new(self.filter.clone(), self.registry));
     }
 
-    /// Starts from the beginning, if it is on.
+    /// Resets the state of the filter if it is on.
     pub fn restart(&mut self) {
         self.switch(self.is_on());
     }
 
-    /// Returns the filter, if it is on.
+    /// Returns the sieve; `None` if the filter is off.
     pub fn sieve(&mut self) -> Option<&mut Sieve> {
         self.sieve.as_mut()
     }
 
-    /// Returns true if the text names a type of messages: they are not folded then.
+    /// Returns true if the filter is on and names a type of messages, which are not folded then.
     #[must_use]
     pub fn names(&self, group: &str) -> bool {
         let mut words = self

@@ -1,6 +1,6 @@
-//! A form with the fields of a message: to change one that is held, or to send one more.
+//! A form with the fields of a message: edits a held message or sends a new one.
 //!
-//! Law: the result is a text of the rule language, which is checked after each key.
+//! Law: the result is a text in the rule language, which is checked after each key.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use teetap_wire::{
 
 use super::{cursor::Cursor, editor::Editor, filter::first_error};
 
-/// The text in place of a secret that is not typed anew.
+/// Text shown for a secret that the user has not typed.
 const HIDDEN: &str = "•••";
 
-/// The purpose of a form.
+/// Purpose of a form.
 #[derive(Clone, Debug)]
 pub enum Target {
-    /// Change a held message.
+    /// Edit a held message.
     Edit(Box<Waiting>),
-    /// Send one more message.
+    /// Send a new message in this direction and session.
     Inject(Dir, Option<SessionId>),
 }
 
@@ -34,33 +34,33 @@ pub enum Target {
 pub struct FormField {
     /// The name.
     pub name: String,
-    /// The value as it is typed.
+    /// Editor of the value.
     pub editor: Editor,
-    /// The value at the beginning.
+    /// Value when the form was opened.
     before: String,
     is_text: bool,
-    /// The values that receivers expect.
+    /// Values that receivers expect.
     pub hint: String,
-    /// The names of values.
+    /// Names of values.
     pub words: Vec<String>,
 }
 
 /// A form while it is open.
 #[derive(Clone, Debug)]
 pub struct Form {
-    /// The purpose.
+    /// Purpose of the form.
     pub target: Target,
-    /// The name of the message.
+    /// Name of the message.
     pub message: String,
     /// The fields.
     pub fields: Vec<FormField>,
-    /// The selected one.
+    /// Cursor in the fields.
     pub cursor: Cursor,
-    /// The error of the message as it is; `None` if it is right.
+    /// Error in the current message; `None` if the message is valid.
     pub error: Option<String>,
-    /// The time after which the message is sent again.
+    /// Interval at which the message is sent again.
     pub every: Option<Duration>,
-    /// The message is held no more: it is sent as one more.
+    /// True if the message is no longer held, so that it will be sent as a new one.
     pub is_late: bool,
 }
 
@@ -80,13 +80,13 @@ impl FormField {
         }
     }
 
-    /// Returns true if another value was typed.
+    /// Returns true if the value was changed.
     #[must_use]
     pub fn is_changed(&self) -> bool {
         self.editor.text() != self.before
     }
 
-    /// Types the next name of a value.
+    /// Replaces the value by its next or previous name.
     pub fn next_word(&mut self, forward: bool) {
         let count = self.words.len();
         if count == 0 {
@@ -112,7 +112,7 @@ impl FormField {
     }
 }
 
-/// Returns a text in the syntax of rules.
+/// Returns a text as a literal of the rule language.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     Expr::new(Kind::Text(text.to_owned()), Span::default()).to_string()
@@ -124,7 +124,8 @@ fn simple(def: &Def) -> impl Iterator<Item = (u16, &def::Field)> {
         .filter(|(_, field)| (field.is_number() || field.is_text()) && !field.is_list())
 }
 
-/// Returns the value of a field as a person types it; `None` for one that is neither a number nor text in UTF-8.
+/// Returns the value of a field in the form in which a person types it; `None` if it is neither a number nor UTF-8
+/// text.
 #[must_use]
 pub fn typed(def: &Def, record: &Record, source: Source<'_>) -> Option<String> {
     let field = def.field(record.field)?;
@@ -140,7 +141,7 @@ pub fn typed(def: &Def, record: &Record, source: Source<'_>) -> Option<String> {
     }
 }
 
-/// Returns a message in the syntax of rules, with all fields that can be written; `None` if it has others, too.
+/// Returns a message in the syntax of rules, with all its fields; `None` if a field cannot be written.
 #[must_use]
 pub fn message_text(def: &Def, records: Records<'_>, source: Source<'_>) -> Option<String> {
     let mut parts = Vec::new();
@@ -154,7 +155,7 @@ pub fn message_text(def: &Def, records: Records<'_>, source: Source<'_>) -> Opti
 }
 
 impl Form {
-    /// A form for a held message; `None` if its fields are not known.
+    /// Returns a form for a held message; `None` if its fields are unknown.
     #[must_use]
     pub fn edit(held: &HeldMessage, secrets: Secrets, registry: &'static Registry) -> Option<Self> {
         let def = held.def?;
@@ -162,7 +163,7 @@ impl Form {
         let source = Source::Bytes(&held.waiting.data);
         let fields = simple(def).filter_map(|(number, field)| {
             let record = view.parts(None).find(|record| record.field == number)?;
-            // A secret that is not typed anew stays as it is.
+            // A secret that the user does not type remains unchanged.
             let is_secret = secrets == Secrets::Hide && view.secret(def, record, source).is_some();
             let value = match is_secret {
                 true => HIDDEN.to_owned(),
@@ -174,7 +175,7 @@ impl Form {
         Some(Self::new(target, held.name.clone(), fields.collect(), registry))
     }
 
-    /// A form for a new message with its default values.
+    /// Returns a form for a new message with its default values.
     #[must_use]
     pub fn inject(dir: Dir, def: &Def, session: Option<SessionId>, registry: &'static Registry) -> Self {
         let fields = simple(def).map(|(_, field)| {
@@ -205,12 +206,12 @@ impl Form {
         form
     }
 
-    /// Returns the message in the syntax of rules: of a held one, only the fields that are changed.
+    /// Returns the message in the syntax of rules; of a held message, only the changed fields.
     #[must_use]
     pub fn text(&self) -> String {
         let parts = self.fields.iter().filter(|field| match self.target {
             Target::Edit(_) => field.is_changed(),
-            // A missing value is the default.
+            // A field without a value has its default.
             Target::Inject(..) => field.is_text || !field.editor.text().trim().is_empty(),
         });
         let parts: Vec<String> = parts
@@ -223,7 +224,7 @@ impl Form {
         }
     }
 
-    /// Returns the bytes of a message that is held no more, with the changes.
+    /// Returns the changed bytes of a message that is no longer held, for sending as a new message.
     #[must_use]
     pub fn late(&self, registry: &'static Registry) -> Option<Made> {
         let Target::Edit(waiting) = &self.target else {
@@ -238,7 +239,7 @@ impl Form {
         })
     }
 
-    /// Checks the message as it is.
+    /// Checks the current message and sets the error.
     pub fn check(&mut self, registry: &'static Registry) {
         let text = self.text();
         let checked = match &self.target {

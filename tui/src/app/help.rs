@@ -7,23 +7,23 @@ use crate::{
     keymap::Keymap,
 };
 
-/// The help while it is open.
+/// The help, while it is open.
 #[derive(Clone, Debug, Default)]
 pub struct Help {
-    /// The words that rows must have.
+    /// Words that a row must contain to be shown.
     pub search: Editor,
-    /// The selected row.
+    /// Cursor in the rows.
     pub cursor: Cursor,
 }
 
 /// A row of the help.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HelpRow {
-    /// The keys; empty for a command that has none.
+    /// Keys; empty for a command without keys.
     pub keys: String,
-    /// The name, with its arguments.
+    /// Name, with its arguments.
     pub name: String,
-    /// The sentence.
+    /// Sentence of the help.
     pub help: &'static str,
     /// The action that Enter runs; `None` for a command with arguments.
     pub action: Option<Action>,
@@ -51,7 +51,7 @@ pub fn rows(keymap: &Keymap, pane: Pane) -> Vec<HelpRow> {
 }
 
 impl Help {
-    /// Returns the rows that have all words of the search.
+    /// Returns the rows that contain all words of the search.
     #[must_use]
     pub fn rows(&self, app: &App) -> Vec<HelpRow> {
         let words = self.search.text().to_lowercase();

@@ -1,6 +1,6 @@
 //! The rows that are kept: messages, sessions, notices, gaps and lines of the program.
 //!
-//! Law: bounded by bytes. Each row has a number that never changes; the oldest rows are dropped.
+//! Law: bounded by bytes. Each row has a number that never changes; the oldest rows are dropped first.
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
@@ -10,10 +10,10 @@ use teetap_inspect::{
 };
 use teetap_proxy::session::{Level, SessionId, Time, What};
 
-/// Bytes of history that are kept unless set otherwise.
+/// Default limit of the history, in bytes.
 pub const HISTORY: usize = 64 << 20;
 
-/// Bytes below the limit at which a history counts as full.
+/// Bytes below the limit from which a history counts as full.
 const MARGIN: usize = 1 << 20;
 
 /// A row of the list.
@@ -21,7 +21,7 @@ const MARGIN: usize = 1 << 20;
 pub enum Row {
     /// A line of an event.
     Line(Arc<DecodedEvent>, Line),
-    /// Events are missing here: this many.
+    /// A gap: this many events are missing.
     Gap(u64),
     /// A line of the program itself.
     Log(Time, Level, Box<str>),
@@ -31,17 +31,17 @@ pub enum Row {
 #[derive(Debug)]
 struct Kept {
     row: Row,
-    /// The bytes that it keeps alive.
+    /// Bytes that the row keeps alive.
     bytes: usize,
     /// True if the row passes the filter.
     passes: bool,
 }
 
-/// The rows with their numbers.
+/// Rows with their numbers.
 #[derive(Debug)]
 pub struct History {
     rows: VecDeque<Kept>,
-    /// The number of the first row.
+    /// Number of the first row.
     first: u64,
     bytes: usize,
     limit: usize,
@@ -59,12 +59,12 @@ impl Default for History {
 }
 
 impl History {
-    /// Keeps this many bytes from now on.
+    /// Sets the limit, in bytes.
     pub fn limit(&mut self, bytes: usize) {
         self.limit = bytes;
     }
 
-    /// Returns the number of bytes that are kept.
+    /// Returns the limit, in bytes.
     #[must_use]
     pub const fn capacity(&self) -> usize {
         self.limit
@@ -76,13 +76,13 @@ impl History {
         (self.first, self.bytes) = (0, 0);
     }
 
-    /// Returns true if one more row may cost the oldest one.
+    /// Returns true if another row may displace the oldest one.
     #[must_use]
     pub const fn is_full(&self) -> bool {
         self.bytes + MARGIN >= self.limit
     }
 
-    /// Adds a row that keeps so many bytes alive.
+    /// Adds a row that keeps `bytes` bytes alive. Drops the oldest rows if the limit is exceeded.
     pub fn push(&mut self, row: Row, bytes: usize) {
         let bytes = bytes + size_of::<Kept>();
         self.bytes += bytes;
@@ -99,20 +99,20 @@ impl History {
         }
     }
 
-    /// Returns the row of this number, if it is kept.
+    /// Returns the row with this number; `None` if it is not kept.
     #[must_use]
     pub fn get(&self, number: u64) -> Option<&Row> {
         self.rows.get(self.index(number)?).map(|kept| &kept.row)
     }
 
-    /// Returns true if the row of this number passes the filter.
+    /// Returns true if the row with this number passes the filter or is not kept.
     #[must_use]
     pub fn passes(&self, number: u64) -> bool {
         let kept = self.index(number).and_then(|index| self.rows.get(index));
         kept.is_none_or(|kept| kept.passes)
     }
 
-    /// Notes that a row passes the filter, or not.
+    /// Sets whether a row passes the filter.
     pub fn set_passes(&mut self, number: u64, passes: bool) {
         let index = self.index(number);
         if let Some(kept) = index.and_then(|index| self.rows.get_mut(index)) {
@@ -144,7 +144,7 @@ impl History {
 }
 
 impl Row {
-    /// Returns the weight of the row.
+    /// Returns the kind of the row, which selects its style.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
@@ -164,7 +164,7 @@ impl Row {
         }
     }
 
-    /// Returns the session, if the row belongs to one.
+    /// Returns the session; `None` if the row belongs to none.
     #[must_use]
     pub fn session(&self) -> Option<SessionId> {
         match self {
@@ -173,7 +173,7 @@ impl Row {
         }
     }
 
-    /// Returns the event, if the row is a line of one.
+    /// Returns the event; `None` if the row is not a line of an event.
     #[must_use]
     pub fn event(&self) -> Option<&Arc<DecodedEvent>> {
         match self {
@@ -182,7 +182,7 @@ impl Row {
         }
     }
 
-    /// Returns the message of the row with its datagram, connless ones included.
+    /// Returns the message of the row and its datagram, including connless messages; `None` for other rows.
     #[must_use]
     pub fn message(&self) -> Option<(&Reading, &Message)> {
         let Self::Line(decoded, line) = self else {
@@ -197,7 +197,7 @@ impl Row {
         Some((reading, reading.messages.get(index)?))
     }
 
-    /// Returns true if the row of a message has the notes on its datagram, too.
+    /// Returns true if the row of a message includes the notes on its datagram.
     #[must_use]
     pub const fn with_datagram(&self) -> bool {
         matches!(
@@ -227,7 +227,7 @@ impl Row {
         }
     }
 
-    /// Returns the place of the message in its reading.
+    /// Returns the index of the message in its reading.
     #[must_use]
     pub fn index(&self) -> Option<usize> {
         match self {
@@ -241,7 +241,7 @@ impl Row {
     }
 }
 
-/// Returns an estimate of the memory of an event, in bytes: its own, and about four times as much for the fields.
+/// Returns an estimate of the memory of an event, in bytes: its datagram, and about four times as much for the fields.
 #[must_use]
 pub fn cost(decoded: &DecodedEvent) -> usize {
     let bytes = match &decoded.event.what {

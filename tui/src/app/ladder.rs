@@ -1,7 +1,7 @@
-//! The ladder: the datagrams of each session with their relations to those before.
+//! The ladder: the datagrams of each session and their relations to earlier datagrams.
 //!
-//! Law: bounded by bytes, all sessions together; the oldest datagrams are dropped. Events are shared with the history of the
-//! message list, so those that it has cost nothing more.
+//! Law: bounded by bytes for all sessions together; the oldest datagrams are dropped first. Events are shared with the
+//! history of the message list, so that common events need no additional memory.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -18,7 +18,7 @@ use teetap_wire::{Dir, Seq};
 
 use super::{history::cost, tail::Tail};
 
-/// Bytes of events that are kept.
+/// Maximum bytes of events that are kept.
 const LIMIT: usize = 16 << 20;
 
 /// A line of the ladder.
@@ -26,35 +26,35 @@ const LIMIT: usize = 16 << 20;
 pub enum Step {
     /// A datagram.
     Datagram(Arc<DecodedEvent>, Ties),
-    /// Vital messages that did not come before the next datagram.
+    /// Vital messages that were not received before the next datagram.
     Missing(Time, Dir, Missing),
     /// A change of the session, or a notice.
     Change(Arc<DecodedEvent>),
-    /// Events were missed: this many.
+    /// A gap: this many events were missed.
     Gap(u64),
 }
 
-/// The lines of one session.
+/// Lines of one session.
 #[derive(Debug, Default)]
 struct Steps {
-    /// The number of the first line.
+    /// Number of the first line.
     first: u64,
     list: VecDeque<Step>,
 }
 
-/// The lines of all sessions.
+/// Lines of all sessions.
 #[derive(Debug, Default)]
 pub struct Ladder {
     sessions: BTreeMap<u32, Steps>,
-    /// The session of each line in the order in which they came, with its bytes.
+    /// Session and bytes of each line, in the order in which the lines were added.
     order: VecDeque<(u32, usize)>,
     bytes: usize,
-    /// The selected line and the visible part.
+    /// Selected line and visible part.
     pub tail: Tail,
 }
 
 impl Ladder {
-    /// Takes an event. Returns true if it has a line here.
+    /// Adds an event. Returns true if it has a line here.
     pub fn event(&mut self, decoded: &Arc<DecodedEvent>, ties: Ties) -> bool {
         let Some(SessionId(id)) = decoded.event.session else {
             return false;
@@ -77,7 +77,7 @@ impl Ladder {
         true
     }
 
-    /// Takes the number of events that were missed.
+    /// Records that `lost` events were missed.
     pub fn gap(&mut self, lost: u64) {
         let ids: Vec<u32> = self.sessions.keys().copied().collect();
         for id in ids {
@@ -103,7 +103,7 @@ impl Ladder {
         }
     }
 
-    /// Returns the numbers of the lines of a session.
+    /// Returns the range of line numbers of a session.
     #[must_use]
     pub fn numbers(&self, session: SessionId) -> Range<u64> {
         let steps = self.sessions.get(&session.0);
@@ -118,7 +118,7 @@ impl Ladder {
         steps.list.get(index)
     }
 
-    /// Returns the newest line of any session that repeats a message whose first arrival is known.
+    /// Returns the newest line of any session that repeats a message whose first copy is known.
     #[must_use]
     pub fn newest_resend(&self) -> Option<(SessionId, u64)> {
         let newest = self.sessions.iter().filter_map(|(id, steps)| {
@@ -133,7 +133,7 @@ impl Ladder {
         Some((session, number))
     }
 
-    /// Returns the last line above this one that repeats a message whose first arrival is known.
+    /// Returns the last line above this one that repeats a message whose first copy is known.
     #[must_use]
     pub fn resend_above(&self, session: SessionId, number: u64) -> Option<u64> {
         let mut above = (self.numbers(session).start..number).rev();
@@ -143,7 +143,7 @@ impl Ladder {
         })
     }
 
-    /// Returns the line with the first arrival of a message that this line repeats.
+    /// Returns the line with the first copy of a message that this line repeats.
     #[must_use]
     pub fn original(&self, session: SessionId, number: u64) -> Option<u64> {
         let step = self.get(session, number)?;
@@ -167,7 +167,7 @@ impl Ladder {
 }
 
 impl Step {
-    /// Returns the time of a datagram that repeats a message whose first arrival is known.
+    /// Returns the time of a datagram that repeats a message whose first copy is known; `None` for other lines.
     fn resend(&self) -> Option<Time> {
         match self {
             Self::Datagram(decoded, ties) if ties.resends.iter().any(|resend| resend.first.is_some()) => {
@@ -177,7 +177,7 @@ impl Step {
         }
     }
 
-    /// Returns true if both have the same vital message of a sender.
+    /// Returns true if both datagrams contain the same vital message in the same direction.
     #[must_use]
     pub fn shares_message(&self, other: &Self) -> bool {
         let (Self::Datagram(one, _), Self::Datagram(two, _)) = (self, other) else {
@@ -187,7 +187,7 @@ impl Step {
     }
 }
 
-/// Returns the direction of a datagram.
+/// Returns the direction of a datagram; `None` for other events.
 fn dir(decoded: &DecodedEvent) -> Option<Dir> {
     match &decoded.event.what {
         What::Datagram(datagram) => Some(datagram.dir),
@@ -195,7 +195,7 @@ fn dir(decoded: &DecodedEvent) -> Option<Dir> {
     }
 }
 
-/// Returns the numbers that the sender gave to the messages of a datagram.
+/// Returns the sequence numbers that the sender gave to the messages of a datagram.
 fn numbers(decoded: &DecodedEvent) -> impl Iterator<Item = Seq> + '_ {
     let messages = decoded.reading.iter().flat_map(|reading| &reading.messages);
     messages.filter_map(|message| message.seq)

@@ -1,6 +1,6 @@
 //! The log: lines of the program itself, notices, and changes of sessions.
 //!
-//! Law: bounded by the number of lines and their bytes; the oldest are dropped.
+//! Law: bounded by the number of lines and their bytes; the oldest lines are dropped first.
 
 use std::{collections::VecDeque, ops::Range};
 
@@ -9,18 +9,18 @@ use teetap_proxy::session::{Level, Time, What};
 
 use super::{clock::seconds, tail::Tail};
 
-/// Lines that are kept.
+/// Maximum number of lines.
 const LINES: usize = 10_000;
 
-/// Bytes of their text.
+/// Maximum bytes of their text.
 const BYTES: usize = 2 << 20;
 
-/// A line.
+/// A line of the log.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The weight.
+    /// Kind of the line, which selects its style.
     pub kind: Kind,
-    /// The text with time and session.
+    /// Text with time and session.
     pub text: String,
 }
 
@@ -28,20 +28,20 @@ pub struct Entry {
 #[derive(Debug, Default)]
 pub struct Log {
     lines: VecDeque<Entry>,
-    /// The number of the first line.
+    /// Number of the first line.
     first: u64,
     bytes: usize,
-    /// The selected line and the visible part.
+    /// Selected line and visible part.
     pub tail: Tail,
 }
 
 impl Log {
-    /// Takes an event. Returns true if it has a line here.
+    /// Adds an event. Returns true if it has a line here.
     pub fn event(&mut self, decoded: &DecodedEvent) -> bool {
         if !matches!(decoded.event.what, What::Session(_) | What::Notice(_)) {
             return false;
         }
-        // All lines, whatever the list of messages shows.
+        // Adds all lines, whatever the message list shows.
         let rows = row::rows(decoded, Style::default());
         for row in rows {
             self.push(Entry {
@@ -52,7 +52,7 @@ impl Log {
         true
     }
 
-    /// Takes a line of the program itself.
+    /// Adds a line of the program itself.
     pub fn line(&mut self, at: Time, level: Level, text: &str) {
         let (kind, word) = match level {
             Level::Info => (Kind::Info, ""),
@@ -65,7 +65,7 @@ impl Log {
         });
     }
 
-    /// Takes the number of events that were missed.
+    /// Records that `lost` events were missed.
     pub fn gap(&mut self, lost: u64) {
         self.push(Entry {
             kind: Kind::Warning,
@@ -85,13 +85,13 @@ impl Log {
         }
     }
 
-    /// Returns the numbers of the lines.
+    /// Returns the range of line numbers.
     #[must_use]
     pub fn numbers(&self) -> Range<u64> {
         self.first..self.first + self.lines.len() as u64
     }
 
-    /// Returns a line.
+    /// Returns the line with this number; `None` if it is not kept.
     #[must_use]
     pub fn get(&self, number: u64) -> Option<&Entry> {
         let index = usize::try_from(number.checked_sub(self.first)?).ok()?;

@@ -1,4 +1,4 @@
-//! A choice between a few entries, over the view.
+//! A choice between several entries, drawn over the view.
 
 use teetap_proxy::session::SessionId;
 
@@ -7,16 +7,16 @@ use super::cursor::Cursor;
 /// Rows to save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saved {
-    /// The rows that are shown, folded ones included.
+    /// All rows that are shown, including folded ones.
     Shown,
     /// The selected row.
     Row,
 }
 
-/// The effect of an entry.
+/// Effect of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Show only this session; `None` for all.
+    /// Show only this session; `None` = all.
     Session(Option<SessionId>),
     /// Open the prompt with this rule.
     Rule(String),
@@ -24,22 +24,22 @@ pub enum Choice {
     Copy(String),
     /// Save rows to a file.
     Save(Saved),
-    /// Fold messages of this type, or unfold them.
+    /// Fold or unfold messages of this type.
     Fold(&'static str),
     /// End the run.
     Leave,
-    /// Go on as before.
+    /// Stay in the run.
     Stay,
 }
 
 /// An entry of a menu.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The key that chooses it.
+    /// Key that chooses the entry.
     pub key: char,
-    /// The words.
+    /// Text of the entry.
     pub text: String,
-    /// The effect.
+    /// Effect of the entry.
     pub choice: Choice,
 }
 
@@ -50,12 +50,12 @@ pub struct Menu {
     pub title: String,
     /// The entries.
     pub entries: Vec<Entry>,
-    /// The selected one.
+    /// Cursor in the entries.
     pub cursor: Cursor,
 }
 
 impl Menu {
-    /// A menu of these entries. They get the keys 0 to 9, then a to z.
+    /// Returns a menu of these entries, which get the keys 0 to 9, then a to z.
     #[must_use]
     pub fn new(title: &str, entries: impl IntoIterator<Item = (String, Choice)>) -> Self {
         let keys = ('0'..='9').chain('a'..='z').chain(std::iter::repeat(' '));
@@ -72,7 +72,7 @@ impl Menu {
         }
     }
 
-    /// Returns the effect of the entry with this key.
+    /// Returns the effect of the entry with this key; `None` if no entry has it.
     #[must_use]
     pub fn by_key(&self, key: char) -> Option<&Choice> {
         let mut entries = self.entries.iter();
@@ -80,7 +80,7 @@ impl Menu {
         Some(&found.choice)
     }
 
-    /// Returns the effect of the selected entry.
+    /// Returns the effect of the selected entry; `None` if the menu is empty.
     #[must_use]
     pub fn selected(&self) -> Option<&Choice> {
         let place = self.cursor.selected_of(self.entries.len())?;

@@ -1,7 +1,7 @@
-//! The filter of the list, in steps over the rows.
+//! Filters the list in steps, so that keys are handled in between.
 //!
-//! Law: a row that is not about a message passes with its session, from the first message of it that passes on. Gaps, and
-//! warnings of the program, pass always.
+//! Law: a row that is not about a message passes with its session, from the first message of the session that passes
+//! on. Gaps and warnings of the program always pass.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -10,20 +10,20 @@ use teetap_proxy::session::{Level, SessionId, State, What};
 use super::Messages;
 use crate::app::{filter::Filtering, history::Row};
 
-/// Rows that a filter looks at in one step, so that keys are not kept waiting.
+/// Rows that are filtered in one step, so that keys are handled in time.
 const STEP: u64 = 4000;
 
-/// The verdict about a row.
+/// Verdict on a row.
 enum Passed {
-    /// As it is.
+    /// Decided by the row itself.
     Always(bool),
-    /// Of a message, with its session.
+    /// Decided by a message; contains its session.
     Message(bool, Option<SessionId>),
-    /// That of a session; true if the session is over.
+    /// Decided by the session; true if the session is closed.
     Session(SessionId, bool),
 }
 
-/// Returns the verdict about a row that is not about a message.
+/// Returns the verdict on a row that is not about a message.
 fn other(row: &Row) -> Passed {
     match row {
         Row::Gap(_) => Passed::Always(true),
@@ -38,7 +38,7 @@ fn other(row: &Row) -> Passed {
 }
 
 impl Passed {
-    /// Returns true if the row passes. Notes sessions with a message that does.
+    /// Returns true if the row passes. Records the session of a message that passes.
     fn settle(self, matched: &mut BTreeSet<SessionId>) -> bool {
         match self {
             Self::Always(passes) => passes,
@@ -58,7 +58,7 @@ impl Passed {
 }
 
 impl Messages {
-    /// Lets the filter look at a step of the rows. Returns true if more are left.
+    /// Filters the next rows up to `end`. Returns true if rows are left.
     pub(super) fn filter_rows(&mut self, end: u64) -> bool {
         let start = self.unfiltered.max(self.history.numbers().start);
         if self.filter.as_ref().is_some_and(Filtering::is_by_reader) {
@@ -68,7 +68,7 @@ impl Messages {
                 };
                 let passed = match row.message() {
                     Some((_, message)) => Passed::Message(message.shown, row.session()),
-                    // The reader has let the datagram through.
+                    // The reader passed the datagram.
                     None if row.is_bare() => Passed::Message(true, row.session()),
                     None => other(row),
                 };
@@ -113,7 +113,7 @@ impl Messages {
         stop < end
     }
 
-    /// Returns the part of the rows that the filter has looked at, in percent; `None` if that is all of them.
+    /// Returns the filtered part of the rows, in percent; `None` if all are filtered.
     #[must_use]
     pub fn progress(&self) -> Option<u64> {
         let rows = self.history.numbers();
@@ -121,7 +121,7 @@ impl Messages {
         (self.unfiltered < rows.end).then(|| seen * 100 / (rows.end - rows.start).max(1))
     }
 
-    /// Sets the filter, or none.
+    /// Sets or removes the filter.
     pub fn set_filter(&mut self, filter: Option<Filtering>) {
         self.filter = filter;
         self.refilter();
@@ -133,7 +133,7 @@ impl Messages {
         self.filter.as_ref()
     }
 
-    /// Switches the filter off, or on again. Returns its state; `None` without a filter.
+    /// Switches the filter on or off. Returns true if it is on now; `None` if no filter is set.
     pub fn toggle_filter(&mut self) -> Option<bool> {
         let filter = self.filter.as_mut()?;
         let on = !filter.is_on();

@@ -3,7 +3,7 @@
 use super::Messages;
 
 impl Messages {
-    /// Marks the selected row, or removes its mark. Returns true if it is marked now; `None` without a row.
+    /// Marks the selected row or removes its mark. Returns true if the row is marked now; `None` if no row is selected.
     pub fn toggle_mark(&mut self) -> Option<bool> {
         let number = self.number()?;
         let is_marked = self.marks.insert(number);
@@ -19,7 +19,7 @@ impl Messages {
         self.marks.contains(&number)
     }
 
-    /// Selects the next marked row, from the first one again after the last. Returns false if there is none.
+    /// Selects the next marked row. After the last one, continues at the first. Returns false if no row is marked.
     pub fn next_mark(&mut self) -> bool {
         let found = self.search(true, |number, list| list.is_marked(number));
         if let Some(place) = found {
@@ -28,7 +28,7 @@ impl Messages {
         found.is_some()
     }
 
-    /// Returns the place of the next row with a property, or of the one before, all around.
+    /// Returns the place of the next or previous row for which `has` returns true. Wraps around at the end.
     pub fn search(&self, forward: bool, has: impl Fn(u64, &Self) -> bool) -> Option<usize> {
         let len = self.items.len();
         let selected = self.selected()?;

@@ -1,4 +1,4 @@
-//! Folded types of messages: a line for each, with the number of its messages and their rate.
+//! Folded types of messages: one line per type, with the number of its messages and their rate.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,23 +6,23 @@ use teetap_proxy::session::Time;
 
 use super::{History, Row};
 
-/// The time over which messages are counted for a rate, in microseconds.
+/// Time over which messages are counted for a rate, in microseconds.
 const SECOND: u64 = 1_000_000;
 
-/// The folded rows by type, in the order of the types' names: a line never moves because of the traffic.
+/// Folded rows by type. Types are sorted by name, so that traffic never moves a line.
 #[derive(Debug, Default)]
 pub(super) struct Folds(BTreeMap<&'static str, VecDeque<u64>>);
 
-/// The line of a folded type.
+/// Line of a folded type.
 #[derive(Clone, Copy, Debug)]
 pub struct Fold<'a> {
-    /// The type.
+    /// Name of the type.
     pub group: &'static str,
     rows: &'a VecDeque<u64>,
 }
 
 impl Folds {
-    /// Adds the row of this number.
+    /// Adds the row with this number.
     pub(super) fn add(&mut self, group: &'static str, number: u64) {
         self.0.entry(group).or_default().push_back(number);
     }
@@ -32,7 +32,7 @@ impl Folds {
         self.0.clear();
     }
 
-    /// Forgets rows before this one, and types that have none left.
+    /// Removes rows before `first`, and types without rows.
     pub(super) fn drop_before(&mut self, first: u64) {
         self.0.retain(|_, rows| {
             while rows.front().is_some_and(|number| *number < first) {
@@ -42,7 +42,7 @@ impl Folds {
         });
     }
 
-    /// Returns the lines.
+    /// Returns the lines, sorted by type.
     pub(super) fn lines(&self) -> impl ExactSizeIterator<Item = Fold<'_>> {
         self.0.iter().map(|(group, rows)| Fold { group, rows })
     }
@@ -61,7 +61,7 @@ impl Fold<'_> {
         self.rows.back().copied()
     }
 
-    /// Returns the number of messages in the second before this time.
+    /// Returns the number of messages in the second before `now`.
     #[must_use]
     pub fn rate(&self, history: &History, now: Time) -> usize {
         let since = Time(now.0.saturating_sub(SECOND));

@@ -1,6 +1,6 @@
 //! The list of messages: the rows that are shown, the folded types, the selection and the visible part.
 //!
-//! Law: rows are admitted to the list in their order, each once, or to the line of their type. The list can be made again
+//! Law: rows are added in order, each once, either to the list or to the line of their type. The list can be rebuilt
 //! from the history at any time.
 
 mod filtering;
@@ -24,41 +24,41 @@ use super::{
     history::{History, Row, cost},
 };
 
-/// The types of messages that are folded at the start.
+/// Types of messages that are folded at the start.
 const NOISE: [&str; 4] = ["input", "input_timing", "snap", "keepalive"];
 
 /// The list of messages.
 #[derive(Debug)]
 pub struct Messages {
-    /// The rows that are kept.
+    /// Rows that are kept.
     pub history: History,
-    /// The numbers of the rows that are listed.
+    /// Numbers of the listed rows.
     items: VecDeque<u64>,
-    /// The number of the next row to admit.
+    /// Number of the next row to add to the list.
     next: u64,
     folds: Folds,
-    /// The types that are folded.
+    /// Types that are folded.
     folded: BTreeSet<&'static str>,
-    /// The number of the selected row; `None` follows the newest.
+    /// Number of the selected row; `None` to follow the newest row.
     selected: Option<u64>,
-    /// The place of the first visible row.
+    /// Place of the first visible row.
     top: usize,
-    /// Rows that fit on the screen when it was drawn last.
+    /// Number of rows that fitted on the screen at the last drawing.
     height: usize,
-    /// The number of the first row that waits while the list is frozen.
+    /// Number of the first row that is held back while the list is frozen.
     frozen: Option<u64>,
-    /// Only rows with warnings are shown.
+    /// True if only rows with warnings are shown.
     lint_only: bool,
-    /// The only session that is shown.
+    /// Session to which the list is limited; `None` = all.
     session: Option<SessionId>,
     filter: Option<Filtering>,
-    /// The number of the next row that the filter looks at.
+    /// Number of the next row to filter.
     unfiltered: u64,
-    /// The event that the filter has looked at last, and the messages of it that pass.
+    /// Event that was filtered last, and which of its messages pass.
     verdict: Option<(Arc<DecodedEvent>, Vec<bool>)>,
-    /// The open sessions that have a message that passes the filter.
+    /// Open sessions with a message that passed the filter.
     matched: BTreeSet<SessionId>,
-    /// The numbers of marked rows.
+    /// Numbers of marked rows.
     marks: BTreeSet<u64>,
 }
 
@@ -85,19 +85,19 @@ impl Default for Messages {
     }
 }
 
-/// Returns the type under which a message is folded.
+/// Returns the type to which a message name belongs for folding.
 fn group(name: &'static str) -> &'static str {
     if name.starts_with("snap") { "snap" } else { name }
 }
 
 impl Messages {
-    /// Adds the lines of an event. Returns true if there are any.
+    /// Adds the lines of an event. Returns true if it has any.
     pub fn event(&mut self, decoded: &Arc<DecodedEvent>, style: Style) -> bool {
         let lines = EventLines::of(decoded, style).list;
         let since = self.history.numbers().end;
         let any = !lines.is_empty();
         for (index, line) in lines.into_iter().enumerate() {
-            // The first row of an event stands for its memory.
+            // The memory of an event is counted for its first row.
             let shared = if index == 0 { cost(decoded) } else { 0 };
             self.history.push(Row::Line(Arc::clone(decoded), line), shared);
         }
@@ -105,7 +105,7 @@ impl Messages {
         any
     }
 
-    /// Forgets all rows. The choices of what is shown stay.
+    /// Removes all rows. Keeps the user's choice of what is shown.
     pub fn clear(&mut self) {
         self.history.clear();
         self.items.clear();
@@ -116,7 +116,7 @@ impl Messages {
         (self.selected, self.top) = (None, 0);
     }
 
-    /// Adds a row that says how many events were missed.
+    /// Adds a row with the number of missed events.
     pub fn gap(&mut self, lost: u64) {
         let since = self.history.numbers().end;
         self.history.push(Row::Gap(lost), 0);
@@ -130,7 +130,7 @@ impl Messages {
         self.added(since);
     }
 
-    /// Makes the list again.
+    /// Rebuilds the list from the history.
     fn rebuild(&mut self) {
         let place = self.selected;
         self.items.clear();
@@ -143,7 +143,7 @@ impl Messages {
         }
     }
 
-    /// Looks at further rows. A filter takes them in steps; call it again while it returns true.
+    /// Adds filtered rows to the list. Filters in steps: call it again while it returns true.
     pub fn admit(&mut self) -> bool {
         let rows = self.history.numbers();
         let is_left = self.filter_rows(rows.end);
@@ -161,14 +161,14 @@ impl Messages {
         is_left
     }
 
-    /// Adds a row. A filter that is not at the end of the rows continues in its own steps.
+    /// Filters the rows that were added from `since` on, unless earlier rows are still being filtered in steps.
     fn added(&mut self, since: u64) {
         if self.unfiltered >= since {
             self.admit();
         }
     }
 
-    /// Selects a row, or the listed one before it.
+    /// Selects a row, or the nearest listed row before it.
     fn select_near(&mut self, number: u64) {
         let at = self.items.partition_point(|item| *item <= number);
         self.select(at.saturating_sub(1));
@@ -204,8 +204,8 @@ impl Messages {
             && (!is_filtered || self.history.passes(number))
     }
 
-    /// Returns the type under which a row is folded. Messages with a warning, and those that a rule or a
-    /// person made or touched, are never folded.
+    /// Returns the type under which a row is folded; `None` if it is listed. Messages with a warning, and messages that
+    /// a rule or a person created or acted on, are never folded.
     fn fold_of(&self, row: &Row) -> Option<&'static str> {
         let (_, message) = row.message()?;
         let group = group(message.name?);
@@ -217,17 +217,17 @@ impl Messages {
         (plain && !is_named && self.folded.contains(group)).then_some(group)
     }
 
-    /// Returns the lines of folded types that have messages, in the order of their names.
+    /// Returns the lines of folded types that have messages, sorted by type.
     pub fn folds(&self) -> impl ExactSizeIterator<Item = Fold<'_>> {
         self.folds.lines()
     }
 
-    /// Returns the types whose messages are folded when they come, in the order of their names.
+    /// Returns the folded types, sorted by name.
     pub fn folded(&self) -> impl Iterator<Item = &'static str> {
         self.folded.iter().copied()
     }
 
-    /// Returns the time at which the list was frozen; `None` while it is not.
+    /// Returns the time at which the list was frozen; `None` if it is not frozen.
     #[must_use]
     pub fn frozen_at(&self) -> Option<Time> {
         self.history.get(self.frozen?.checked_sub(1)?)?.at()
@@ -245,19 +245,19 @@ impl Messages {
         self.items.is_empty()
     }
 
-    /// Returns true if the newest row is selected as it comes.
+    /// Returns true if the selection follows the newest row.
     #[must_use]
     pub fn follows(&self) -> bool {
         self.selected.is_none() && !self.is_frozen()
     }
 
-    /// Returns true if new rows wait.
+    /// Returns true if new rows are held back.
     #[must_use]
     pub const fn is_frozen(&self) -> bool {
         self.frozen.is_some()
     }
 
-    /// Returns the place of the selected row; `None` when there is none.
+    /// Returns the place of the selected row; `None` if the list is empty.
     #[must_use]
     pub fn selected(&self) -> Option<usize> {
         let last = self.items.len().checked_sub(1)?;
@@ -280,20 +280,20 @@ impl Messages {
         self.history.get(self.number()?)
     }
 
-    /// Returns the type of the selected message.
+    /// Returns the type of the selected message; `None` if no message is selected.
     #[must_use]
     pub fn group(&self) -> Option<&'static str> {
         let (_, message) = self.row()?.message()?;
         message.name.map(group)
     }
 
-    /// Returns true if the messages of a type are folded when they come.
+    /// Returns true if messages of this type are folded.
     #[must_use]
     pub fn is_folded(&self, group: &str) -> bool {
         self.folded.contains(group)
     }
 
-    /// Folds the messages of a type, or unfolds them. Returns true if they are folded now.
+    /// Folds or unfolds the messages of a type. Returns true if they are folded now.
     pub fn toggle_fold(&mut self, group: &'static str) -> bool {
         let is_folded = !self.folded.remove(group);
         if is_folded {
@@ -303,7 +303,7 @@ impl Messages {
         is_folded
     }
 
-    /// Keeps new rows back, or shows them. Returns true if they are kept back.
+    /// Freezes or unfreezes the list. Returns true if new rows are held back now.
     pub fn toggle_frozen(&mut self) -> bool {
         self.frozen = match self.frozen {
             Some(_) => None,
@@ -316,26 +316,26 @@ impl Messages {
         self.is_frozen()
     }
 
-    /// Shows only rows with warnings, or all. Returns true for the former.
+    /// Switches between rows with warnings and all rows. Returns true if only rows with warnings are shown now.
     pub fn toggle_lint(&mut self) -> bool {
         self.lint_only = !self.lint_only;
         self.rebuild();
         self.lint_only
     }
 
-    /// Shows only this session, or all.
+    /// Limits the list to a session; `None` = all.
     pub fn pick(&mut self, session: Option<SessionId>) {
         self.session = session;
         self.rebuild();
     }
 
-    /// Returns the only session that is shown.
+    /// Returns the session to which the list is limited; `None` = all.
     #[must_use]
     pub const fn session(&self) -> Option<SessionId> {
         self.session
     }
 
-    /// Selects the row at a place.
+    /// Selects the row at `place`.
     pub fn go_to(&mut self, place: usize) {
         self.select(place);
     }
@@ -357,7 +357,7 @@ impl Messages {
         events
     }
 
-    /// Returns the row above a place.
+    /// Returns the row above `place`.
     #[must_use]
     pub fn above(&self, place: usize) -> Option<&Row> {
         self.history.get(*self.items.get(place.checked_sub(1)?)?)
@@ -369,7 +369,7 @@ impl Messages {
         self.lint_only
     }
 
-    /// Follows the newest row, or stays at it.
+    /// Starts to follow the newest row, or stops and selects it.
     pub fn toggle_follow(&mut self) {
         if self.selected.is_some() {
             self.selected = None;
@@ -386,7 +386,7 @@ impl Messages {
         self.selected = self.items.get(place).copied();
     }
 
-    /// Selects the first row of this time or a later one. Returns false if there is none so far.
+    /// Selects the first row at `time` or later. Returns false if there is none yet.
     pub fn select_time(&mut self, time: Time) -> bool {
         let is_before = |number: &u64| {
             let at = self.history.get(*number).and_then(Row::at);
@@ -400,7 +400,7 @@ impl Messages {
         is_there
     }
 
-    /// Moves the visible part so that the selected row is in it.
+    /// Scrolls so that the selected row is visible.
     pub fn fit(&mut self, height: usize) {
         self.height = height;
         let selected = self.selected().unwrap_or(0);
@@ -415,7 +415,7 @@ impl Messages {
         self.top == 0
     }
 
-    /// Returns the numbers of the visible rows with their places.
+    /// Returns the places and numbers of the visible rows.
     pub fn visible(&self) -> impl Iterator<Item = (usize, u64)> {
         let items = self.items.iter().copied().enumerate();
         items.skip(self.top).take(self.height)

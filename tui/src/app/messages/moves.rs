@@ -4,7 +4,7 @@ use super::Messages;
 use crate::app::cursor::Moves;
 
 impl Moves for Messages {
-    /// Moves the selection down; on the last row it follows the newest again.
+    /// Moves the selection down. From the last row on, follows the newest row again.
     fn down(&mut self, by: usize) {
         if self.selected.is_none() {
             return;
