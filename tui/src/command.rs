@@ -1,4 +1,4 @@
-//! The command line: the names of all actions, and commands that have an argument.
+//! The command line: the names of all actions, and commands with an argument.
 
 use crate::{
     Theme,
@@ -6,7 +6,7 @@ use crate::{
     app::{prompt::Candidates, view::View},
 };
 
-/// Commands with an argument: the name, the argument, and the sentence of the help.
+/// Commands with an argument: name, argument, and sentence of the help.
 pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("filter", "EXPR", "Show only messages that match"),
     ("rule", "RULE", "Add a rule; the word rule may be left out"),
@@ -28,7 +28,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("bind", "KEY ACTION", "Bind a key to an action for this run"),
 ];
 
-/// Returns the words that can complete a line.
+/// Returns the words that can complete a line, given the text before the cursor.
 #[must_use]
 pub fn candidates(before: &str) -> Candidates {
     let (head, word) = before.rsplit_once(' ').unwrap_or(("", before));
@@ -36,7 +36,7 @@ pub fn candidates(before: &str) -> Candidates {
     let all: Vec<(&str, &str)> = match head.split(' ').next().unwrap_or_default() {
         "" => {
             let commands = COMMANDS.iter().map(|(name, _, help)| (*name, *help));
-            // A name that is an action too is offered once, with the sentence of the command.
+            // If an action and a command have the same name, it is offered once, with the sentence of the command.
             let is_command = |name: &str| COMMANDS.iter().any(|(command, ..)| *command == name);
             let actions = actions.filter(|(name, _)| !is_command(name));
             actions.chain(commands).collect()

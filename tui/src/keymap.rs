@@ -9,7 +9,7 @@ use crate::{
     app::view::Pane,
 };
 
-/// A key with its modifiers. Written as `q`, `G`, `ctrl-d`, `PgDn`, `shift-tab`.
+/// A key with its modifiers, written as `q`, `G`, `ctrl-d`, `PgDn`, `shift-tab`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     code: KeyCode,
@@ -37,7 +37,7 @@ const NAMED: [(&str, KeyCode); 16] = [
 ];
 
 impl Key {
-    /// Returns the key of an event. The shift key is part of the character.
+    /// Returns the key of an event. Shift is part of the character, not a modifier.
     #[must_use]
     pub fn of(event: &KeyEvent) -> Self {
         let dropped = KeyModifiers::SHIFT | KeyModifiers::META | KeyModifiers::SUPER | KeyModifiers::HYPER;
@@ -57,13 +57,13 @@ impl Key {
         }
     }
 
-    /// Returns the code without the modifiers.
+    /// Returns the key code without modifiers.
     #[must_use]
     pub const fn code(self) -> KeyCode {
         self.code
     }
 
-    /// Returns the character if the key types one: it has neither ctrl nor alt.
+    /// Returns the character that the key types; `None` with ctrl or alt.
     #[must_use]
     pub fn typed(self) -> Option<char> {
         match self.code {
@@ -72,7 +72,7 @@ impl Key {
         }
     }
 
-    /// Returns the letter that is pressed together with ctrl.
+    /// Returns the letter that is pressed together with ctrl; `None` for other keys.
     #[must_use]
     pub fn control(self) -> Option<char> {
         match self.code {
@@ -108,7 +108,7 @@ impl FromStr for Key {
         let mut modifiers = KeyModifiers::NONE;
         let mut rest = text;
         loop {
-            // `-` alone is a key.
+            // A single `-` is a key.
             if let Some(after) = rest.strip_prefix("ctrl-").filter(|after| !after.is_empty()) {
                 (modifiers, rest) = (modifiers | KeyModifiers::CONTROL, after);
             } else if let Some(after) = rest.strip_prefix("alt-").filter(|after| !after.is_empty()) {
@@ -139,7 +139,7 @@ impl FromStr for Key {
     }
 }
 
-/// The keys and their actions.
+/// Bindings of keys to actions.
 #[derive(Clone, Debug)]
 pub struct Keymap {
     keys: Vec<(Key, Action)>,
@@ -156,7 +156,7 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// Returns the action of a key in a pane.
+    /// Returns the action of a key in a pane; `None` if the key is not bound there.
     #[must_use]
     pub fn action(&self, key: Key, pane: Pane) -> Option<Action> {
         let mut bound = self.keys.iter().filter(|(bound, _)| *bound == key);
@@ -165,20 +165,20 @@ impl Keymap {
             .map(|(_, action)| *action)
     }
 
-    /// Returns the first action of a key, in whatever pane.
+    /// Returns the first action of a key in any pane.
     #[must_use]
     pub fn elsewhere(&self, key: Key) -> Option<Action> {
         let found = self.keys.iter().find(|(bound, _)| *bound == key);
         found.map(|(_, action)| *action)
     }
 
-    /// Returns the keys of an action; the first one is for hints.
+    /// Returns the keys of an action. Hints show the first one.
     pub fn keys(&self, action: Action) -> impl Iterator<Item = Key> {
         let keys = self.keys.iter().filter(move |(_, bound)| *bound == action);
         keys.map(|(key, _)| *key)
     }
 
-    /// Returns the key that hints show; empty for an action without one.
+    /// Returns the key to show in hints; empty if the action has no key.
     #[must_use]
     pub fn hint(&self, action: Action) -> String {
         self.keys(action)
@@ -186,7 +186,7 @@ impl Keymap {
             .map_or(String::new(), |key| key.to_string())
     }
 
-    /// Binds a key to an action. In the panes of the action the key loses the one that it had.
+    /// Binds a key to an action. Removes other bindings of the key in the panes of the action.
     pub fn bind(&mut self, key: Key, action: Action) {
         let scope = action.entry().scope;
         self.keys
@@ -258,7 +258,7 @@ mod tests {
         ] {
             assert_eq!(name.parse::<Key>().unwrap().to_string(), name);
         }
-        // As the events of terminals are read.
+        // Keys are written as terminal events are read.
         assert_eq!("ctrl-D".parse::<Key>().unwrap().to_string(), "ctrl-d");
         for wrong in ["", "F13", "ctrl-", "qq", "\u{7}"] {
             assert!(wrong.parse::<Key>().is_err(), "{wrong:?}");

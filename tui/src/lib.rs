@@ -9,8 +9,8 @@
 //! [`app`] holds the state, [`update`] changes it by named [`action`]s, [`view`] draws it as a function of the state, and
 //! [`Screen`] connects them to a terminal. All content comes typed from `teetap-inspect`.
 //!
-//! Law: the screen is a watcher. It draws at most 30 times a second and only after a change, renders visible rows only, and
-//! keeps a history of bounded size. Text of peers reaches the terminal without control characters.
+//! Law: the screen is a watcher. It draws at most 30 times a second and only after a change, renders only visible rows,
+//! and keeps a history of bounded size. Text from peers reaches the terminal without control characters.
 //!
 //! A view has its state in `app/NAME.rs`, fed by [`App::push`], its drawing in `view/NAME.rs`, its row in the table of
 //! [`app::View`], its panes in [`app::Pane`], and its keys in the table of [`action`].

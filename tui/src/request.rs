@@ -1,7 +1,7 @@
-//! Requests to the proxy, and the answers.
+//! Requests to the proxy, and their answers.
 //!
-//! The screen touches no sockets: its owner takes the requests from [`App::take_requests`](crate::App::take_requests), carries
-//! them out and gives each back with its answer to [`App::answer`](crate::App::answer).
+//! The screen touches no sockets. Its owner gets the requests from [`App::take_requests`](crate::App::take_requests),
+//! carries them out and passes each with its answer to [`App::answer`](crate::App::answer).
 
 use std::{slice, sync::Arc};
 
@@ -17,21 +17,21 @@ use teetap_proxy::session::Waiting;
 pub enum Request {
     /// Carry out a command.
     Run(Command),
-    /// Carry out commands in this order, up to the first that is refused.
+    /// Carry out these commands in order, up to the first one that is refused.
     RunAll(Vec<Command>),
-    /// Write events to a new file; its ending selects the format.
+    /// Write events to a new file, whose extension selects the format.
     Save {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// The events.
+        /// Events to write.
         events: Vec<Arc<DecodedEvent>>,
     },
-    /// Keep a text in a file, for terminals that have no clipboard.
+    /// Write a text to a file, for terminals without a clipboard.
     Copy(String),
 }
 
 impl Request {
-    /// Returns the commands; none for a request about files.
+    /// Returns the commands; empty for a request about files.
     #[must_use]
     pub fn commands(&self) -> &[Command] {
         match self {
@@ -57,9 +57,9 @@ impl From<RuleCommand> for Request {
 /// The answer to a request that was carried out.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// Done; a sentence to show, which may be empty.
+    /// Done; contains a sentence to show, which may be empty.
     Done(String),
-    /// The rules in their order.
+    /// The rules in order.
     Rules(Vec<RuleBody>),
     /// The held messages.
     Held(Vec<Waiting>),

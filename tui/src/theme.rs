@@ -1,6 +1,6 @@
-//! Themes: the terminal's own 16 colours on its own background, and none where they are not wanted.
+//! Themes: the terminal's own 16 colours on its own background, or no colours.
 //!
-//! Law: never colour alone. Directions have arrows, notes a mark, actions a letter, warnings a word.
+//! Law: colour is never the only sign. Directions have arrows, notes a mark, actions a letter, warnings a word.
 
 use ratatui::style::{Color, Modifier, Style};
 use teetap_inspect::Kind;
@@ -14,7 +14,7 @@ pub enum Theme {
     Default,
     /// For a light background.
     Light,
-    /// Bold, dim and reverse only.
+    /// Only bold, dim and reverse.
     Mono,
     /// Bright colours, nothing dim.
     HighContrast,
@@ -51,7 +51,7 @@ impl Theme {
         themes.next().unwrap_or_default()
     }
 
-    /// Returns a colour for the dark, the light and the high-contrast theme.
+    /// Sets the foreground to the colour for the dark, light or high-contrast theme.
     fn coloured(self, style: Style, [dark, light, high]: [Color; 3]) -> Style {
         match self {
             Self::Default => style.fg(dark),
@@ -86,14 +86,14 @@ impl Theme {
         }
     }
 
-    /// Returns the style of a warning, a gap or a note of that weight.
+    /// Returns the style of a warning, a gap, or a note with that severity.
     #[must_use]
     pub fn warning(self) -> Style {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         self.coloured(bold, [Color::LightRed, Color::Red, Color::LightRed])
     }
 
-    /// Returns the style of something that is right: a checked filter, a rule that is on.
+    /// Returns the style of something valid or active: a checked filter, a rule that is on.
     #[must_use]
     pub fn good(self) -> Style {
         self.coloured(Style::new(), [Color::Green, Color::Green, Color::LightGreen])
@@ -105,7 +105,7 @@ impl Theme {
         self.good()
     }
 
-    /// Returns the style of a line of this weight.
+    /// Returns the style of a line of this kind.
     #[must_use]
     pub fn of(self, kind: Kind) -> Style {
         match kind {
@@ -115,14 +115,14 @@ impl Theme {
         }
     }
 
-    /// Returns the style of something that a rule or a person has done.
+    /// Returns the style of an action of a rule or a person.
     #[must_use]
     pub fn done(self) -> Style {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         self.coloured(bold, [Color::LightMagenta, Color::Red, Color::LightMagenta])
     }
 
-    /// Returns the style of the selected row, in the pane that has the keys or another one.
+    /// Returns the style of the selected row, depending on the focus of its pane.
     #[must_use]
     pub fn selected(self, focused: bool) -> Style {
         match focused {
@@ -131,14 +131,14 @@ impl Theme {
         }
     }
 
-    /// Returns the style of a match of the search, and of bytes that belong to the selected field.
+    /// Returns the style of a search match, and of bytes that belong to the selected field.
     #[must_use]
     pub fn marked(self) -> Style {
         let marked = Style::new().add_modifier(Modifier::REVERSED);
         self.coloured(marked, [Color::Cyan, Color::Cyan, Color::LightCyan])
     }
 
-    /// Returns the style of the selected byte among the marked ones of its field: a hole in their block.
+    /// Returns the style of the selected byte among the marked bytes of its field, which stands out from their block.
     #[must_use]
     pub const fn among_marked(self) -> Style {
         Style::reset().add_modifier(Modifier::BOLD.union(Modifier::UNDERLINED))

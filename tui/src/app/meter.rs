@@ -6,18 +6,18 @@ use teetap_inspect::{Reading, reading::Done};
 use teetap_proxy::session::{Action, Time};
 use teetap_wire::{Code, Severity};
 
-/// Counts of messages, and of the notes on them.
+/// Counts of messages, and of notes on them.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
-    /// Messages so far.
+    /// Number of messages so far.
     pub messages: u64,
-    /// Messages that rules dropped or lost.
+    /// Number of messages that rules dropped or lost.
     pub dropped: u64,
-    /// Notes of a warning or an error, by their code.
+    /// Number of notes with the severity warning or error, by code.
     pub lints: BTreeMap<&'static str, u64>,
-    /// The messages of this second and of the one before.
+    /// Number of messages in the current second and in the previous one.
     seconds: [u64; 2],
-    /// The number of this second.
+    /// Number of the current second.
     second: u64,
 }
 
@@ -43,7 +43,7 @@ impl Meter {
         }
     }
 
-    /// Notes the time. Returns true if the rate may be another one.
+    /// Updates the time. Returns true if the rate may have changed.
     pub fn tick(&mut self, now: Time) -> bool {
         let second = now.0 / 1_000_000;
         let [current, last] = self.seconds;
@@ -56,14 +56,14 @@ impl Meter {
         [current, last] != [0, 0]
     }
 
-    /// Returns the messages of the last whole second.
+    /// Returns the number of messages in the last whole second.
     #[must_use]
     pub const fn rate(&self) -> u64 {
         let [_, last] = self.seconds;
         last
     }
 
-    /// Returns the notes of a warning or an error.
+    /// Returns the number of notes with the severity warning or error.
     #[must_use]
     pub fn lint_count(&self) -> u64 {
         self.lints.values().sum()

@@ -58,23 +58,23 @@ use tour::Tour;
 pub use title::Title;
 pub use view::{Pane, View};
 
-/// Microseconds.
+/// A second in microseconds.
 const SECOND: u64 = 1_000_000;
 
-/// The shape of the message view.
+/// Layout of the message view.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shape {
-    /// The detail panes are open where they are not always.
+    /// True if the detail panes are open on a screen that does not always show them.
     pub is_open: bool,
-    /// Only the pane with the keys is shown.
+    /// True if only the focused pane is shown.
     pub is_zoomed: bool,
-    /// Cells by which the list is larger than usual.
+    /// Number of cells by which the list is larger than its default.
     pub more: i16,
-    /// The panes are always open: the screen is wide.
+    /// True if the screen is wide enough to show all panes.
     pub is_wide: bool,
 }
 
-/// A part of the screen that lies over the view and has all keys.
+/// A part of the screen that is drawn over the view and receives all keys.
 #[derive(Clone, Debug)]
 pub enum Overlay {
     /// The help.
@@ -90,98 +90,98 @@ pub enum Overlay {
 /// The state of the screen.
 #[derive(Debug)]
 pub struct App {
-    /// The facts of the run.
+    /// Facts about the run.
     pub title: Title,
-    /// The lines that are shown, and how.
+    /// Which lines are shown, and how.
     pub style: Style,
-    /// The colours.
+    /// Colours.
     pub theme: Theme,
-    /// Only characters of ASCII are drawn.
+    /// True if only ASCII characters are drawn.
     pub ascii: bool,
-    /// The keys.
+    /// Key bindings.
     pub keymap: Keymap,
-    /// The view that is shown.
+    /// View that is shown.
     pub view: View,
-    /// The pane that has the keys.
+    /// Pane that receives the keys.
     pub focus: Pane,
-    /// The part over the view.
+    /// Part that is drawn over the view.
     pub overlay: Option<Overlay>,
-    /// The list of messages.
+    /// Message list.
     pub messages: Messages,
-    /// The detail panes.
+    /// State of the detail panes.
     pub detail: Detail,
-    /// The contents of the detail panes.
+    /// Contents of the detail panes.
     pub contents: Contents,
-    /// The shape of the message view.
+    /// Layout of the message view.
     pub shape: Shape,
-    /// The form of times.
+    /// Form in which times are shown.
     pub time: TimeForm,
-    /// The facts about the sessions.
+    /// Facts about the sessions.
     pub follow: Follow,
-    /// The cursor in the table of sessions.
+    /// Cursor in the table of sessions.
     pub sessions: Cursor,
-    /// The datagrams of each session.
+    /// Datagrams of each session.
     pub ladder: Ladder,
-    /// The current snapshot.
+    /// Current snapshot.
     pub snapshot: CurrentSnapshot,
-    /// The statistics.
+    /// State of the statistics.
     pub stats: Stats,
-    /// The log.
+    /// Lines of the log.
     pub log: Log,
-    /// The session that views of one session show, and true if the user has picked it.
+    /// Session shown by views of one session, and true if the user picked it.
     shown: Option<(SessionId, bool)>,
-    /// The counts of the run.
+    /// Counts of the run.
     pub meter: Meter,
-    /// The commands that were entered.
+    /// Commands that were entered.
     pub commands: Lines,
-    /// The filters that were entered.
+    /// Filters that were entered.
     pub filters: Lines,
-    /// The texts that were searched for; the last one is searched for again.
+    /// Texts that were searched for; the newest one is used for the next search.
     pub searches: Lines,
-    /// The rules that were entered.
+    /// Rules that were entered.
     pub typed_rules: Lines,
-    /// The values of sliders that were typed.
+    /// Slider values that were typed.
     pub values: Lines,
-    /// The messages that were sent.
+    /// Messages that were sent.
     pub injected: Lines,
-    /// The form whose message was sent, until the answer: if it is refused, the form is opened again.
+    /// Form of a message that was sent and not answered yet. It is reopened if the message is refused.
     pub sent: Option<Form>,
-    /// The intercept queue.
+    /// Intercept queue.
     pub queue: Queue,
-    /// The rules.
+    /// Rules of the run.
     pub rules: Rules,
-    /// The requests to the proxy that wait to be taken.
+    /// Requests that were not carried out yet.
     requests: Vec<Request>,
-    /// There is a proxy that takes requests.
+    /// True if a proxy carries out requests.
     pub is_live: bool,
-    /// The time line, of a recording.
+    /// Time line; `None` for a run.
     pub timeline: Option<Timeline>,
-    /// The message that is sent again and again.
+    /// Message that is sent repeatedly.
     pub repeat: Option<Repeat>,
-    /// The guided tour, while it lasts.
+    /// Guided tour, while it is running.
     pub tour: Option<Tour>,
-    /// The second of the run in which the rules were requested last.
+    /// Second of the run in which the rules were last requested.
     asked_rules: Option<u64>,
-    /// The text for the clipboard of the terminal.
+    /// Text for the terminal's clipboard.
     pub clipboard: Option<String>,
-    /// The message definitions.
+    /// Message definitions.
     pub registry: &'static Registry,
-    /// The panes on the screen, for clicks.
+    /// Positions of the panes, for clicks.
     pub areas: Vec<(Pane, Rect)>,
-    /// The answer to the last key, until the next one.
+    /// Reply to the last key, shown until the next key.
     pub status: Option<(Level, String)>,
-    /// The time of the run.
+    /// Time of the run.
     pub now: Time,
-    /// The user wants to leave.
+    /// True if the user wants to leave.
     pub leaving: bool,
-    /// The user wants to suspend the program.
+    /// True if the user wants to suspend the program.
     pub suspending: bool,
-    /// The screen is older than the state.
+    /// True if the state has changed since the last drawing.
     pub changed: bool,
 }
 
 impl App {
-    /// A screen without rows.
+    /// Returns a screen without rows.
     #[must_use]
     pub fn new(title: Title, style: Style, registry: &'static Registry) -> Self {
         Self {
@@ -235,13 +235,14 @@ impl App {
         }
     }
 
-    /// Returns the session that views of one session show.
+    /// Returns the session shown by views of one session.
     #[must_use]
     pub fn session(&self) -> Option<SessionId> {
         self.shown.map(|(session, _)| session)
     }
 
-    /// Returns true if the statistics count all sessions: until a session is picked, or as the user has chosen.
+    /// Returns true if the statistics cover all sessions: by the user's choice, otherwise if there are several and none
+    /// is picked.
     #[must_use]
     pub fn counts_all(&self) -> bool {
         let is_picked = self.shown.is_some_and(|(_, is_picked)| is_picked);
@@ -257,9 +258,9 @@ impl App {
         self.ladder.tail.last();
     }
 
-    /// Notes the time of the run.
+    /// Updates the time of the run.
     pub fn tick(&mut self, now: Time) {
-        // Ages, and peers that fall silent.
+        // Redraws for the ages of sessions, and for peers that have become silent.
         let is_later = now.0 / SECOND != self.now.0 / SECOND;
         self.changed |= is_later
             && self
@@ -282,7 +283,7 @@ impl App {
     /// Sets the filter; an empty text removes it.
     ///
     /// # Errors
-    /// Returns the place of the first error in the text, and the error.
+    /// Returns the position of the first error in the text, and the error.
     pub fn set_filter(&mut self, text: &str) -> Result<(), (usize, String)> {
         let filter = match text.trim() {
             "" => None,
@@ -299,14 +300,14 @@ impl App {
         Ok(())
     }
 
-    /// Has a recording read again, because the filter has changed.
+    /// Reads a recording again because the filter has changed.
     pub fn reread(&mut self) {
         if let Some(timeline) = &mut self.timeline {
             timeline.seek(Seek::Filter);
         }
     }
 
-    /// Returns the bytes of the recording before the selected row.
+    /// Returns the byte offset of the selected row in the recording.
     #[must_use]
     pub fn offset(&self) -> u64 {
         let row = self.messages.number();
@@ -316,7 +317,7 @@ impl App {
         })
     }
 
-    /// Takes the selected row into the detail panes.
+    /// Updates the detail panes for the selected row.
     pub fn sync(&mut self) {
         self.detail.show(self.messages.number());
         let row = self.messages.row();
@@ -336,7 +337,7 @@ impl App {
         self.shape.is_open || self.shape.is_wide
     }
 
-    /// Shows a view; its first pane gets the keys.
+    /// Shows a view and focuses its first pane.
     pub fn show(&mut self, view: View) {
         self.view = view;
         if let Some(pane) = view.panes().first() {
@@ -344,17 +345,17 @@ impl App {
         }
     }
 
-    /// Shows a sentence until the next key.
+    /// Shows a message until the next key.
     pub fn say(&mut self, text: impl Into<String>) {
         self.status = Some((Level::Info, text.into()));
     }
 
-    /// Shows the reason why something was refused until the next key.
+    /// Shows the reason of a refusal until the next key.
     pub fn refuse(&mut self, why: impl Into<String>) {
         self.status = Some((Level::Warning, why.into()));
     }
 
-    /// Returns the pane that has the keys, for movements.
+    /// Returns the focused pane, for movements.
     pub fn focused(&mut self) -> &mut dyn Moves {
         match self.focus {
             Pane::List => &mut self.messages,

@@ -1,4 +1,4 @@
-//! Requests to the proxy, and what their answers change.
+//! Requests to the proxy, and the effects of their answers.
 
 use teetap_inspect::control::{Command, RuleCommand};
 
@@ -6,7 +6,8 @@ use super::{App, Overlay, Pane, View, form::Target};
 use crate::request::{Reply, Request};
 
 impl App {
-    /// Requests what may have changed: the held messages after a notice, the rules each second while they are shown.
+    /// Requests state that may have changed: the held messages after a notice, and the rules every second while they
+    /// are shown.
     pub(super) fn refresh(&mut self) {
         if !self.is_live {
             return;
@@ -14,7 +15,7 @@ impl App {
         if std::mem::take(&mut self.queue.is_stale) {
             self.requests.push(Command::Held { session: None }.into());
         }
-        // The countdown.
+        // The countdown of held messages changes.
         self.changed |= !self.queue.list.is_empty();
         let second = self.now.0 / 1_000_000;
         let is_due = match self.asked_rules {
@@ -27,7 +28,7 @@ impl App {
         }
     }
 
-    /// Sends a request to the proxy.
+    /// Queues a request to the proxy.
     ///
     /// # Errors
     /// There is no proxy: the screen shows a recording.
@@ -43,12 +44,12 @@ impl App {
         Ok(())
     }
 
-    /// Takes the requests that wait.
+    /// Returns the queued requests and removes them from the queue.
     pub fn take_requests(&mut self) -> Vec<Request> {
         std::mem::take(&mut self.requests)
     }
 
-    /// Looks whether the message of the form is still held. What was typed stays in any case.
+    /// Checks whether the message of the form is still held. Keeps the user's input in any case.
     fn look_at_form(&mut self) {
         let Some(Overlay::Form(form)) = &mut self.overlay else {
             return;
@@ -61,7 +62,7 @@ impl App {
         }
     }
 
-    /// Takes the answer to a request, or the reason why it was refused.
+    /// Handles the answer to a request, or the reason why it was refused.
     pub fn answer(&mut self, request: &Request, result: Result<Reply, String>) {
         self.changed = true;
         let is_repeated = self.repeat.as_ref().is_some_and(|repeat| repeat.is_of(request));
@@ -85,12 +86,12 @@ impl App {
             }
             Err(why) => {
                 self.refuse(why);
-                // What was typed is not lost.
+                // Reopens the form, so that the user's input is not lost.
                 if let (Some(form), None) = (form, &self.overlay) {
                     self.overlay = Some(Overlay::Form(form));
                 }
             }
-            // The first line has their number.
+            // The first line of the screen shows their number.
             Ok(Reply::Done(_)) if is_repeated => {}
             Ok(Reply::Done(text)) if text.is_empty() => {}
             Ok(Reply::Done(text)) => self.say(text),

@@ -2,10 +2,10 @@
 
 use super::{editor::Editor, menu::Saved, rules::Slider};
 
-/// The maximum number of lines that a history keeps.
+/// Maximum number of lines in a history.
 const KEPT: usize = 100;
 
-/// The purpose of a prompt.
+/// Purpose of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// A command.
@@ -14,57 +14,57 @@ pub enum Purpose {
     Filter,
     /// A text to search for.
     Search,
-    /// A rule, in the place of the one of this name if there is one.
+    /// A rule; replaces the rule of this name if there is one.
     Rule(Option<String>),
     /// The value of a slider.
     Value {
-        /// The link line; `None` if there is none yet.
+        /// Name of the link line; `None` if there is none yet.
         rule: Option<String>,
-        /// The slider.
+        /// Slider to set.
         slider: Slider,
-        /// The value that it has.
+        /// Current value.
         now: u32,
     },
     /// A message to send.
     Inject,
-    /// A file for rows.
+    /// A file to which rows are saved.
     Save(Saved),
 }
 
-/// A prompt while it is open.
+/// A prompt, while it is open.
 #[derive(Clone, Debug)]
 pub struct Prompt {
-    /// The purpose.
+    /// Purpose of the prompt.
     pub purpose: Purpose,
-    /// The line.
+    /// Editor of the line.
     pub editor: Editor,
-    /// The error of the line, with the place of the first wrong byte if it is known; `None` if the line is right.
+    /// Position and text of the line's error; `None` if the line is valid.
     pub error: Option<(usize, String)>,
-    /// The possible ends of the last word, and the length in bytes of that word.
+    /// Words that may complete the line.
     pub candidates: Candidates,
-    /// The candidate that was chosen last.
+    /// Index of the candidate chosen last.
     pub chosen: Option<usize>,
-    /// The line of the history that is shown, counted from the newest.
+    /// History line that is shown, counted from the newest.
     recalled: Option<usize>,
-    /// The line before the history was used.
+    /// Line that was typed before a history line was shown.
     draft: String,
 }
 
 /// Words that complete a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
-    /// The bytes before the place to type at that a word replaces.
+    /// Number of bytes before the cursor that a candidate replaces.
     pub len: usize,
-    /// The words, each with a short explanation.
+    /// Candidates, each with a short explanation.
     pub words: Vec<(String, String)>,
 }
 
-/// The lines that were entered before.
+/// History of entered lines.
 #[derive(Clone, Debug, Default)]
 pub struct Lines(Vec<String>);
 
 impl Lines {
-    /// Adds a line as the newest one.
+    /// Adds a line as the newest one. Ignores an empty line.
     pub fn push(&mut self, line: &str) {
         if line.is_empty() {
             return;
@@ -76,7 +76,7 @@ impl Lines {
         }
     }
 
-    /// Returns a line, counted from the newest.
+    /// Returns a line of the history, counted from the newest.
     #[must_use]
     pub fn get(&self, back: usize) -> Option<&str> {
         self.0.iter().nth_back(back).map(String::as_str)
@@ -84,7 +84,7 @@ impl Lines {
 }
 
 impl Prompt {
-    /// A prompt with this text.
+    /// Returns a prompt with this text.
     #[must_use]
     pub fn new(purpose: Purpose, text: &str) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl Prompt {
         }
     }
 
-    /// Chooses the next candidate, or the one before.
+    /// Chooses the next or previous candidate.
     pub fn choose(&mut self, forward: bool) {
         let count = self.candidates.words.len();
         if count == 0 {
@@ -118,7 +118,7 @@ impl Prompt {
         }
     }
 
-    /// Shows the line that was entered before this one, or after it.
+    /// Shows the next older or newer line of the history.
     pub fn recall(&mut self, lines: &Lines, older: bool) {
         let wanted = match (self.recalled, older) {
             (None, true) => Some(0),

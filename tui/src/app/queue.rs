@@ -6,19 +6,19 @@ use teetap_wire::def::{Registry, Secrets};
 
 use super::cursor::Cursor;
 
-/// The held messages.
+/// The messages that the proxy holds.
 #[derive(Debug, Default)]
 pub struct Queue {
-    /// In the order of sessions and numbers.
+    /// Messages, sorted by session and number.
     pub list: Vec<HeldMessage>,
-    /// The selected one.
+    /// Cursor in the messages.
     pub cursor: Cursor,
-    /// The queue may be another one than is shown.
+    /// True if the queue may have changed since it was requested.
     pub is_stale: bool,
 }
 
 impl Queue {
-    /// Takes the messages that are held now.
+    /// Sets the messages that are held now. Keeps the selection.
     pub fn set(&mut self, list: Vec<Waiting>, registry: &'static Registry, secrets: Secrets) {
         let selected = self.selected().map(|held| key(&held.waiting));
         let read = |waiting| HeldMessage::read(waiting, registry, secrets);
@@ -33,7 +33,7 @@ impl Queue {
         }
     }
 
-    /// Returns a message as it is held now; `None` if it is held no more.
+    /// Returns the current state of a held message; `None` if it is no longer held.
     #[must_use]
     pub fn now(&self, waiting: &Waiting) -> Option<&HeldMessage> {
         self.list.iter().find(|held| key(&held.waiting) == key(waiting))

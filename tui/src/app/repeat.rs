@@ -1,4 +1,4 @@
-//! A message that is sent again and again.
+//! A message that is sent repeatedly.
 
 use std::time::Duration;
 
@@ -8,28 +8,28 @@ use teetap_rules::syntax::{self, Kind, Quantity};
 
 use crate::request::Request;
 
-/// The shortest time between two of them: the screen looks at the clock 50 times a second.
+/// Minimum interval: the screen checks the time 50 times a second.
 const SHORTEST: Duration = Duration::from_millis(20);
 
-/// The message, and its times.
+/// A message with its interval.
 #[derive(Clone, Debug)]
 pub struct Repeat {
-    /// The session; `None` for the only one that is online.
+    /// Session of the message; `None` = the only session that is online.
     session: Option<SessionId>,
-    /// The message as in rules.
+    /// Message in the syntax of rules.
     text: String,
-    /// The time between two of them.
+    /// Interval between two sends.
     pub every: Duration,
-    /// The time of the next one; `None` before the first.
+    /// Time of the next send; `None` before the first one.
     next: Option<Time>,
-    /// The number of those that were sent.
+    /// Number of messages sent.
     pub sent: u64,
 }
 
-/// Takes `every DURATION` off the end of a message.
+/// Splits `every DURATION` off the end of a message.
 ///
 /// # Errors
-/// Returns the form that is expected after `every`.
+/// Returns the syntax that is expected after `every`.
 pub fn split(text: &str) -> Result<(&str, Option<Duration>), String> {
     let Some((message, time)) = text
         .rsplit_once(" every ")
@@ -51,7 +51,7 @@ pub fn split(text: &str) -> Result<(&str, Option<Duration>), String> {
 }
 
 impl Repeat {
-    /// A message that is sent at once and then again and again.
+    /// Returns a message that is sent immediately and then at each interval.
     #[must_use]
     pub fn new(session: Option<SessionId>, text: &str, every: Duration) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Repeat {
         }
     }
 
-    /// Returns the request for the next one, if it is due. Those that were missed are left out.
+    /// Returns the next request if it is due. Skips intervals that were missed.
     pub fn due(&mut self, now: Time) -> Option<Request> {
         if self.next.is_some_and(|next| now < next) {
             return None;
@@ -73,7 +73,7 @@ impl Repeat {
         Some(Command::Inject(Inject::text(self.session, &self.text)).into())
     }
 
-    /// Returns true for a request of this message.
+    /// Returns true if a request is a send of this message.
     #[must_use]
     pub fn is_of(&self, request: &Request) -> bool {
         let Request::Run(Command::Inject(inject)) = request else {
@@ -115,7 +115,7 @@ mod tests {
         let mut repeat = Repeat::new(None, "s2c sv_chat", Duration::from_millis(100));
         let due = |repeat: &mut Repeat, ms: u64| repeat.due(Time(ms * 1000)).is_some();
         assert!(due(&mut repeat, 5) && !due(&mut repeat, 50) && due(&mut repeat, 105));
-        // The program was suspended.
+        // The program was suspended meanwhile.
         assert!(due(&mut repeat, 9000) && !due(&mut repeat, 9001));
         assert_eq!(repeat.sent, 3);
     }

@@ -5,42 +5,42 @@ use teetap_rules::program::profiles;
 
 use super::cursor::Cursor;
 
-/// The name of the rule that the intercept key adds.
+/// Name of the rule that the intercept key adds.
 pub const INTERCEPT: &str = "intercept";
 
-/// A value of a link line that is set by a slider.
+/// Value of a link line that a slider sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slider {
-    /// The delay, in ms.
+    /// Delay in milliseconds.
     Delay,
-    /// The loss, in percent.
+    /// Loss in percent.
     Loss,
 }
 
-/// A row of the view.
+/// Row of the rules view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleRow {
-    /// The statement of this place.
+    /// The statement with this index.
     Statement(usize),
-    /// A slider of the statement of this place; `None` for a link line that there is not yet.
+    /// A slider of the statement with this index; `None` for a link line that does not exist yet.
     Slider(Option<usize>, Slider),
-    /// The choice of a profile.
+    /// Choice of a profile.
     Profile,
 }
 
-/// The rules.
+/// State of the rules view.
 #[derive(Debug, Default)]
 pub struct Rules {
-    /// In their order.
+    /// Statements in order.
     pub list: Vec<RuleBody>,
-    /// The selected row.
+    /// Cursor in the rows.
     pub cursor: Cursor,
-    /// The names of the rules that were switched off together.
+    /// Names of the rules that were switched off together.
     pub silenced: Vec<String>,
 }
 
 impl Slider {
-    /// Returns the word of link lines.
+    /// Returns the keyword in link lines.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl Slider {
         }
     }
 
-    /// Returns the step, the largest value and the unit.
+    /// Returns the step, the maximum and the unit.
     #[must_use]
     pub const fn scale(self) -> (u32, u32, &'static str) {
         match self {
@@ -58,7 +58,7 @@ impl Slider {
         }
     }
 
-    /// Returns the value in a link line, rounded down; `None` if it is written in another way.
+    /// Returns the value in a link line, rounded down; 0 if there is none, `None` if it is written in another form.
     #[must_use]
     pub fn value(self, text: &str) -> Option<u32> {
         let mut words = text.split_whitespace().skip_while(|word| *word != self.word());
@@ -71,7 +71,7 @@ impl Slider {
             (Self::Delay, None) => value.strip_suffix('s')?.parse::<f64>().ok()? * 1000.0,
             (Self::Loss, None) => return None,
         };
-        // The largest value is far below the limit of the type.
+        // The maximum is far below the limit of the type.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -80,7 +80,7 @@ impl Slider {
         Some(number.clamp(0.0, 1e6) as u32)
     }
 
-    /// Returns a link line with another value; 0 removes it.
+    /// Returns a link line with another value. The value 0 removes the parameter.
     #[must_use]
     pub fn with(self, text: &str, value: u32) -> String {
         let (_, _, unit) = self.scale();
@@ -88,10 +88,10 @@ impl Slider {
         self.with_word(text, word.as_deref())
     }
 
-    /// Returns the word of link lines for a value that was typed, with its unit or without; `None` for 0.
+    /// Returns the link line's word for a typed value, whose unit is optional; `None` for 0.
     ///
     /// # Errors
-    /// Returns the reason why it is not a value.
+    /// Returns the reason why the text is not a value.
     pub fn word_of(self, typed: &str) -> Result<Option<String>, String> {
         let (_, _, unit) = self.scale();
         let typed = typed.trim();
@@ -113,14 +113,14 @@ impl Slider {
         Ok((value > 0.0).then(|| format!("{number}{unit}")))
     }
 
-    /// Returns a link line with another value as it is written; `None` removes it.
+    /// Returns a link line with another value, given as its word; `None` removes the parameter.
     #[must_use]
     pub fn with_word(self, text: &str, value: Option<&str>) -> String {
         let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
         let at = words.iter().position(|word| word == self.word());
         match (at, value) {
             (Some(at), None) => {
-                // Jitter has no meaning without a delay.
+                // Jitter has no effect without a delay.
                 let end = match self {
                     Self::Delay if words.get(at + 2).is_some_and(|word| word == "jitter") => at + 4,
                     _ => at + 2,
@@ -134,7 +134,7 @@ impl Slider {
             }
             (None, None) => {}
             (None, Some(value)) => {
-                // After the direction.
+                // Inserts the parameter after the direction.
                 let at = words.len().min(2);
                 words.insert(at, format!("{} {value}", self.word()));
             }
@@ -143,7 +143,7 @@ impl Slider {
     }
 }
 
-/// Returns a rule with this text that is being added.
+/// Returns a placeholder for a rule that is being added.
 pub(crate) fn added(text: &str) -> RuleBody {
     RuleBody {
         name: text.to_owned(),
@@ -162,13 +162,13 @@ pub fn is_link(rule: &RuleBody) -> bool {
     rule.text.starts_with("link ")
 }
 
-/// Returns the built-in profile that a statement uses.
+/// Returns the built-in profile that a `use` statement names.
 fn used_profile(text: &str) -> Option<&'static str> {
     let name = text.strip_prefix("use ")?.trim().trim_matches('"');
     profiles().find(|profile| *profile == name)
 }
 
-/// Returns the profile after this one, or the one before; `None` stands before the first and after the last.
+/// Returns the next or previous profile. `None` precedes the first profile and follows the last one.
 #[must_use]
 pub fn next_profile(name: Option<&str>, forward: bool) -> Option<&'static str> {
     let all: Vec<&'static str> = profiles().collect();
@@ -183,13 +183,13 @@ pub fn next_profile(name: Option<&str>, forward: bool) -> Option<&'static str> {
 }
 
 impl Rules {
-    /// Takes the rules as they are now.
+    /// Sets the current rules.
     pub fn set(&mut self, list: Vec<RuleBody>) {
         self.list = list;
         self.cursor.set_len(self.rows().len());
     }
 
-    /// Returns the rows: each statement, and the sliders of link lines below theirs.
+    /// Returns the rows: each statement, and sliders below each link line.
     #[must_use]
     pub fn rows(&self) -> Vec<RuleRow> {
         let mut rows = Vec::new();
@@ -210,14 +210,14 @@ impl Rules {
         rows
     }
 
-    /// Returns the selected row.
+    /// Returns the selected row; `None` if there are no rows.
     #[must_use]
     pub fn row(&self) -> Option<RuleRow> {
         let rows = self.rows();
         rows.get(self.cursor.selected_of(rows.len())?).copied()
     }
 
-    /// Returns the place of the selected statement.
+    /// Returns the index of the selected statement.
     #[must_use]
     pub fn place(&self) -> Option<usize> {
         match self.row()? {
@@ -242,7 +242,7 @@ impl Rules {
         }
     }
 
-    /// Returns the place of the built-in profile that is in use, with its name.
+    /// Returns the index and name of the built-in profile in use; `None` if there is none.
     #[must_use]
     pub fn profile(&self) -> Option<(usize, &'static str)> {
         self.list
@@ -251,7 +251,7 @@ impl Rules {
             .find_map(|(place, rule)| Some((place, used_profile(&rule.text)?)))
     }
 
-    /// Returns true if messages are paused for the screen.
+    /// Returns true if the intercept rule is on.
     #[must_use]
     pub fn intercepts(&self) -> bool {
         self.list.iter().any(|rule| rule.name == INTERCEPT && rule.on)
@@ -267,7 +267,7 @@ impl Rules {
         !rule.on && self.silenced.contains(&rule.name)
     }
 
-    /// Takes the names of the rules that were switched off together and are still off.
+    /// Returns the names of the rules that were switched off together and are still off, and forgets them.
     pub fn take_silenced(&mut self) -> Vec<String> {
         let silenced = self.list.iter().filter(|rule| self.is_silenced(rule));
         let names = silenced.map(|rule| rule.name.clone()).collect();
@@ -275,7 +275,7 @@ impl Rules {
         names
     }
 
-    /// Switches rules on or off before the answer has come: more keys may come first.
+    /// Switches rules on or off before the answer is received, since further keys may be pressed before it.
     pub fn switch(&mut self, names: &[String], on: bool) {
         let named = self.list.iter_mut().filter(|rule| names.contains(&rule.name));
         named.for_each(|rule| rule.on = on);

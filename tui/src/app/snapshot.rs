@@ -1,4 +1,4 @@
-//! The view of the current snapshot.
+//! State of the view of the current snapshot.
 
 use teetap_inspect::Snapshots;
 use teetap_proxy::session::SessionId;
@@ -6,21 +6,21 @@ use teetap_wire::snap::Retained;
 
 use super::cursor::Cursor;
 
-/// The current snapshot, or one that is kept back.
+/// The current snapshot, or one that is frozen.
 #[derive(Debug, Default)]
 pub struct CurrentSnapshot {
-    /// The newest snapshots, which the decoder shares.
+    /// Newest snapshots, shared by the decoder.
     pub shared: Snapshots,
-    /// The snapshot that is shown while the view is frozen.
+    /// Snapshot that is shown while the view is frozen.
     frozen: Option<(SessionId, Retained<'static>)>,
-    /// The map is shown.
+    /// True if the map is shown.
     pub has_map: bool,
-    /// The cursor in the list of items.
+    /// Cursor in the items.
     pub cursor: Cursor,
 }
 
 impl CurrentSnapshot {
-    /// Returns the snapshot that is shown of a session.
+    /// Returns the snapshot to show for a session.
     #[must_use]
     pub fn get(&self, session: SessionId) -> Option<Retained<'static>> {
         match &self.frozen {
@@ -29,7 +29,8 @@ impl CurrentSnapshot {
         }
     }
 
-    /// Keeps the snapshot of a session, or shows the newest again. Returns true if it is kept; `None` if there is none.
+    /// Freezes the snapshot of a session, or shows the newest one again. Returns true if it is frozen now; `None` if
+    /// there is no snapshot.
     pub fn toggle_frozen(&mut self, session: SessionId) -> Option<bool> {
         if self.frozen.take().is_some() {
             return Some(false);
@@ -38,7 +39,7 @@ impl CurrentSnapshot {
         Some(true)
     }
 
-    /// Returns true if a snapshot is kept.
+    /// Returns true if a snapshot is frozen.
     #[must_use]
     pub const fn is_frozen(&self) -> bool {
         self.frozen.is_some()

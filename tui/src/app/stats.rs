@@ -1,29 +1,29 @@
-//! The statistics: the graph that comes first, and the place in the tables.
+//! State of the statistics: the first graph, and the cursor in the tables.
 
 use super::cursor::Cursor;
 
-/// A graph.
+/// A graph over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Graph {
-    /// The round trips of both legs.
+    /// Round-trip times of both legs.
     #[default]
     Trips,
-    /// The numbers of messages to the server over time, and their acks, on both legs.
+    /// Sequence numbers of messages to the server, and their acks, on both legs.
     NumbersC2s,
-    /// The same of messages to the client.
+    /// Sequence numbers of messages to the client, and their acks, on both legs.
     NumbersS2c,
-    /// Messages by seconds.
+    /// Messages per second.
     Rate,
-    /// The sizes of snapshots.
+    /// Sizes of snapshots.
     Snapshots,
-    /// The time between two snapshots.
+    /// Time between two snapshots.
     Intervals,
-    /// The time by which inputs reach the server early.
+    /// Time by which inputs reach the server early.
     Margins,
 }
 
 impl Graph {
-    /// All graphs in their order.
+    /// All graphs in their default order.
     pub const ALL: [Self; 7] = [
         Self::Trips,
         Self::NumbersC2s,
@@ -35,25 +35,25 @@ impl Graph {
     ];
 }
 
-/// The state of the statistics.
+/// State of the statistics.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
-    /// The place of the graph that comes first.
+    /// Index of the first graph.
     first: usize,
-    /// The counts of all sessions are shown, or not; `None` until the user has chosen.
+    /// True to count all sessions; `None` until the user chooses.
     pub all: Option<bool>,
-    /// The cursor in the table of messages.
+    /// Cursor in the table of messages.
     pub cursor: Cursor,
 }
 
 impl Stats {
-    /// Returns the graphs, the first one first.
+    /// Returns the graphs in the order in which they are drawn.
     pub fn graphs(&self) -> impl Iterator<Item = Graph> + use<> {
         let count = Graph::ALL.len();
         Graph::ALL.into_iter().cycle().skip(self.first).take(count)
     }
 
-    /// Puts the next graph first, or the one before.
+    /// Makes the next or previous graph the first one.
     pub fn turn(&mut self, forward: bool) {
         let count = Graph::ALL.len();
         let steps = if forward { 1 } else { count - 1 };

@@ -1,24 +1,24 @@
-//! The selected row and the visible part of a list that grows at its end and loses rows at its start.
+//! Selected row and visible part of a list that grows at its end and loses rows at its start.
 
 use std::ops::Range;
 
 use super::cursor::Moves;
 
-/// The cursor of a list whose rows have numbers that never change.
+/// Cursor of a list whose rows have permanent numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Tail {
-    /// The rows when it was drawn last.
+    /// Rows at the last drawing.
     rows: Range<u64>,
-    /// The selected row; `None` follows the newest.
+    /// Selected row; `None` to follow the newest row.
     selected: Option<u64>,
-    /// The first visible row.
+    /// First visible row.
     top: u64,
-    /// Rows that fit on the screen when it was drawn last.
+    /// Number of rows that fitted on the screen at the last drawing.
     height: usize,
 }
 
 impl Tail {
-    /// Fits the visible part to this height and these rows. Returns the visible rows.
+    /// Scrolls so that the selected row is visible. Returns the visible rows.
     pub fn fit(&mut self, height: usize, rows: Range<u64>) -> Range<u64> {
         self.height = height;
         let last = rows.end.saturating_sub(1).max(rows.start);
@@ -37,7 +37,7 @@ impl Tail {
         self.top..(self.top + height).min(self.rows.end)
     }
 
-    /// Returns the selected row; `None` while the newest is followed.
+    /// Returns the selected row; `None` if the newest row is followed.
     #[must_use]
     pub const fn selected(&self) -> Option<u64> {
         self.selected
@@ -48,7 +48,7 @@ impl Tail {
         self.selected = Some(row);
     }
 
-    /// Returns the words for the place: following, or the row of how many.
+    /// Returns the position as text: "following", or the place of the row and the number of rows.
     #[must_use]
     pub fn place(&self) -> String {
         match self.selected {
@@ -66,7 +66,7 @@ impl Tail {
 }
 
 impl Moves for Tail {
-    /// Moves the selection down; on the last row it follows the newest again.
+    /// Moves the selection down. From the last row on, follows the newest row again.
     fn down(&mut self, by: usize) {
         if let Some(row) = self.selected {
             let row = row.saturating_add(by as u64);

@@ -1,68 +1,68 @@
-//! The time line of a recording: the part that is listed, and the place to go to.
+//! The time line of a recording: the listed part, and the position to move to.
 //!
-//! Places are bytes of the recording: its times are known where it was read.
+//! Positions are byte offsets, since times are known only for the parts that were read.
 
 use std::{collections::VecDeque, ops::Range};
 
 use ratatui::layout::Rect;
 use teetap_proxy::session::Time;
 
-/// Steps of the time line: a key moves by one of them.
+/// Number of steps in the time line; a key moves by one step.
 const STEPS: u64 = 20;
 
-/// A place of the recording to go to, or another change of the reading.
+/// A position in the recording to move to, or another change of the reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seek {
-    /// This byte.
+    /// This byte offset.
     To(u64),
-    /// The first event of this time.
+    /// The first event at this time or later.
     Time(Time),
     /// The last event.
     End,
-    /// The filter has changed.
+    /// The matches of a changed filter.
     Filter,
-    /// Nothing more is read.
+    /// The end of the reading.
     Stop,
 }
 
-/// The state of the reading.
+/// State of the reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
-    /// Further rows come.
+    /// Further rows are being read.
     #[default]
     On,
-    /// The list has as many rows as it keeps; more come when the last ones are selected.
+    /// The list is full. Reading continues when the last rows are selected.
     Waiting,
-    /// The user has stopped it.
+    /// The user stopped the reading.
     Stopped,
-    /// The recording is read up to its end.
+    /// The recording was read to its end.
     Ended,
 }
 
-/// The time line.
+/// The time line of a recording.
 #[derive(Debug)]
 pub struct Timeline {
-    /// Bytes of the recording.
+    /// Size of the recording in bytes.
     pub size: u64,
-    /// Bytes that can be gone to.
+    /// Number of bytes that the index covers.
     pub indexed: u64,
-    /// The bytes from which rows are listed.
+    /// Byte range of the listed rows.
     pub listed: Range<u64>,
-    /// The state of the reading.
+    /// State of the reading.
     pub reading: Reading,
-    /// The time of the last event, once it is known.
+    /// Time of the last event; `None` until it is known.
     pub until: Option<Time>,
-    /// Esc stops the reading: it goes through the whole recording.
+    /// True if the reading covers the whole recording, so that Esc stops it.
     pub is_long: bool,
-    /// The place on the screen, for clicks.
+    /// Position on the screen, for clicks.
     pub area: Rect,
-    /// The numbers of rows, with the bytes that were read before them.
+    /// Row numbers, each with the byte offset from which the row was read.
     marks: VecDeque<(u64, u64)>,
     wanted: Option<Seek>,
 }
 
 impl Timeline {
-    /// The time line of a recording of this size.
+    /// Returns the time line of a recording with this size in bytes.
     #[must_use]
     pub fn new(size: u64) -> Self {
         Self {
@@ -78,14 +78,14 @@ impl Timeline {
         }
     }
 
-    /// Begins to list from this byte.
+    /// Starts to list rows from this byte offset.
     pub fn begin(&mut self, at: u64) {
         self.listed = at..at;
         self.reading = Reading::On;
         self.marks.clear();
     }
 
-    /// Notes that the rows from this number on come from after so many bytes. `first` is the first row that is kept.
+    /// Records that rows from `row` on were read after byte `read`. `first` is the first row that is kept.
     pub fn mark(&mut self, row: u64, read: u64, first: u64) {
         self.marks.push_back((row, read));
         while self.marks.get(1).is_some_and(|(next, _)| *next <= first) {
@@ -102,7 +102,7 @@ impl Timeline {
         self.listed.start > 0 || self.reading != Reading::Ended
     }
 
-    /// Returns the bytes before a row.
+    /// Returns the byte offset of a row.
     #[must_use]
     pub fn offset_of(&self, row: u64) -> u64 {
         let after = self.marks.partition_point(|(first, _)| *first <= row);
@@ -110,12 +110,12 @@ impl Timeline {
         mark.map_or(self.listed.start, |(_, offset)| *offset)
     }
 
-    /// Goes to a place as soon as possible.
+    /// Requests a move to a position.
     pub fn seek(&mut self, seek: Seek) {
         self.wanted = Some(seek);
     }
 
-    /// Goes by a step to an earlier or later place than this one.
+    /// Requests a move by one step, from byte offset `from`.
     pub fn step(&mut self, from: u64, is_later: bool) {
         let step = (self.size / STEPS).max(1);
         let to = if is_later {
@@ -126,13 +126,13 @@ impl Timeline {
         self.seek(if to >= self.size { Seek::End } else { Seek::To(to) });
     }
 
-    /// Goes to the place of a column of the line.
+    /// Requests a move to the position at a screen column.
     pub fn click(&mut self, column: u16) {
         let (column, width) = (u64::from(column - self.area.x), u64::from(self.area.width.max(1)));
         self.seek(Seek::To(self.size / width * column));
     }
 
-    /// Stops the reading if it goes through the whole recording. Returns true if it does.
+    /// Stops the reading if it covers the whole recording. Returns true if it was stopped.
     pub fn stop(&mut self) -> bool {
         let stops = self.is_long && self.reading == Reading::On;
         if stops {
@@ -141,12 +141,12 @@ impl Timeline {
         stops
     }
 
-    /// Takes the place to go to.
+    /// Returns the requested position and clears it.
     pub fn take_wanted(&mut self) -> Option<Seek> {
         self.wanted.take()
     }
 
-    /// Returns a part of the recording in percent.
+    /// Converts a number of bytes to percent of the recording.
     #[must_use]
     pub fn percent(&self, bytes: u64) -> u64 {
         let size = u128::from(self.size.max(1));
@@ -154,10 +154,10 @@ impl Timeline {
     }
 }
 
-/// Reads a place: a time such as `90s` or `90`, or a part such as `50%`.
+/// Parses a position: a time such as `90s` or `90`, or a percentage such as `50%`.
 ///
 /// # Errors
-/// Returns the forms that are expected.
+/// Returns the syntax that is expected.
 pub fn place(text: &str, size: u64) -> Result<Seek, String> {
     let wrong = || "write goto TIME or goto PERCENT, such as goto 90s, goto 5min or goto 50%".to_owned();
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| *number >= 0.0);

@@ -1,19 +1,19 @@
-//! The facts of the run that the first line shows.
+//! Facts about the run for the first line of the screen.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The facts of the run that the first line shows.
+/// Facts about the run for the first line of the screen.
 #[derive(Clone, Debug)]
 pub struct Title {
-    /// The server, as the user wrote it.
+    /// Server, as the user wrote it.
     pub target: String,
-    /// The address that clients of this machine connect to; empty for a recording.
+    /// Address that clients on this machine connect to; empty for a recording.
     pub connect: String,
-    /// The start of the run.
+    /// Start time of the run.
     pub start: SystemTime,
-    /// A recording is being written.
+    /// True if a recording is being written.
     pub recording: bool,
-    /// The seed of the run; `None` for a recording of another program.
+    /// Seed of the run; `None` for a recording by another program.
     pub seed: Option<u64>,
 }
 

@@ -1,32 +1,33 @@
-//! The guided tour of the demo: a few steps, each with a screen and a few sentences, in which a fault is made and seen.
+//! The guided tour of the demo: several steps, each with a screen and sentences, which cause a fault and show its
+//! effect.
 
 use super::View;
 use crate::{action::TABLE, keymap::Keymap};
 
-/// The name of the rule of the tour.
+/// Name of the tour's rule.
 pub const RULE: &str = "tour";
 
-/// The rule that makes the fault.
+/// Rule that causes the fault.
 pub const FAULT: &str = "tour: lose when s2c and sv_chat";
 
-/// A step: what is on the screen, and the sentences about it.
+/// A step: the state of the screen, and sentences about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// The title.
+    /// Title of the step.
     pub title: &'static str,
-    /// Sentences in short lines; `{NAME}` is the key of an action.
+    /// Sentences in short lines; `{NAME}` is replaced by the key of an action.
     pub text: &'static [&'static str],
-    /// The view.
+    /// View that is shown.
     pub view: View,
-    /// The filter of the messages.
+    /// Filter of the message list.
     pub filter: &'static str,
-    /// The selected message is open.
+    /// True if the selected message is open.
     pub is_open: bool,
-    /// The rule is set.
+    /// True if the tour's rule is set.
     pub has_rule: bool,
 }
 
-/// The steps in their order.
+/// Steps in order.
 pub const STEPS: &[Step] = &[
     Step {
         title: "messages",
@@ -118,26 +119,26 @@ pub const STEPS: &[Step] = &[
     },
 ];
 
-/// The tour while it lasts.
+/// State of the tour.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tour {
-    /// The place of the step.
+    /// Index of the step.
     pub step: usize,
-    /// The rule was added.
+    /// True if the rule was added.
     pub has_rule: bool,
-    /// The sentences were drawn: their keys are known.
+    /// True if the sentences were drawn, so that the user knows their keys.
     pub is_shown: bool,
 }
 
 impl Tour {
-    /// Returns the step that is shown.
+    /// Returns the current step.
     #[must_use]
     pub fn now(&self) -> Option<&'static Step> {
         STEPS.get(self.step)
     }
 }
 
-/// Returns a line with the keys of the actions that it names.
+/// Replaces the names of actions in a line by their keys.
 #[must_use]
 pub fn with_keys(line: &str, keymap: &Keymap) -> String {
     TABLE.iter().fold(line.to_owned(), |line, entry| {

@@ -1,27 +1,27 @@
 //! Views, and the panes in them.
 
-/// A part of the screen that can have the keys.
+/// A part of the screen that can be focused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {
-    /// The list of messages.
+    /// Message list.
     List,
-    /// The fields of the selected message.
+    /// Fields of the selected message.
     Tree,
-    /// The bytes of the selected message.
+    /// Bytes of the selected message.
     Hex,
-    /// The messages that are held.
+    /// Held messages.
     Queue,
-    /// The rules.
+    /// Rules and sliders.
     Rules,
-    /// The table of sessions.
+    /// Table of sessions.
     Sessions,
-    /// The datagrams of a session.
+    /// Datagrams of a session.
     Ladder,
-    /// The items of the current snapshot.
+    /// Items of the current snapshot.
     Snapshot,
-    /// The statistics.
+    /// Tables and graphs.
     Stats,
-    /// The log.
+    /// Lines of the log.
     Log,
 }
 
@@ -40,7 +40,7 @@ impl Pane {
         Self::Log,
     ];
 
-    /// Returns the name in titles.
+    /// Returns the name as used in titles.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Pane {
 
 macro_rules! views {
     ($($(#[$meta:meta])* $variant:ident $number:literal $name:literal [$($pane:ident)+];)*) => {
-        /// A view: one thing that fills the screen.
+        /// A view, which fills the screen.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub enum View {
             $(#[doc = concat!("The view ", $name, ".")] $(#[$meta])* $variant,)*
@@ -70,7 +70,7 @@ macro_rules! views {
             /// All views in the order of their numbers.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// Returns the number, which is the key of the view.
+            /// Returns the number, which is also the key of the view.
             #[must_use]
             pub const fn number(self) -> u8 {
                 match self {
@@ -86,7 +86,7 @@ macro_rules! views {
                 }
             }
 
-            /// Returns the panes in the order in which tab goes through them.
+            /// Returns the panes in the order of the tab key.
             #[must_use]
             pub const fn panes(self) -> &'static [Pane] {
                 match self {

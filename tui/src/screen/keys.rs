@@ -1,7 +1,7 @@
 //! The reader of keys: a thread of its own.
 //!
-//! Law: the screen never waits for keys. Reading waits for the rest of a sequence that has begun, and does not return from a
-//! terminal that is gone.
+//! Law: the screen never waits for keys. Reading waits for the rest of a started escape sequence, and never returns
+//! once the terminal is gone.
 
 use std::{
     io,
@@ -18,10 +18,10 @@ use crossterm::event::{self, Event};
 
 use super::terminal::has_hung_up;
 
-/// The longest wait for a key before the thread looks whether it is still needed.
+/// Maximum wait for a key before the thread checks whether it should end.
 const WAIT: Duration = Duration::from_millis(100);
 
-/// The keys that were pressed, and other events of the terminal.
+/// Keys that were pressed, and other events of the terminal.
 #[derive(Debug)]
 pub(super) struct Keys {
     events: Receiver<io::Result<Event>>,
@@ -29,7 +29,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Starts to read.
+    /// Starts the thread.
     pub(super) fn start() -> io::Result<Self> {
         let (sender, events) = mpsc::channel();
         let is_over = Arc::new(AtomicBool::new(false));
@@ -40,7 +40,7 @@ impl Keys {
         Ok(Self { events, is_over })
     }
 
-    /// Returns the next event, if there is one.
+    /// Returns the next event; `None` if there is none.
     pub(super) fn next(&self) -> io::Result<Option<Event>> {
         self.events.try_recv().ok().transpose()
     }

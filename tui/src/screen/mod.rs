@@ -27,28 +27,28 @@ use terminal::{Out, enter, leave};
 
 pub use terminal::has_hung_up;
 
-/// The shortest time between two frames: 30 a second.
+/// Minimum time between two frames, for 30 frames a second.
 const FRAME: Duration = Duration::from_millis(33);
 
-/// Rows that the wheel scrolls by.
+/// Number of rows that the mouse wheel scrolls by.
 const WHEEL: usize = 3;
 
-/// A terminal in raw mode on its alternate screen; dropping it restores the terminal, and so does a panic.
+/// A terminal in raw mode on its alternate screen. Dropping it, or a panic, restores the terminal.
 #[derive(Debug)]
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<Out>>,
     out: Out,
     keys: Keys,
     drawn: Option<Instant>,
-    /// The state of the screen.
+    /// State of the screen.
     pub app: App,
 }
 
 impl Screen {
-    /// Takes over the terminal.
+    /// Sets up the terminal.
     ///
     /// # Errors
-    /// When it is not a terminal, or cannot be switched to raw mode.
+    /// Fails if stdout is not a terminal, or if it cannot be switched to raw mode.
     pub fn open(app: App) -> io::Result<Self> {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
@@ -68,10 +68,11 @@ impl Screen {
         opened.inspect_err(|_| leave())
     }
 
-    /// Reads the keys that were pressed and draws a frame if something changed. Returns false when the user leaves.
+    /// Handles the keys that were pressed, and draws a frame if something changed. Returns false if the user wants to
+    /// leave.
     ///
     /// # Errors
-    /// When the terminal is gone.
+    /// Fails if the terminal is gone.
     pub fn step(&mut self) -> io::Result<bool> {
         if has_hung_up(stdin()) {
             return Err(io::Error::other("the terminal is gone"));
@@ -117,7 +118,7 @@ impl Screen {
         self.app.sync();
     }
 
-    /// Stops the process as ctrl-z does in a shell, and takes the terminal again when it continues.
+    /// Stops the process like ctrl-z in a shell, and sets up the terminal again when it continues.
     fn suspend(&mut self) -> io::Result<()> {
         self.terminal.show_cursor()?;
         leave();
@@ -127,7 +128,8 @@ impl Screen {
         );
         kill_current_process_group(Signal::TSTP)?;
         enter()?;
-        // Another program has drawn since. Clearing would ask for the place of the cursor, which not every terminal reports.
+        // Another program has drawn on the terminal. Clearing would query the cursor position, which not every terminal
+        // reports.
         self.terminal = Terminal::new(CrosstermBackend::new(self.out.clone()))?;
         self.app.changed = true;
         self.drawn = None;
@@ -135,7 +137,7 @@ impl Screen {
     }
 }
 
-/// Gives a text to the clipboard of the terminal: OSC 52.
+/// Copies a text to the terminal's clipboard by OSC 52.
 fn copy(text: &str) -> io::Result<()> {
     let mut out = stdout();
     write!(out, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;

@@ -1,6 +1,6 @@
-//! The modes of the terminal, and what is written to it.
+//! The modes of the terminal, and output to it.
 //!
-//! Law: nothing here panics or waits because the terminal is gone.
+//! Law: nothing here panics or blocks because the terminal is gone.
 
 use std::{
     cell::Cell,
@@ -20,8 +20,8 @@ use rustix::{
     fs::{FileType, fstat},
 };
 
-/// Stdout while the screen is on it. Once the screen is closed, errors are ignored: the library reports them on stderr, and
-/// panics where stderr is gone, too.
+/// Stdout while the screen is open. Ignores errors once the screen is closed, since the library reports them on stderr
+/// and panics if stderr is gone, too.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Out {
     is_closed: Rc<Cell<bool>>,
@@ -50,7 +50,7 @@ impl Write for Out {
     }
 }
 
-/// Takes the terminal over: raw mode, the alternate screen, mouse and pasted text.
+/// Sets up the terminal: raw mode, alternate screen, mouse and pasted text.
 pub(super) fn enter() -> io::Result<()> {
     enable_raw_mode()?;
     execute!(
@@ -61,7 +61,7 @@ pub(super) fn enter() -> io::Result<()> {
     )
 }
 
-/// Gives the terminal back as it was.
+/// Restores the terminal.
 pub(super) fn leave() {
     // A terminal that is gone cannot be restored.
     let _gone = disable_raw_mode();
@@ -74,7 +74,7 @@ pub(super) fn leave() {
     );
 }
 
-/// Returns true if a stream is a terminal that has hung up: its window is closed.
+/// Returns true if a stream is a terminal that has hung up, because its window was closed.
 pub fn has_hung_up(stream: impl AsFd) -> bool {
     let is_device =
         fstat(&stream).is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::CharacterDevice);
