@@ -1,4 +1,4 @@
-//! Menus: what they offer, and the effects of their entries.
+//! Menus: their entries, and the effects of the entries.
 
 use teetap_proxy::session::State;
 
@@ -26,7 +26,7 @@ pub(super) fn session(app: &mut App) -> Result<(), String> {
         let text = format!("#{}{player}{proto}{client}{state}", session.0);
         (text, Choice::Session(Some(session)))
     });
-    // The newest ones are of most interest.
+    // The newest sessions are the most interesting.
     let mut sessions: Vec<_> = sessions.collect();
     if sessions.is_empty() {
         return Err("no session so far".to_owned());
@@ -38,7 +38,7 @@ pub(super) fn session(app: &mut App) -> Result<(), String> {
     Ok(())
 }
 
-/// Ends the run; asks before if it is one with players.
+/// Ends the run. Asks first if players are online.
 pub(super) fn leave(app: &mut App) {
     let sessions = app.follow.sessions();
     let players = sessions
@@ -59,7 +59,7 @@ pub(super) fn leave(app: &mut App) {
     app.overlay = Some(Overlay::Menu(Menu::new(&title, entries)));
 }
 
-/// Carries out an entry.
+/// Applies the choice of a menu.
 pub(super) fn choose(app: &mut App, choice: &Choice) {
     match choice {
         Choice::Session(session) => {
@@ -75,7 +75,7 @@ pub(super) fn choose(app: &mut App, choice: &Choice) {
         Choice::Stay => {}
         Choice::Copy(text) => {
             app.clipboard = Some(text.clone());
-            // Without a proxy there is nothing that keeps a file.
+            // Without a proxy nothing can write the file.
             if app.ask(Request::Copy(text.clone())).is_err() {
                 app.say("copied by OSC 52");
             }

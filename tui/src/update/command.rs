@@ -1,4 +1,4 @@
-//! Lines of the command line.
+//! Carries out lines of the command line.
 
 use teetap_inspect::control::{Command, RuleCommand, Sides};
 use teetap_rules::{Program, is_rule_word};
@@ -16,7 +16,7 @@ use crate::{
 /// Carries out a line.
 ///
 /// # Errors
-/// Returns the reason why it is refused.
+/// Returns the reason why the line is refused.
 pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
     let line = line.trim();
     if line.is_empty() {
@@ -75,13 +75,13 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns true if there is a `when` outside of quotes: rules have one, and commands do not.
+/// Returns true if a text contains `when` outside quotes, which rules do and commands do not.
 fn has_condition(text: &str) -> bool {
     let mut parts = text.split('"').step_by(2);
     parts.any(|part| part.split_whitespace().any(|word| word == "when"))
 }
 
-/// Returns true if a line begins as a rule or link line does.
+/// Returns true if a line begins like a rule or link line.
 fn is_rule(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let first = words.next().map(|word| match word.strip_suffix(':') {
@@ -91,7 +91,7 @@ fn is_rule(line: &str) -> bool {
     first.is_some_and(is_rule_word)
 }
 
-/// Adds a rule that was typed.
+/// Adds a rule that the user typed.
 fn add_rule(app: &mut App, text: &str) -> Result<(), String> {
     if let Err(errors) = Program::compile(text, app.registry) {
         return Err(first_error(&errors).map_or_else(String::new, |(_, why)| why));

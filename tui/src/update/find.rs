@@ -2,7 +2,7 @@
 
 use crate::{app::App, view::text_of};
 
-/// Selects the next row that has the text of the last search, or the one before.
+/// Selects the next or previous row that contains the text of the last search.
 pub(super) fn next(app: &mut App, forward: bool) -> Result<(), String> {
     let open = app.keymap.hint(crate::Action::Search);
     let text = app

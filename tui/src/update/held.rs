@@ -5,7 +5,7 @@ use teetap_proxy::session::Waiting;
 
 use crate::app::{App, Overlay, filter::Filtering, form::Form, rules::INTERCEPT};
 
-/// Pauses the messages that pass the filter, or stops that.
+/// Starts or stops to hold the messages that pass the filter.
 pub(super) fn intercept(app: &mut App) -> Result<(), String> {
     if app.rules.intercepts() {
         return app.ask(RuleCommand::Remove {
@@ -30,13 +30,13 @@ fn selected(app: &App) -> Result<&Waiting, String> {
     Ok(&held.waiting)
 }
 
-/// Lets the selected message go.
+/// Releases the selected message.
 pub(super) fn release(app: &mut App) -> Result<(), String> {
     let place = HeldPlace::of(selected(app)?);
     app.ask(Command::Release(place))
 }
 
-/// Lets all messages go, in their order.
+/// Releases all messages in order.
 pub(super) fn release_all(app: &mut App) -> Result<(), String> {
     selected(app)?;
     let held = app.queue.list.iter();

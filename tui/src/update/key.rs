@@ -1,4 +1,4 @@
-//! Keys and pasted text, by the part of the screen that has them.
+//! Handles keys and pasted text, by the part of the screen that receives them.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
@@ -33,7 +33,7 @@ pub fn key(app: &mut App, event: &KeyEvent) {
     let action = app.keymap.action(key, app.focus);
     let is_typed = app.overlay.is_some() && key.typed().is_some();
     match action {
-        // As in a shell: what is typed is given up, and nothing else.
+        // As in a shell, only discards the line being typed.
         Some(Action::Stop) if !is_typed && app.overlay.take().is_some() => return,
         Some(action @ (Action::Stop | Action::Suspend)) if !is_typed => return update(app, action),
         _ => {}
@@ -51,7 +51,7 @@ pub fn key(app: &mut App, event: &KeyEvent) {
     }
 }
 
-/// Returns the sentence about a key that has no action in this pane.
+/// Returns the sentence for a key without an action in this pane.
 fn idle(app: &App, key: Key) -> String {
     let help = app.keymap.hint(Action::Help);
     let Some(entry) = app.keymap.elsewhere(key).map(Action::entry) else {
@@ -66,7 +66,7 @@ fn idle(app: &App, key: Key) -> String {
     )
 }
 
-/// Takes pasted text; where no text is typed it is ignored.
+/// Handles pasted text. Ignores it if the screen has no text field.
 pub fn paste(app: &mut App, text: &str) {
     app.changed = true;
     match app.overlay.take() {
@@ -115,7 +115,7 @@ fn in_form(app: &mut App, mut form: Form, key: Key) {
     app.overlay = Some(Overlay::Form(form));
 }
 
-/// Takes the message of a form. One with an error stays, and one that is refused is opened again.
+/// Submits a form. It stays open if it has an error, and is reopened if the message is refused.
 fn submit(app: &mut App, form: Form) {
     if form.error.is_some() {
         app.overlay = Some(Overlay::Form(form));
@@ -198,7 +198,7 @@ fn in_help(app: &mut App, mut help: Help, key: Key) {
     app.overlay = Some(Overlay::Help(help));
 }
 
-/// Returns the start of a command line for a row of the help.
+/// Returns the start of a command line for the command in a row of the help.
 fn name(row: &str) -> String {
     let name = row.trim_start_matches(':').split(' ').next();
     format!("{} ", name.unwrap_or_default())
@@ -227,7 +227,7 @@ fn in_prompt(app: &mut App, mut prompt: Prompt, key: Key) {
     app.overlay = Some(Overlay::Prompt(prompt));
 }
 
-/// Returns the lines that were entered for a purpose.
+/// Returns the history for a purpose.
 const fn lines<'a>(app: &'a mut App, purpose: &Purpose) -> &'a mut Lines {
     match purpose {
         Purpose::Command | Purpose::Save(_) => &mut app.commands,
@@ -239,7 +239,7 @@ const fn lines<'a>(app: &'a mut App, purpose: &Purpose) -> &'a mut Lines {
     }
 }
 
-/// Checks the line of a prompt.
+/// Checks the line of a prompt and sets its error.
 fn check_text(app: &App, prompt: &mut Prompt) {
     let text = prompt.editor.text();
     let is_empty = text.trim().is_empty();
@@ -253,7 +253,7 @@ fn check_text(app: &App, prompt: &mut Prompt) {
             return;
         }
         Purpose::Inject if text.contains('{') => {
-            // An error of the time is reported when the line is entered.
+            // An error in the interval is reported when the line is entered.
             let message = split(text).map_or(text, |(message, _)| message);
             Draft::inject(message, registry).err()
         }
@@ -262,7 +262,7 @@ fn check_text(app: &App, prompt: &mut Prompt) {
     prompt.error = errors.as_deref().and_then(first_error);
 }
 
-/// Checks the line of a prompt, and looks for words that complete it.
+/// Checks the line of a prompt and sets the candidates that complete it.
 pub(super) fn check(app: &App, prompt: &mut Prompt) {
     check_text(app, prompt);
     prompt.chosen = None;
@@ -275,7 +275,7 @@ pub(super) fn check(app: &App, prompt: &mut Prompt) {
         Purpose::Filter | Purpose::Rule(_) => {
             let is_rule = matches!(prompt.purpose, Purpose::Rule(_));
             let (len, words) = completions(before, is_rule, registry);
-            // Without a letter there are too many to be of help.
+            // Without a letter there would be too many candidates.
             let words = words.into_iter().filter(|_| len > 0);
             Candidates {
                 len,
@@ -285,7 +285,7 @@ pub(super) fn check(app: &App, prompt: &mut Prompt) {
     };
 }
 
-/// Takes the line of a prompt. A line that is refused stays, so that it can be corrected.
+/// Enters the line of a prompt. A line that is refused stays, so that it can be corrected.
 fn enter(app: &mut App, prompt: Prompt) {
     let line = prompt.editor.text().trim().to_owned();
     lines(app, &prompt.purpose).push(&line);
@@ -293,7 +293,7 @@ fn enter(app: &mut App, prompt: Prompt) {
         Purpose::Command => carry_out(app, &line),
         Purpose::Filter => app.set_filter(&line).map_err(|(_, why)| why),
         Purpose::Search => {
-            // A text that is not found is reported on the last line.
+            // The last line reports a text that was not found.
             if let Err(why) = find::next(app, true) {
                 app.refuse(why);
             }
@@ -311,7 +311,7 @@ fn enter(app: &mut App, prompt: Prompt) {
     }
 }
 
-/// Adds a rule, or puts it in the place of another one.
+/// Adds a rule, or replaces another one.
 fn rule(app: &mut App, prompt: &Prompt, replaced: Option<String>, text: String) -> Result<(), String> {
     if let Some((_, why)) = &prompt.error {
         return Err(why.clone());

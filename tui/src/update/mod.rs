@@ -1,4 +1,4 @@
-//! Changes of the state by named actions, and by keys.
+//! Changes the state by named actions and by keys.
 
 mod choose;
 mod command;
@@ -34,7 +34,7 @@ pub fn update(app: &mut App, action: Action) {
     app.sync();
 }
 
-/// Applies an action. Returns the reason if there is nothing that it can act on.
+/// Applies an action. Returns the reason if there is nothing to apply it to.
 fn apply(app: &mut App, action: Action) -> Result<(), String> {
     if let Some(view) = action.view() {
         app.show(view);
@@ -102,7 +102,7 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
     Ok(())
 }
 
-/// Applies an action that changes the traffic or the rules, or makes something of a row.
+/// Applies an action that changes the traffic or the rules, or uses a row for a rule, a text or a file.
 fn order(app: &mut App, action: Action) -> Result<(), String> {
     match action {
         Action::Intercept => held::intercept(app),

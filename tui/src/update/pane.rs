@@ -1,4 +1,4 @@
-//! Movements in panes and between them.
+//! Movements within panes and between them.
 
 use ratatui::layout::Position;
 
@@ -10,10 +10,10 @@ use crate::{
     },
 };
 
-/// The most cells by which the list is made larger or smaller.
+/// Maximum number of cells by which the list can grow or shrink.
 const MOST: i16 = 40;
 
-/// Moves in the pane that has the keys.
+/// Moves the selection in the focused pane.
 pub(super) fn move_by(app: &mut App, action: Action) {
     let is_end = matches!(action, Action::First | Action::Last);
     if is_end && app.focus == Pane::List && end_of_recording(app, action) {
@@ -35,7 +35,7 @@ pub(super) fn move_by(app: &mut App, action: Action) {
     }
 }
 
-/// Goes to the first or last event of a recording, if the rows that are listed do not have it.
+/// Moves to the first or last event of a recording. Returns false if that is not needed, or not possible.
 fn end_of_recording(app: &mut App, action: Action) -> bool {
     let is_filtered = app.messages.filter().is_some_and(|filter| filter.is_on());
     let Some(timeline) = &mut app.timeline else {
@@ -46,18 +46,18 @@ fn end_of_recording(app: &mut App, action: Action) -> bool {
         true if timeline.listed.start > 0 => {
             timeline.seek(if is_filtered { Seek::Filter } else { Seek::To(0) })
         }
-        // The last row is followed while the reading goes on.
+        // The last row is followed while the recording is read.
         false if timeline.reading != Reading::Ended && !is_filtered => timeline.seek(Seek::End),
         _ => return false,
     }
     true
 }
 
-/// Opens the selected row, or goes to the next pane of its detail.
+/// Opens the selected row, or focuses the next pane of its detail.
 pub(super) fn open(app: &mut App) -> Result<(), String> {
     if app.focus == Pane::List {
         app.shape.is_open = true;
-        // What is open stays, whatever comes next.
+        // The open row stays selected when new rows are added.
         if app.messages.follows() {
             app.messages.toggle_follow();
         }
@@ -65,13 +65,13 @@ pub(super) fn open(app: &mut App) -> Result<(), String> {
     next(app, true)
 }
 
-/// Returns the reason why there are no panes beside the list.
+/// Returns the reason why only the list is shown.
 fn alone(app: &App) -> String {
     let open = app.keymap.hint(Action::Open);
     format!("only the list is shown; {open} opens a message beside it")
 }
 
-/// Shows only the pane that has the keys, or all again.
+/// Shows only the focused pane, or all panes again.
 pub(super) fn zoom(app: &mut App) -> Result<(), String> {
     if app.focus == Pane::Queue {
         return Err("the held messages stay below the list".to_owned());
@@ -83,7 +83,7 @@ pub(super) fn zoom(app: &mut App) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes the list larger or smaller.
+/// Makes the list larger or smaller by `by` cells.
 pub(super) fn resize(app: &mut App, by: i16) -> Result<(), String> {
     if app.shape.is_zoomed {
         let zoom = app.keymap.hint(Action::Zoom);
@@ -100,7 +100,7 @@ pub(super) fn resize(app: &mut App, by: i16) -> Result<(), String> {
     Ok(())
 }
 
-/// Gives the keys to the next pane that is shown, or to the one before.
+/// Focuses the next or previous visible pane.
 pub(super) fn next(app: &mut App, forward: bool) -> Result<(), String> {
     let mut panes = app.view.panes().to_vec();
     panes.retain(|pane| match pane {
@@ -125,13 +125,13 @@ pub(super) fn next(app: &mut App, forward: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns true if there is nothing to go back from.
+/// Returns true if `back` has nothing to close or leave.
 pub(super) fn is_at_start(app: &App) -> bool {
     let is_list = app.view == View::Messages && app.focus == Pane::List;
     is_list && !app.shape.is_open && !app.shape.is_zoomed
 }
 
-/// Goes back by one step: out of the zoom, to the list, to the list alone, to the newest row.
+/// Goes back one step: stops the reading, leaves the zoom, the view or the detail panes, or follows the newest row.
 pub(super) fn back(app: &mut App) -> Result<(), String> {
     if app.timeline.as_mut().is_some_and(Timeline::stop) {
         return Ok(());
@@ -155,7 +155,7 @@ pub(super) fn back(app: &mut App) -> Result<(), String> {
     Ok(())
 }
 
-/// Gives the keys to the pane at this place of the screen, and selects the row there.
+/// Focuses the pane at this position of the screen and selects the row there.
 pub fn click(app: &mut App, column: u16, row: u16) {
     let position = Position::new(column, row);
     if let Some(timeline) = app

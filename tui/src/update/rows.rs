@@ -1,18 +1,18 @@
-//! Changes of what the list shows.
+//! Changes which rows the list shows.
 
 use crate::app::{
     App, Overlay,
     menu::{Choice, Menu},
 };
 
-/// Keeps new rows back, or shows them.
+/// Freezes or unfreezes the list.
 pub(super) fn freeze(app: &mut App) {
     if app.messages.toggle_frozen() {
         app.say("frozen: the traffic is not held");
     }
 }
 
-/// Opens the menu of types: that of the selected row to fold, and the folded ones to unfold.
+/// Opens the menu of types: the selected row's type to fold, and the folded types to unfold.
 pub(super) fn fold(app: &mut App) -> Result<(), String> {
     let own = app
         .messages
@@ -38,7 +38,7 @@ pub(super) fn fold(app: &mut App) -> Result<(), String> {
     Ok(())
 }
 
-/// Folds messages of a type, or unfolds them.
+/// Folds or unfolds messages of a type.
 pub(super) fn toggle_fold(app: &mut App, group: &'static str) {
     let is_folded = app.messages.toggle_fold(group);
     app.say(format!(
@@ -47,7 +47,7 @@ pub(super) fn toggle_fold(app: &mut App, group: &'static str) {
     ));
 }
 
-/// Shows only rows with warnings, with the counts by code, or all.
+/// Switches between rows with warnings, with their counts by code, and all rows.
 pub(super) fn lint(app: &mut App) {
     if app.messages.toggle_lint() {
         app.say("only rows with warnings");
@@ -56,7 +56,7 @@ pub(super) fn lint(app: &mut App) {
     }
 }
 
-/// Switches the filter off, or on again.
+/// Switches the filter off or on.
 pub(super) fn filter(app: &mut App) -> Result<(), String> {
     let on = app.messages.toggle_filter().ok_or("no filter is set")?;
     app.reread();
@@ -68,10 +68,10 @@ pub(super) fn filter(app: &mut App) -> Result<(), String> {
     Ok(())
 }
 
-/// The reason why a key of the time line does nothing.
+/// Message for a key that needs a time line.
 pub(super) const NO_RECORDING: &str = "this is a run; only a recording has other places to go to";
 
-/// Goes to an earlier or later place of the recording.
+/// Moves to an earlier or later position of the recording.
 pub(super) fn step(app: &mut App, is_later: bool) -> Result<(), String> {
     let from = app.offset();
     let timeline = app.timeline.as_mut().ok_or(NO_RECORDING)?;
@@ -79,13 +79,13 @@ pub(super) fn step(app: &mut App, is_later: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Changes the form of times.
+/// Switches to the next form of times.
 pub(super) fn time(app: &mut App) {
     app.time = app.time.next();
     app.say(format!("time {}", app.time.name()));
 }
 
-/// Marks the selected row, or removes its mark.
+/// Marks the selected row or removes its mark.
 pub(super) fn mark(app: &mut App) -> Result<(), String> {
     let is_marked = app.messages.toggle_mark().ok_or("there is no row to mark")?;
     app.say(if is_marked {

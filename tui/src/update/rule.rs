@@ -1,4 +1,4 @@
-//! Changes of the rules.
+//! Changes rules.
 
 use teetap_inspect::control::RuleCommand;
 
@@ -24,7 +24,7 @@ fn selected(app: &App) -> Result<String, String> {
         .ok_or_else(|| "select a rule".to_owned())
 }
 
-/// Opens the prompt with the selected rule, or the one for the value of a slider.
+/// Opens the prompt with the selected rule, or with the value of the selected slider.
 pub(super) fn edit(app: &mut App) -> Result<(), String> {
     match app.rules.row() {
         Some(RuleRow::Slider(place, slider)) => {
@@ -43,7 +43,7 @@ pub(super) fn edit(app: &mut App) -> Result<(), String> {
         .selected()
         .map_or(String::new(), |rule| match rule.name == rule.text {
             true => rule.text.clone(),
-            // The second of two rules with the same text has a number behind it.
+            // The name of a second rule with the same text has a number at its end.
             false if rule.name.starts_with(&rule.text) => rule.text.clone(),
             false => format!("{}: {}", rule.name, rule.text),
         });
@@ -73,7 +73,7 @@ fn switch(name: String, on: bool) -> RuleCommand {
     }
 }
 
-/// Moves the selected rule up or down by one place.
+/// Moves the selected rule by one place.
 pub(super) fn shift(app: &mut App, down: bool) -> Result<(), String> {
     let name = selected(app)?;
     let place = app.rules.place().ok_or("select a rule")?;
@@ -93,7 +93,7 @@ pub(super) fn shift(app: &mut App, down: bool) -> Result<(), String> {
     })
 }
 
-/// Switches all rules off, or those on again that were on before.
+/// Switches all rules off, or switches those on again that were on before.
 pub(super) fn all(app: &mut App) -> Result<(), String> {
     let on: Vec<String> = app
         .rules
@@ -117,13 +117,13 @@ pub(super) fn all(app: &mut App) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns true for what can be switched on and off: rules, link lines and profiles in use.
+/// Returns true for a statement that can be switched on and off: a rule, a link line or a profile in use.
 fn is_switched(text: &str) -> bool {
     let word = text.split_whitespace().next().unwrap_or_default();
     !matches!(word, "let" | "seed" | "profile")
 }
 
-/// Uses the next profile of link lines, or the one before, or none.
+/// Uses the next or previous profile, or none.
 fn profile(app: &mut App, forward: bool) -> Result<(), String> {
     let used = app.rules.profile();
     let next = next_profile(used.map(|(_, name)| name), forward);
@@ -136,7 +136,7 @@ fn profile(app: &mut App, forward: bool) -> Result<(), String> {
         (None, Some(text)) => RuleCommand::Add { text },
         (None, None) => return Err("there is no profile".to_owned()),
     })?;
-    // Further keys may come before the answer.
+    // Further keys may be pressed before the answer is received.
     let list = &mut app.rules.list;
     let place = name.and_then(|name| list.iter().position(|rule| rule.name == name));
     match (place.and_then(|place| list.get_mut(place)), text) {
@@ -148,7 +148,7 @@ fn profile(app: &mut App, forward: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Moves the selected slider.
+/// Moves the selected slider by one step.
 pub(super) fn slide(app: &mut App, up: bool) -> Result<(), String> {
     if app.rules.row() == Some(RuleRow::Profile) {
         return profile(app, up);
@@ -176,7 +176,7 @@ pub(super) fn slide(app: &mut App, up: bool) -> Result<(), String> {
     change_line(app, place, slider, text)
 }
 
-/// Sets a slider to a value that was typed; an empty one changes nothing.
+/// Sets a slider to a typed value. An empty text changes nothing.
 pub(super) fn set(app: &mut App, rule: Option<&str>, slider: Slider, typed: &str) -> Result<(), String> {
     if typed.is_empty() {
         return Ok(());
@@ -196,19 +196,19 @@ pub(super) fn set(app: &mut App, rule: Option<&str>, slider: Slider, typed: &str
     change_line(app, place, slider, text)
 }
 
-/// Adds a link line for a slider that has none.
+/// Adds a link line for a slider without one.
 fn add_line(app: &mut App, slider: Slider, text: &str) -> Result<(), String> {
     app.ask(RuleCommand::Add {
         text: text.to_owned(),
     })?;
-    // Further keys may come before the answer.
+    // Further keys may be pressed before the answer is received.
     app.rules.list.push(added(text));
     let place = app.rules.list.len() - 1;
     app.rules.select(RuleRow::Slider(Some(place), slider));
     Ok(())
 }
 
-/// Puts a text in the place of a link line; one of which nothing is left is removed.
+/// Replaces a link line. Removes it if it has no parameters left.
 fn change_line(app: &mut App, place: Option<usize>, slider: Slider, text: String) -> Result<(), String> {
     let rule = place.and_then(|place| app.rules.list.get_mut(place));
     let rule = rule.ok_or("select a slider of a link line")?;
@@ -219,7 +219,7 @@ fn change_line(app: &mut App, place: Option<usize>, slider: Slider, text: String
         silenced.clone_from(&text);
     }
     if text.split_whitespace().count() <= 2 {
-        // Nothing is left of it.
+        // No parameter is left.
         if let Some(place) = place {
             app.rules.list.remove(place);
         }

@@ -1,4 +1,4 @@
-//! Messages that a person sends, and texts and files made from rows.
+//! Sends messages, and creates texts and files from rows.
 
 use std::time::Duration;
 
@@ -29,7 +29,8 @@ use crate::{
     request::Request,
 };
 
-/// Returns the session for a new message: the one that the view shows, else that of the selected row, if it is online.
+/// Returns the session for a new message: the session of the view, otherwise of the selected row; `None` if it is not
+/// online.
 fn session(app: &App) -> Option<SessionId> {
     let row = app.messages.row().and_then(Row::session);
     shown(app).or(row).filter(|session| {
@@ -38,7 +39,7 @@ fn session(app: &App) -> Option<SessionId> {
     })
 }
 
-/// Sends a message that is written as in rules, or opens the form of one without fields.
+/// Sends a message in the syntax of rules. Opens a form if the text has no fields.
 pub(super) fn inject(app: &mut App, text: &str) -> Result<(), String> {
     let session = session(app);
     let (text, every) = split(text)?;
@@ -51,7 +52,7 @@ pub(super) fn inject(app: &mut App, text: &str) -> Result<(), String> {
     if let (Some(name), None) = (words.next(), words.next())
         && !name.contains('{')
     {
-        // The form of the session's protocol comes first.
+        // A definition for the session's protocol has precedence.
         let known = session.or(app.session());
         let proto = known.and_then(|known| app.follow.session(known)?.proto);
         let found = proto.into_iter().chain(Proto::ALL).find_map(|proto| {
@@ -66,7 +67,7 @@ pub(super) fn inject(app: &mut App, text: &str) -> Result<(), String> {
     send(app, session, text, every)
 }
 
-/// Sends a message, or begins to send it again and again.
+/// Sends a message, once or repeatedly.
 pub(super) fn send(
     app: &mut App,
     session: Option<SessionId>,
@@ -85,14 +86,14 @@ pub(super) fn send(
     app.ask(Command::Inject(Inject::text(session, text)))
 }
 
-/// Ends the sending of a message again and again.
+/// Stops sending a message repeatedly.
 pub(super) fn stop_repeat(app: &mut App) -> Result<(), String> {
     let repeat = app.repeat.take().ok_or("no message is sent again and again")?;
     app.say(format!("stopped; it was sent {} times", repeat.sent));
     Ok(())
 }
 
-/// Returns true for a message of the engine or the game in this direction.
+/// Returns true if a system or game message is sent in this direction.
 fn is_sent(def: &Def, dir: Dir) -> bool {
     def.way.allows(dir) && matches!(def.class, Class::System | Class::Game)
 }
@@ -134,7 +135,7 @@ pub(super) fn candidates(before: &str, registry: &Registry) -> Candidates {
     }
 }
 
-/// Returns the selected message with its direction, if it was sent in a session.
+/// Returns the selected message with its direction and session. Fails unless it was sent in a session.
 fn selected(app: &App) -> Result<(&Reading, &Message, Dir, SessionId), String> {
     let row = app.messages.row();
     let found = row.and_then(|row| {
@@ -159,7 +160,7 @@ pub(super) fn again(app: &mut App) -> Result<(), String> {
     app.ask(Command::Inject(Inject::bytes(session, &message)))
 }
 
-/// Returns a condition that the selected message matches. With a field selected, its value is part of it.
+/// Returns a condition that the selected message matches. Includes the value of the selected field.
 fn condition(app: &App) -> Result<String, String> {
     let (reading, message) = app
         .messages
@@ -191,7 +192,7 @@ fn condition(app: &App) -> Result<String, String> {
     Ok(parts.join(" and "))
 }
 
-/// Returns the word of the language for a class.
+/// Returns the language's word for a class.
 fn prefix(class: Class) -> Option<&'static str> {
     ["ctrl", "sys", "game", "connless"]
         .into_iter()
@@ -245,7 +246,7 @@ pub(super) fn rules(app: &mut App) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns true if a part of the message is a secret.
+/// Returns true if the message contains a secret.
 fn has_secret(reading: &Reading, message: &Message) -> bool {
     let records = reading.records(message);
     let source = Source::Bytes(reading.data(message));
@@ -255,11 +256,11 @@ fn has_secret(reading: &Reading, message: &Message) -> bool {
     })
 }
 
-/// The page that decodes the datagram in its address: `d` has the bytes in hex, `v` the protocols, 6 and 7.
+/// Page that decodes the datagram in its address: `d` is the datagram in hex, `v` the protocols, 6 and 7.
 const DECODER: &str = "https://twnet.zillyhuhn.com/";
 
-/// Returns the address at which a page decodes the datagram of a row, as it came or, made by the proxy, as it left; `None`
-/// without a datagram, or if a part of it is a secret that is hidden.
+/// Returns the address of a page that decodes the datagram of a row as received, or as sent if the proxy created it;
+/// `None` without a datagram, or if the datagram contains a hidden secret.
 fn link(row: &Row, secrets: Secrets) -> Option<String> {
     let decoded = row.event()?;
     let (versions, bytes) = match &decoded.event.what {
@@ -281,7 +282,7 @@ fn link(row: &Row, secrets: Secrets) -> Option<String> {
     Some(format!("{DECODER}?d={}&v={versions}", row::hex(bytes)))
 }
 
-/// Opens the menu of texts that can be copied.
+/// Opens the menu of texts to copy.
 pub(super) fn copy(app: &mut App) -> Result<(), String> {
     let row = app.messages.row().ok_or("there is no row to copy")?;
     let secrets = app.style.secrets;
@@ -321,7 +322,7 @@ pub(super) fn copy(app: &mut App) -> Result<(), String> {
     Ok(())
 }
 
-/// Opens the menu of rows that can be saved.
+/// Opens the menu of rows to save.
 pub(super) fn save(app: &mut App) -> Result<(), String> {
     let entries = [
         ("all rows that are shown".to_owned(), Choice::Save(Saved::Shown)),
@@ -347,7 +348,7 @@ pub(super) fn save_to(app: &mut App, saved: Saved, path: &str) -> Result<(), Str
     app.ask(Request::Save { path, events })
 }
 
-/// Opens the prompt for a file.
+/// Opens the prompt for a file name.
 pub(super) fn ask_for_file(app: &mut App, saved: Saved) {
     open(app, Purpose::Save(saved), "rows.pcapng");
 }

@@ -1,4 +1,4 @@
-//! Changes of the views of sessions.
+//! Changes the views of sessions.
 
 use teetap_proxy::session::SessionId;
 
@@ -7,7 +7,7 @@ use crate::{
     app::{App, View},
 };
 
-/// Applies an action. Returns the reason if there is nothing that it can act on.
+/// Applies an action. Returns the reason if there is nothing to apply it to.
 pub(super) fn apply(app: &mut App, action: Action) -> Result<(), String> {
     match action {
         Action::OpenSession => {
@@ -47,7 +47,7 @@ pub(super) fn apply(app: &mut App, action: Action) -> Result<(), String> {
     Ok(())
 }
 
-/// Shows the session after the one that is shown, from the first one again after the last.
+/// Shows the next session. After the last one, continues at the first.
 fn next(app: &mut App) -> Result<(), String> {
     let shown = app.session();
     let sessions = || app.follow.sessions().map(|(session, _)| session);
@@ -58,8 +58,8 @@ fn next(app: &mut App) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the session that the view shows: the one of a view of one session, the selected one of the table, else the
-/// only one in the list of messages.
+/// Returns the session of the view: the session of a view of one session, the selected session of the table, otherwise
+/// the session to which the message list is limited.
 pub(super) fn shown(app: &App) -> Option<SessionId> {
     match app.view {
         View::Messages | View::Rules | View::Log => app.messages.session(),

@@ -1,4 +1,4 @@
-//! The guided tour: its keys, and the screens of its steps.
+//! The guided tour: its keys, and the screen of each step.
 
 use crossterm::event::KeyCode;
 use teetap_inspect::control::RuleCommand;
@@ -17,7 +17,7 @@ pub fn begin(app: &mut App) {
     show(app);
 }
 
-/// Handles a key of the tour: Enter, backspace and Esc. Returns false for all others.
+/// Handles a key of the tour: Enter, backspace and Esc. Returns false for other keys.
 pub(super) fn key(app: &mut App, key: Key) -> bool {
     let Some(tour) = app.tour.as_mut().filter(|tour| tour.is_shown) else {
         return false;
@@ -35,7 +35,7 @@ pub(super) fn key(app: &mut App, key: Key) -> bool {
     true
 }
 
-/// Ends the tour: its rule and its filter are removed.
+/// Ends the tour and removes its rule and its filter.
 fn end(app: &mut App) {
     set_rule(app, false);
     let is_own = app.tour.and_then(|tour| tour.now()).is_some_and(|step| {
@@ -43,20 +43,20 @@ fn end(app: &mut App) {
         filter.is_some_and(|filter| filter.text == step.filter)
     });
     if is_own {
-        // No filter is always right.
+        // An empty filter is always valid.
         let _right = app.set_filter("");
     }
     app.tour = None;
 }
 
-/// Shows the screen of the step.
+/// Sets up the screen for the current step.
 fn show(app: &mut App) {
     let Some(step) = app.tour.and_then(|tour| tour.now()) else {
         return;
     };
     app.show(step.view);
     app.shape.is_open = step.is_open;
-    // A test sets all of them.
+    // A test checks the filters of all steps.
     let _right = app.set_filter(step.filter);
     set_rule(app, step.has_rule);
     if step.view == View::Ladder
@@ -68,7 +68,7 @@ fn show(app: &mut App) {
     app.sync();
 }
 
-/// Adds the rule of the tour, or removes it.
+/// Adds or removes the rule of the tour.
 fn set_rule(app: &mut App, on: bool) {
     let Some(tour) = app.tour.as_mut().filter(|tour| tour.has_rule != on) else {
         return;
