@@ -15,7 +15,8 @@ use crate::{
     app::{App, View},
 };
 
-/// Draws the target, the address for clients, the recording mark, the session that is picked, the filter, and the views where they have room.
+/// Draws the target, the address for clients, the recording mark, the session of the list, the filter, and the views if
+/// there is room.
 pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
     buffer.set_style(area, app.theme.bar());
     let title = &app.title;
@@ -38,7 +39,7 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
         let off = if filter.is_on() { "" } else { " (off)" };
         text.push_str(&format!("  filter{off} {}", printable(filter.text.as_bytes())));
     }
-    // What the keys have changed is of more interest than where the run is.
+    // The user's changes have precedence over the target.
     let [mut text, shorter, shortest] = heads(app).map(|head| Line::raw(format!("{head}{text}")));
     for next in [shorter, shortest] {
         if text.width() > usize::from(area.width) {
@@ -58,11 +59,11 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
     }
 }
 
-/// Returns the start of the first line, whole and shorter ones.
+/// Returns the start of the first line in three lengths, the longest first.
 fn heads(app: &App) -> [String; 3] {
     let title = &app.title;
     let target = match &*title.connect {
-        // The name of a recording.
+        // The target is the name of a recording.
         "" => printable(title.target.as_bytes()),
         _ => title.target.clone(),
     };
@@ -77,7 +78,7 @@ fn heads(app: &App) -> [String; 3] {
     ]
 }
 
-/// Returns the session of the only rows that are listed, with its player.
+/// Returns the session to which the list is limited, with its player; `None` if all are listed.
 fn picked(app: &App) -> Option<String> {
     let session = app.messages.session()?;
     let followed = app.follow.session(session);
@@ -86,7 +87,8 @@ fn picked(app: &App) -> Option<String> {
     Some(format!("#{}{player}", session.0))
 }
 
-/// Returns the numbers and names of the views, the current one bold. Where they have no room only that one is named.
+/// Returns the numbers and names of the views, the current one bold. Unless `named`, only the current view has its
+/// name.
 fn views(app: &App, named: bool) -> Line<'static> {
     let mut line = Line::default();
     for view in View::ALL {
@@ -104,7 +106,7 @@ fn views(app: &App, named: bool) -> Line<'static> {
     line
 }
 
-/// Draws the answer to the last key; without one the mode, the counts and the key hints.
+/// Draws the reply to the last key. Without one, draws the mode, the counts and the key hints.
 pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
     buffer.set_style(area, app.theme.bar());
     if let Some((level, text)) = &app.status {
@@ -128,7 +130,7 @@ pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
         count => parts.push(format!("{count} {}", plural("warning", count))),
     }
     parts.extend(app.title.seed.map(|seed| format!("seed {seed}")));
-    // The help has its place on any screen.
+    // The help hint fits any screen.
     let help = app.keymap.hint(Action::Help).len() + " help".len() + 3;
     let counts = loop {
         let counts = Line::raw(format!(" {}", parts.join("  ")));
@@ -146,7 +148,7 @@ pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
     }
 }
 
-/// Returns the state of the list: frozen, following, or the place of the selection.
+/// Returns the state of the list: frozen, following, or the position of the selection.
 fn mode(app: &App) -> String {
     match app.view {
         View::Messages => {}
@@ -169,7 +171,7 @@ fn mode(app: &App) -> String {
     }
 }
 
-/// Returns as many hints of the pane as fit in so many columns.
+/// Returns the hints of the focused pane that fit `columns` columns.
 fn hints(app: &App, columns: usize) -> Line<'static> {
     let mut line = Line::default();
     let mut used = 0;
@@ -181,7 +183,7 @@ fn hints(app: &App, columns: usize) -> Line<'static> {
     let is_help = |entry: &crate::action::Entry| entry.action == Action::Help;
     let help = general.iter().filter(|entry| is_help(entry));
     let rest = general.iter().filter(|entry| !is_help(entry));
-    // The help first, so that it is shown where nothing else fits.
+    // The help hint is first, so that it is shown if nothing else fits.
     for entry in help.chain(&special).chain(rest) {
         let (key, hint) = (app.keymap.hint(entry.action), entry.hint);
         let width = Line::raw(format!("{key} {hint}")).width() + 2;

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Draws the title of a pane, and returns the area below it.
+/// Draws the title of a pane. Returns the area below it.
 pub(super) fn title(buffer: &mut Buffer, area: Rect, text: &str, focused: bool, theme: Theme) -> Rect {
     if let Some(row) = area.rows().next() {
         let rule = super::ruled(text, area.width);
@@ -27,7 +27,7 @@ pub(super) fn title(buffer: &mut Buffer, area: Rect, text: &str, focused: bool, 
     super::below(area, 1)
 }
 
-/// Draws the fields of the selected message; returns the area of the lines.
+/// Draws the fields of the selected message. Returns the area of the lines.
 pub(super) fn tree(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let theme = app.theme;
     let focused = app.focus == Pane::Tree;
@@ -43,7 +43,7 @@ pub(super) fn tree(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     }
     let top = app.detail.tree.fit(inner.height.into(), contents.lines.len());
     let selected = app.detail.tree.selected();
-    // Values stand in a column where the names leave room for it.
+    // Values are aligned if the names leave room.
     let names = contents.lines.iter().filter(|line| !line.name.starts_with('!'));
     let width = names.map(indented).max().unwrap_or(0).min(24);
     let lines = contents.lines.iter().enumerate().skip(top);
@@ -56,7 +56,7 @@ pub(super) fn tree(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     inner
 }
 
-/// Returns the columns of a name with its indent.
+/// Returns the width of an indented name, in columns.
 fn indented(line: &TreeLine) -> usize {
     2 * usize::from(line.depth) + line.name.chars().count()
 }
@@ -71,7 +71,7 @@ fn tree_line(line: &TreeLine, width: usize, theme: Theme) -> Line<'_> {
     };
     let indent = 2 * usize::from(line.depth);
     let pad = width.saturating_sub(indented(line));
-    // Sentences are not in columns.
+    // Sentences are not aligned.
     let is_sentence = matches!(line.weight, Weight::Warning | Weight::Note);
     let (pad, gap) = match (line.name.is_empty(), is_sentence) {
         (true, _) => (0, 0),
@@ -86,7 +86,7 @@ fn tree_line(line: &TreeLine, width: usize, theme: Theme) -> Line<'_> {
     ])
 }
 
-/// Draws the bytes of the selected message; returns the area of the lines.
+/// Draws the bytes of the selected message. Returns the area of the lines.
 pub(super) fn hex(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let theme = app.theme;
     let focused = app.focus == Pane::Hex;
@@ -146,10 +146,10 @@ pub(super) fn hex(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     inner
 }
 
-/// Returns lines of bytes with their offsets; `None` for secret bytes.
+/// Returns lines of bytes with their offsets. Secret bytes are `None`.
 fn hex_lines(contents: &Contents, bytes: &[u8], columns: usize) -> Vec<(usize, Vec<Option<u8>>)> {
     let is_secret = |at: usize| contents.secret.iter().any(|range| range.contains(&at));
-    // Bytes that were changed may have moved, so all are hidden with a secret among them.
+    // Changed bytes may have moved, so all of them are hidden if one is secret.
     let hides_all = !contents.secret.is_empty() && !std::ptr::eq(bytes, contents.bytes.as_slice());
     let lines = bytes.chunks(columns).enumerate().map(|(line, chunk)| {
         let start = line * columns;
@@ -209,7 +209,7 @@ fn line<'a>(
     for (at, cell) in cells.iter().enumerate() {
         let text = cell.map_or("••".to_owned(), |byte| format!("{byte:02x}"));
         spans.push(Span::styled(text, style(start + at)));
-        // A range without holes is one block.
+        // A contiguous range is drawn as one block.
         let is_joined = at + 1 < cells.len() && style(start + at) == style(start + at + 1);
         let between = if is_joined {
             style(start + at)
@@ -230,7 +230,7 @@ fn line<'a>(
     Line::from(spans)
 }
 
-/// Returns the bytes of `after` between the equal bytes at the beginning and at the end.
+/// Returns the range of `after` between its common prefix and suffix with `before`.
 fn difference(before: &[u8], after: &[u8]) -> Range<usize> {
     let same = |(one, other): &(&u8, &u8)| one == other;
     let start = before.iter().zip(after).take_while(same).count();

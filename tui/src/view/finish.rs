@@ -1,12 +1,13 @@
-//! The last step before a frame is written.
+//! The last step before a frame is drawn.
 //!
-//! Law: no control character, none that changes the direction of text and none that is invisible reaches the terminal,
-//! whatever was drawn, and nothing whose width terminals disagree about. With `ascii` no byte above 0x7e does.
+//! Law: whatever was drawn, the terminal receives no control characters, no characters that change the direction of
+//! text, no invisible characters, and none whose width terminals disagree about. With `ascii` it receives no byte above
+//! 0x7e.
 
 use ratatui::{buffer::Buffer, text::Span};
 use teetap_wire::printable;
 
-/// Replaces characters that the terminal must not get.
+/// Replaces characters that are unsafe for the terminal.
 pub fn finish(buffer: &mut Buffer, ascii: bool) {
     let mut second = None;
     for cell in &mut buffer.content {
@@ -18,7 +19,7 @@ pub fn finish(buffer: &mut Buffer, ascii: bool) {
             continue;
         }
         let mut safe = printable(symbol.as_bytes());
-        // An escape has no room in a cell.
+        // An escape does not fit in a cell.
         if safe.chars().count() > symbol.chars().count() {
             safe = char::REPLACEMENT_CHARACTER.into();
         }
@@ -35,11 +36,11 @@ pub fn finish(buffer: &mut Buffer, ascii: bool) {
     }
 }
 
-/// Returns what is drawn in place of a glyph that is made of several characters and that some terminals draw one by one: the
-/// characters of its cell and of the next one; `None` for other glyphs. On those terminals the rest of the row would move, and parts
-/// of the row would stay on the screen.
+/// Returns a replacement for a glyph of several characters, which some terminals draw one by one: characters for its
+/// cell and the next one. On those terminals the rest of the row would move, and parts of it would stay on the screen.
+/// Returns `None` for other glyphs.
 ///
-/// Of joined or coloured emoji and of keycaps the first character is kept, of the letters that make a flag the letters.
+/// Joined or coloured emoji and keycaps are replaced by their first character, flags by their two letters.
 fn steady(symbol: &str) -> Option<(char, Option<char>)> {
     let mut letters = symbol.chars().filter_map(flag_letter);
     if let Some(letter) = letters.next() {
@@ -54,13 +55,13 @@ fn steady(symbol: &str) -> Option<(char, Option<char>)> {
     Some((first, None))
 }
 
-/// Returns the letter for which a character stands that makes a flag with another one.
+/// Returns the letter of a regional indicator, two of which form a flag; `None` for other characters.
 fn flag_letter(char: char) -> Option<char> {
     let at = u32::from(char).checked_sub(0x1f1e6)?;
     ('A'..='Z').nth(usize::try_from(at).ok()?)
 }
 
-/// Returns a character of ASCII that looks alike.
+/// Returns a similar ASCII character.
 fn plain(char: char) -> &'static str {
     match char {
         '→' | '▸' | '›' | '▶' => ">",

@@ -15,10 +15,10 @@ use crate::{
     theme::Theme,
 };
 
-/// Columns of values at most, before their hints.
+/// Maximum columns of values before their hints.
 const MOST: usize = 24;
 
-/// Draws the fields; returns the place of the cursor.
+/// Draws the fields. Returns the position of the cursor.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Form) -> Option<Position> {
     let theme = app.theme;
     let title = match &form.target {
@@ -67,7 +67,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Form) 
         .map(|field| field.name.chars().count())
         .max()
         .unwrap_or(0);
-    // Hints stand in a column where the values leave room for it.
+    // Hints are aligned if the values leave room.
     let values = form
         .fields
         .iter()
@@ -85,7 +85,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Form) 
     cursor
 }
 
-/// Draws a field, its value and its hint in columns of these widths. Returns the place of the cursor in its value.
+/// Draws a field with its value and hint in columns of these widths. Returns the position of the cursor in its value.
 fn draw_field(
     buffer: &mut Buffer,
     row: Rect,
@@ -102,7 +102,7 @@ fn draw_field(
     };
     let mark = if is_selected { "›" } else { " " };
     let head = format!("{mark}{:<names$}  ", field.name);
-    // A long value moves to the left.
+    // A long value is scrolled to its end.
     let room = usize::from(row.width).saturating_sub(Line::raw(head.as_str()).width() + 2);
     let before = match is_selected {
         true => end_of(before, room),

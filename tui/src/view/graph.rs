@@ -1,4 +1,4 @@
-//! Graphs over time, and lines of bars.
+//! Graphs over time, and sparklines.
 
 use ratatui::{
     buffer::Buffer,
@@ -21,7 +21,7 @@ use crate::{
 /// A line of a graph.
 struct Series {
     name: String,
-    /// The points: seconds before now, which are negative, and the value.
+    /// Points: seconds before now (negative), and value.
     points: Vec<(f64, f64)>,
     marker: Marker,
     style: Style,
@@ -31,7 +31,7 @@ struct Series {
 struct Plot {
     title: &'static str,
     series: Vec<Series>,
-    /// Zero is always visible.
+    /// True if the value axis includes zero.
     from_zero: bool,
 }
 
@@ -103,7 +103,7 @@ pub(super) fn draw(
         .render(inner, buffer);
 }
 
-/// Returns a value with a decimal where that says more.
+/// Returns a value as text, with a decimal if it is small.
 fn number(value: f64) -> String {
     if value.abs() < 10.0 {
         format!("{value:.1}")
@@ -174,7 +174,7 @@ fn trips(session: &Followed, side: Side, marker: Marker, (now, theme): (Time, Th
     }
 }
 
-/// Returns the plot of numbers and acks of both legs.
+/// Returns the plot of sequence numbers and acks on both legs.
 fn numbers(title: &'static str, session: &Followed, dir: Dir, (now, theme): (Time, Theme)) -> Plot {
     let tracks = [
         (Track::SeqIn, "seq", dir.sender(), Marker::Braille),
@@ -213,21 +213,21 @@ fn described(samples: &Samples) -> String {
     format!("mean {mean} ±{spread}")
 }
 
-/// Returns the samples of the last two minutes.
+/// Returns the samples that fit the graph's period.
 fn recent(samples: &Samples, now: Time) -> Vec<(f64, f64)> {
     let points = samples.iter().map(|(at, value)| (before(at, now), value));
     points.filter(|(at, _)| *at >= -(SECONDS as f64)).collect()
 }
 
-/// Returns the seconds from now to a time in the past, negative.
+/// Returns the seconds from now to a past time, as a negative number.
 fn before(at: Time, now: Time) -> f64 {
     -now.since(at).as_secs_f64()
 }
 
-/// The bars from low to high.
+/// Bars from low to high.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Returns the newest of these values as bars, the newest last. Zero is a space.
+/// Returns the newest values as bars, the newest at the right. Zero is a space.
 pub(super) fn spark(newest_first: impl Iterator<Item = u64>, width: usize) -> String {
     let values: Vec<u64> = newest_first.take(width).collect();
     let most = values.iter().copied().max().unwrap_or(0).max(1);

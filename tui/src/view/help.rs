@@ -9,7 +9,7 @@ use ratatui::{
 use super::{popup, put};
 use crate::app::{App, help::Help};
 
-/// Draws the rows that have the words of the search.
+/// Draws the rows that contain the words of the search.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, help: &mut Help) {
     let theme = app.theme;
     let title = format!("help: {}", app.focus.name());
@@ -51,7 +51,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, help: &mut Help) 
     let selected = help.cursor.selected();
     for ((place, row), area) in found.iter().enumerate().skip(top).zip(rows) {
         let mut spans = vec![Span::styled(format!(" {:<keys$}  ", row.keys), theme.key())];
-        // Narrow screens have no room for the names.
+        // Narrow screens have no room for names.
         if area.width >= 70 {
             spans.push(Span::styled(format!("{:<names$}  ", row.name), theme.quiet()));
         } else if row.keys.is_empty() {

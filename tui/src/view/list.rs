@@ -31,16 +31,16 @@ use crate::{
     },
 };
 
-/// Columns at the end of a row for letters of actions and the lint mark.
+/// Columns at the end of a row, for the letter of an action and the lint mark.
 const MARKS: u16 = 3;
 
-/// Lines from which the list says that older rows are gone.
+/// Minimum lines for the sign that older rows were dropped.
 const LEAST: u16 = 4;
 
-/// Lines of the counts of warnings, at most.
+/// Maximum lines for the counts of warnings.
 const LINTS: u16 = 3;
 
-/// Draws the counts of warnings where only those are listed. Returns the area below them.
+/// Draws the counts of warnings if only rows with warnings are listed. Returns the area below them.
 fn lints(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
     if !app.messages.is_lint_only() || area.height < 2 * LINTS {
         return area;
@@ -89,7 +89,8 @@ fn lints(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
     }
 }
 
-/// Draws the visible rows and, until there is traffic, the command that brings some. Returns the area of the rows.
+/// Draws the visible rows and, until there is traffic, the command that connects a client. Returns the area of the
+/// rows.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let area = lints(buffer, area, app);
     let area = folds(buffer, area, app);
@@ -135,7 +136,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     area
 }
 
-/// Draws a line above the oldest row if there were others before it. Returns the area below it.
+/// Draws a line above the oldest row if older rows exist or were dropped. Returns the area below it.
 fn older(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     app.messages.fit(area.height.into());
     if area.height < LEAST || !app.messages.is_at_top() {
@@ -176,7 +177,7 @@ fn listed(buffer: &mut Buffer, area: Rect, (place, number): (usize, u64), app: &
     }
 }
 
-/// Draws the lines of folded types at the bottom, on a third of the area at most. Returns the area above them.
+/// Draws the lines of folded types at the bottom, using at most a third of the area. Returns the area above them.
 fn folds(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
     let count = app.messages.folds().len();
     if count == 0 {
@@ -185,7 +186,7 @@ fn folds(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
     let key = app.keymap.hint(Key::Fold);
     let quiet = app.theme.quiet();
     let room = area.height / 3;
-    // A title where there is room for it.
+    // Draws a title if there is room.
     let titles = u16::from(room > 1);
     let used = u16::try_from(count).unwrap_or(u16::MAX).min(room - titles);
     let [above, title, below] = Layout::vertical([
@@ -211,7 +212,7 @@ fn folds(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
     above
 }
 
-/// Returns the text of a row that a search looks at.
+/// Returns the text of a row for a search.
 pub(crate) fn text_of(row: &Row, app: &App) -> String {
     match (row, row.message()) {
         (Row::Line(decoded, _), Some((reading, message))) => {
@@ -250,7 +251,7 @@ fn row(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) {
     }
 }
 
-/// Draws the columns of a message; false for a line about something else.
+/// Draws the columns of a message. Returns false if the row is not a message.
 fn message(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) -> bool {
     let (Row::Line(decoded, line), Some((reading, message))) = (row, row.message()) else {
         return false;
@@ -303,7 +304,7 @@ fn head(
     };
     let direction = dir.map_or(Style::new(), |dir| theme.direction(dir));
     let arrow = dir.map_or("   ", |dir| row::arrow(dir, leg));
-    // A long number shortens the column of the name, so that gists stay in theirs.
+    // A long sequence number shortens the name column, so that gists stay aligned.
     let seq = row::seq(message);
     let wide = seq.chars().count().saturating_sub(5);
     let name = reading.label(message);
@@ -327,7 +328,7 @@ const fn name_width(width: u16) -> usize {
     }
 }
 
-/// Draws the line of a folded type: the columns of the newest message, with the number of messages and their rate.
+/// Draws the line of a folded type: the columns of its newest message, with the number of messages and their rate.
 fn fold(buffer: &mut Buffer, area: Rect, fold: Fold<'_>, app: &App) {
     let history = &app.messages.history;
     let Some(row @ Row::Line(decoded, _)) = fold.newest().and_then(|number| history.get(number)) else {
@@ -339,7 +340,7 @@ fn fold(buffer: &mut Buffer, area: Rect, fold: Fold<'_>, app: &App) {
     let theme = app.theme;
     let start = start(row, || row.at(), app);
     let mut spans = head(decoded, (reading, message), &start, area.width, theme);
-    // The eye is for the other rows.
+    // Folded types are dimmed.
     spans.iter_mut().for_each(|span| span.style = theme.quiet());
     let now = app.messages.frozen_at().unwrap_or(app.now);
     let rate = format!("{}/s", fold.rate(history, now));
@@ -360,7 +361,7 @@ fn fold(buffer: &mut Buffer, area: Rect, fold: Fold<'_>, app: &App) {
 fn other_text(decoded: &DecodedEvent, line: &lines::Line, app: &App) -> String {
     let rows = row::render(decoded, line, app.style);
     let text = rows.into_iter().next().map(|row| row.text).unwrap_or_default();
-    // Two columns come before it: the time, and the session.
+    // The text begins with two columns: the time and the session.
     let mut rest = text.trim_start();
     for _ in 0..2 {
         rest = rest.split_once(' ').map_or("", |(_, rest)| rest.trim_start());
@@ -368,7 +369,7 @@ fn other_text(decoded: &DecodedEvent, line: &lines::Line, app: &App) -> String {
     rest.to_owned()
 }
 
-/// Returns the columns of the time and the session; `above`: the time of the row above.
+/// Returns the columns of the time and the session. `above` returns the time of the row above.
 fn start(row: &Row, above: impl FnOnce() -> Option<Time>, app: &App) -> String {
     let Some(at) = row.at() else {
         return String::new();

@@ -1,11 +1,11 @@
-//! The log, and below it the whole of a selected line that is longer than the screen is wide.
+//! The log. Below it, the whole selected line if it is wider than the screen.
 
 use ratatui::{buffer::Buffer, layout::Rect, text::Line};
 
 use super::{below, empty, put, ruled};
 use crate::app::{App, Pane, contents::wrapped};
 
-/// Lines from which there is room for more than the list.
+/// Minimum lines for anything beside the list.
 const LEAST: u16 = 6;
 
 /// Draws the visible lines.
@@ -31,7 +31,8 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     }
 }
 
-/// Draws the whole selected line at the bottom, on half of the area at most, if it is cut in the list. Returns the area above.
+/// Draws the whole selected line at the bottom if it is cut in the list, using at most half of the area. Returns the
+/// area above.
 fn whole(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
     let selected = app.log.tail.selected().and_then(|number| app.log.get(number));
     let is_cut = |text: &str| Line::raw(text).width() > area.width.into();

@@ -1,7 +1,7 @@
-//! The message view: the list, the fields and the bytes of the selected message.
+//! The message view: the list, and the fields and bytes of the selected message.
 //!
-//! From 160 columns they stand side by side, from 120 the list is on the left; below the list is on top, and the others are
-//! opened below it.
+//! From 160 columns on the panes are side by side, from 120 on the list is on the left. On narrower screens the list is
+//! on top, and the other panes can be opened below it.
 
 use ratatui::{
     buffer::Buffer,
@@ -11,13 +11,13 @@ use ratatui::{
 use super::{detail, list, queue};
 use crate::app::{App, Pane};
 
-/// The width from which the detail panes are always shown.
+/// Minimum width for detail panes that are always shown.
 pub(super) const WIDE: u16 = 120;
 
-/// The width from which all panes stand side by side.
+/// Minimum width for all panes side by side.
 const WIDEST: u16 = 160;
 
-/// The columns of the pane of bytes: offset, 8 bytes and their text.
+/// Width of the byte pane: offset, 8 bytes and their text.
 const HEX: u16 = 40;
 
 /// Draws the panes that are shown.
@@ -32,14 +32,14 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             Pane::List => list::draw(buffer, area, app),
             Pane::Tree => detail::tree(buffer, area, app),
             Pane::Hex => detail::hex(buffer, area, app),
-            // The queue is drawn, the others are panes of other views.
+            // The queue is already drawn; the others belong to other views.
             _ => continue,
         };
         app.areas.push((pane, area));
     }
 }
 
-/// Draws the intercept queue, if a message is held, and returns the area above it.
+/// Draws the intercept queue if a message is held. Returns the area above it.
 fn with_queue(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let held = u16::try_from(app.queue.list.len()).unwrap_or(u16::MAX);
     if held == 0 || area.height < 6 {
@@ -52,7 +52,7 @@ fn with_queue(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     above
 }
 
-/// Returns the panes that are shown, and their places.
+/// Returns the panes to show, with their areas.
 fn panes(area: Rect, app: &App) -> Vec<(Pane, Rect)> {
     if app.shape.is_zoomed && app.focus != Pane::Queue {
         return vec![(app.focus, area)];
@@ -89,7 +89,7 @@ fn panes(area: Rect, app: &App) -> Vec<(Pane, Rect)> {
         _ => {
             let first = split(area.height / 2, area.height);
             let [list, below] = Layout::vertical([Constraint::Length(first), Constraint::Min(0)]).areas(area);
-            // Two panes need some room.
+            // Narrow screens show only one of the two panes.
             if area.width < 2 * HEX - 4 {
                 let shown = if app.focus == Pane::Hex {
                     Pane::Hex

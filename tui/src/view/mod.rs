@@ -1,7 +1,7 @@
-//! Views: the state, drawn.
+//! Draws the state.
 //!
-//! Law: a function of the state. Drawing only notes the sizes of panes in the state, for pages and clicks. Nothing wraps, and
-//! only characters that are safe for a terminal leave ([`finish`]).
+//! Law: the frame is a function of the state. Drawing only records the sizes of panes in the state, for pages and
+//! clicks. Nothing wraps, and only characters that are safe for a terminal are written ([`finish`]).
 
 mod bars;
 mod detail;
@@ -109,7 +109,7 @@ pub(crate) fn put(buffer: &mut Buffer, area: Rect, line: &Line<'_>) {
     }
 }
 
-/// Returns a text of at most so many columns, cut with `…`.
+/// Cuts a text to at most `width` columns, with `…` at its end.
 fn cut(text: &str, width: usize) -> String {
     if Line::raw(text).width() <= width {
         return text.to_owned();
@@ -126,26 +126,26 @@ fn cut(text: &str, width: usize) -> String {
     format!("{kept}…")
 }
 
-/// Returns a word with an `s` unless there is one of it.
+/// Returns a word, with an `s` unless `count` is 1.
 fn plural(word: &str, count: u64) -> String {
     let s = if count == 1 { "" } else { "s" };
     format!("{word}{s}")
 }
 
-/// Returns a text in so many columns, cut with `…`, and the spaces that fill them.
+/// Cuts a text to at most `width` columns with `…`. Returns it and the spaces that fill the columns.
 fn fitted(text: &str, width: usize) -> (String, String) {
     let text = cut(text, width);
     let space = " ".repeat(width.saturating_sub(Line::raw(text.as_str()).width()));
     (text, space)
 }
 
-/// Returns a text at the left of so many columns, cut with `…`.
+/// Returns a text padded or cut to `width` columns.
 pub(crate) fn padded(text: &str, width: usize) -> String {
     let (text, space) = fitted(text, width);
     text + &space
 }
 
-/// Returns a title in a line over so many columns: `── title ─────`.
+/// Returns a title in a rule of `width` columns: `── title ─────`.
 pub(crate) fn ruled(title: &str, width: u16) -> String {
     let mut rule = match title {
         "" => String::new(),
@@ -156,7 +156,7 @@ pub(crate) fn ruled(title: &str, width: u16) -> String {
     rule
 }
 
-/// Returns the part of an area below so many rows.
+/// Returns the part of an area below its first `rows` rows.
 pub(crate) fn below(area: Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height);
     Rect {
@@ -188,14 +188,14 @@ pub(crate) fn session_title(app: &App, session: SessionId) -> Line<'static> {
     ])
 }
 
-/// Draws sentences in an empty view, one in a line.
+/// Draws sentences in an empty view, one per line.
 pub(crate) fn empty(buffer: &mut Buffer, area: Rect, sentences: &[&str]) {
     for (sentence, row) in sentences.iter().zip(area.rows().skip(1)) {
         put(buffer, row, &Line::raw(format!("  {sentence}")));
     }
 }
 
-/// Draws a box with a title over the screen, and returns the area in it. Small screens have no border.
+/// Draws a title and an empty area over the screen. Returns the area below the title.
 pub(crate) fn popup(buffer: &mut Buffer, area: Rect, title: &str, style: Style) -> Rect {
     for row in area.rows() {
         buffer.set_string(row.x, row.y, " ".repeat(row.width.into()), Style::reset());

@@ -1,4 +1,4 @@
-//! A prompt on the last line, with the words that complete it above.
+//! A prompt on the last line, with its candidates above.
 
 use ratatui::{
     buffer::Buffer,
@@ -13,10 +13,10 @@ use crate::app::{
     prompt::{Prompt, Purpose},
 };
 
-/// The maximum number of candidates that are shown.
+/// Maximum number of candidates that are shown.
 const SHOWN: usize = 8;
 
-/// Draws a prompt; returns the place of the cursor.
+/// Draws a prompt. Returns the position of the cursor.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) -> Position {
     let lead = match &prompt.purpose {
         Purpose::Command => ":",
@@ -37,7 +37,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) 
     };
     buffer.set_string(line.x, line.y, " ".repeat(line.width.into()), Style::reset());
     let (before, after) = prompt.editor.parts();
-    // The line moves to the left where it is longer than the screen.
+    // A line that is wider than the screen is scrolled.
     let room = usize::from(line.width).saturating_sub(Line::raw(lead).width() + 2);
     let shown = end_of(before, room);
     let typed = Line::from(vec![
@@ -71,7 +71,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) 
     Position::new(line.x + column, line.y)
 }
 
-/// Returns the end of a text that fits in so many columns.
+/// Returns the end of a text that fits `room` columns.
 pub(super) fn end_of(text: &str, room: usize) -> &str {
     let mut used = 0;
     let mut start = text.len();
@@ -85,7 +85,7 @@ pub(super) fn end_of(text: &str, room: usize) -> &str {
     text.get(start..).unwrap_or(text)
 }
 
-/// Draws the error of the line or the candidates, above it.
+/// Draws the error of the line, or the candidates, above the line.
 fn above(buffer: &mut Buffer, area: Rect, line: Rect, app: &App, prompt: &Prompt) {
     let theme = app.theme;
     let mut lines: Vec<Line<'_>> = Vec::new();

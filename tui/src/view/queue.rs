@@ -13,7 +13,7 @@ use crate::{
     app::{App, Pane},
 };
 
-/// Draws the held messages; returns the area of the rows.
+/// Draws the held messages. Returns the area of the rows.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let focused = app.focus == Pane::Queue;
     let key = |action| app.keymap.hint(action);
@@ -39,7 +39,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
 
 fn line<'a>(held: &'a HeldMessage, app: &App) -> Line<'a> {
     let (theme, waiting) = (app.theme, &held.waiting);
-    // The time until the message goes on by itself.
+    // Time until the message is released by itself.
     let left = match waiting.until {
         Some(until) => format!("{:>5.1}s", (until - app.now).as_secs_f64()),
         None => " soon ".to_owned(),

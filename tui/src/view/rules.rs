@@ -1,4 +1,4 @@
-//! The rules in their order, with sliders for link lines.
+//! The rules in order, with sliders for link lines.
 
 use ratatui::{
     buffer::Buffer,
@@ -95,7 +95,7 @@ fn statement<'a>(rule: &'a RuleBody, width: u16, app: &App) -> Line<'a> {
     Line::from(spans)
 }
 
-/// Returns the space before a slider: under the texts of rules where there is room.
+/// Returns the space before a slider: aligned with the texts of rules if there is room.
 fn indent(width: u16) -> String {
     " ".repeat(if width < 90 { 2 } else { 26 })
 }
@@ -110,12 +110,12 @@ fn profile<'a>(width: u16, app: &App) -> Line<'a> {
 }
 
 fn slider<'a>(rule: Option<&RuleBody>, slider: Slider, width: u16, app: &App) -> Line<'a> {
-    // The columns of the bar.
+    // Width of the bar.
     let all = if width < 70 { 12 } else { 20 };
     let theme = app.theme;
     let value = rule.and_then(|rule| slider.value(&rule.text)).unwrap_or(0);
     let (_, most, unit) = slider.scale();
-    // The lower part of a delay is of most interest.
+    // A delay's bar covers only the lower part of the range, which is the most useful.
     let full = match slider {
         Slider::Delay => most / 4,
         Slider::Loss => most,

@@ -1,4 +1,4 @@
-//! The sessions: a line for each, and the legs of the selected one.
+//! The sessions: one line each, and the legs of the selected session.
 //!
 //! ```text
 //!  #1   seven        0.7    online   online     12 s   8/16 ms  0/1     2    5   1   0  _-=#
@@ -17,17 +17,17 @@ use teetap_wire::Side;
 use super::{empty, graph::spark, put};
 use crate::app::{App, Pane};
 
-/// Lines about the selected session.
+/// Number of lines about the selected session.
 const DETAIL: u16 = 4;
 
-/// Columns below which the lines about a session are shorter.
+/// Columns below which the lines about a session are shortened.
 const NARROW: u16 = 76;
 
-/// A column.
+/// A column of the table.
 struct Column {
     name: &'static str,
     width: usize,
-    /// Columns of a lower rank go first on narrow screens.
+    /// On narrow screens columns with a lower rank are left out first.
     rank: u8,
     is_right: bool,
     text: fn(SessionId, &Followed, Time) -> String,
@@ -60,7 +60,7 @@ const fn right(
     }
 }
 
-/// All columns in their order; the sparkline takes the rest.
+/// All columns in order; the sparkline uses the remaining width.
 const COLUMNS: [Column; 12] = [
     left("id", 4, 9, |id, _, _| format!("#{}", id.0)),
     left("player", 12, 9, |_, session, _| player(session)),
@@ -88,14 +88,14 @@ const COLUMNS: [Column; 12] = [
     right("lint", 5, 6, |_, session, _| session.lints.to_string()),
 ];
 
-/// Columns that the sparkline has at least.
+/// Minimum columns of the sparkline.
 const SPARK: usize = 8;
 
 fn player(session: &Followed) -> String {
     session.player.clone().unwrap_or_else(|| "?".to_owned())
 }
 
-/// Returns the state of a leg. A peer that was online may have fallen silent.
+/// Returns the state of a leg. A peer that was online may have become silent.
 fn state(session: &Followed, side: Side, now: Time) -> String {
     let state = match session.silence(side, now) {
         Some(_) => LegState::Silent,
@@ -122,7 +122,7 @@ fn age(seconds: u64) -> String {
     }
 }
 
-/// Returns the columns that fit, with one between each.
+/// Returns the columns that fit, each with a space.
 fn fitting(width: usize) -> Vec<&'static Column> {
     let mut least = 0;
     loop {
@@ -135,7 +135,7 @@ fn fitting(width: usize) -> Vec<&'static Column> {
     }
 }
 
-/// Draws the table, and the legs of the selected session where there is room.
+/// Draws the table, and the legs of the selected session if there is room.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let count = app.follow.sessions().len();
     if count == 0 {
@@ -225,7 +225,7 @@ fn has_lost(session: &Followed) -> bool {
         .any(|side| session.leg(side).lost > 0)
 }
 
-/// Returns a text in the columns of its column, after a space.
+/// Returns a space and a text, aligned in its column.
 fn aligned(column: &Column, text: &str) -> String {
     let (text, space) = super::fitted(text, column.width);
     if column.is_right {
@@ -281,7 +281,7 @@ fn detail(buffer: &mut Buffer, area: Rect, app: &App, (id, session): (SessionId,
         .iter()
         .any(|side| session.silence(*side, app.now).is_some());
     let rules = if is_narrow { "" } else { "rules: " };
-    // The session is still open, but a peer that may be gone is not called online.
+    // The session is still open, but a silent peer is not called online.
     let state = match is_narrow || is_silent {
         true => String::new(),
         false => format!("  {}", session.state),

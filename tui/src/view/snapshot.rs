@@ -30,16 +30,16 @@ use crate::{
     app::{App, Pane},
 };
 
-/// Columns of the names of items.
+/// Columns for the names of items.
 const NAME: usize = 20;
 
-/// Columns that a map has beside the items.
+/// Minimum columns for a map beside the items.
 const WIDE: u16 = 110;
 
-/// Units of a tile.
+/// World units per tile.
 const TILE: f64 = 32.0;
 
-/// Draws the items, and the map beside them or in their place.
+/// Draws the items, with the map beside or instead of them.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let Some(session) = app.session() else {
         let connect = app.title.invitation("no session");
@@ -82,7 +82,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     }
 }
 
-/// Returns the tick, the base, the state of the checksum and the counts.
+/// Returns the tick, the base, the result of the checksum and the counts.
 fn head(completed: &Completed<'_>, theme: Theme) -> Line<'static> {
     let counts = completed.counts;
     let base = completed
@@ -141,7 +141,7 @@ fn items(buffer: &mut Buffer, area: Rect, app: &mut App, completed: &Completed<'
     }
 }
 
-/// Draws the places of tees, hooks, shots, pickups and flags.
+/// Draws the positions of tees, hooks, shots, pickups and flags.
 fn map(buffer: &mut Buffer, area: Rect, app: &App, completed: &Completed<'_>) {
     let theme = app.theme;
     let places = places(completed);
@@ -194,7 +194,7 @@ fn map(buffer: &mut Buffer, area: Rect, app: &App, completed: &Completed<'_>) {
     canvas.render(inner, buffer);
 }
 
-/// Returns the part of the world with all places, as wide as the area in its proportions.
+/// Returns the bounds of the world that contain all positions, in the proportions of the area.
 fn bounds(places: &[(Thing, i64, i64)], area: Rect) -> [[f64; 2]; 2] {
     let span = |values: &mut dyn Iterator<Item = i64>| {
         let (least, most) = values.fold((i64::MAX, i64::MIN), |(least, most), value| {
@@ -207,7 +207,7 @@ fn bounds(places: &[(Thing, i64, i64)], area: Rect) -> [[f64; 2]; 2] {
     };
     let (left, right) = span(&mut places.iter().map(|(_, x, _)| *x));
     let (low, high) = span(&mut places.iter().map(|(_, _, y)| -*y));
-    // A cell is twice as high as wide.
+    // A cell is twice as high as it is wide.
     let (columns, rows) = (f64::from(area.width.max(1)), 2.0 * f64::from(area.height.max(1)));
     let unit = ((right - left) / columns).max((high - low) / rows);
     let around = |low: f64, high: f64, cells: f64| {

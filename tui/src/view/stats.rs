@@ -25,13 +25,13 @@ const TABLE: u16 = 50;
 /// Columns of the table of items.
 const ITEMS: u16 = 30;
 
-/// Columns that a graph has at least where there are several in a row.
+/// Minimum columns of a graph if several are in a row.
 const GRAPH: u16 = 56;
 
-/// Lines that a graph has at least.
+/// Minimum lines of a graph.
 const GRAPH_LINES: u16 = 8;
 
-/// Draws totals, tables and as many graphs as there is room for.
+/// Draws totals, tables and the graphs that fit.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let mut cursor = app.stats.cursor;
     let table = paint(buffer, area, app, &mut cursor);
@@ -39,7 +39,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     app.areas.extend(table.map(|rows| (Pane::Stats, rows)));
 }
 
-/// Returns the rows of the table of messages.
+/// Draws the statistics. Returns the area of the rows in the table of messages.
 fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) -> Option<Rect> {
     let session = app.session();
     let Some((id, followed)) = session.and_then(|id| Some((id, app.follow.session(id)?))) else {
@@ -110,7 +110,7 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) -> Opt
     Some(super::below(left, 1))
 }
 
-/// Returns the totals of a session, in two lines or, where these have no room, in more.
+/// Returns the totals of a session, in two lines, or more if they do not fit.
 fn totals(session: &Followed, theme: Theme, width: u16) -> Vec<Line<'static>> {
     let leg = |side| {
         let leg = session.leg(side);
@@ -151,7 +151,7 @@ fn totals(session: &Followed, theme: Theme, width: u16) -> Vec<Line<'static>> {
     for facts in [first, second] {
         lines.push(Line::raw(" "));
         for (name, text) in facts {
-            // With the spaces that follow.
+            // Includes the spaces that follow.
             let columns = name.len() + 3 + Line::raw(text.as_str()).width();
             if lines
                 .last()
@@ -168,7 +168,7 @@ fn totals(session: &Followed, theme: Theme, width: u16) -> Vec<Line<'static>> {
     lines
 }
 
-/// Draws the table of messages, those with most bytes first.
+/// Draws the table of messages, sorted by bytes in descending order.
 fn messages(buffer: &mut Buffer, area: Rect, app: &App, (counts, cursor): (&Counts, &mut Cursor)) {
     let mut rows: Vec<_> = counts.messages().collect();
     rows.sort_by(|(dir, name, count), (other_dir, other, others)| {
@@ -217,7 +217,7 @@ fn short(number: u64) -> String {
     }
 }
 
-/// Draws the table of items in snapshots, those with most bytes first.
+/// Draws the table of snapshot items, sorted by bytes in descending order.
 fn items(buffer: &mut Buffer, area: Rect, theme: Theme, counts: &Counts) {
     let mut rows: Vec<_> = counts.items().collect();
     rows.sort_by_key(|(_, items)| std::cmp::Reverse(items.bytes));
@@ -238,7 +238,7 @@ fn items(buffer: &mut Buffer, area: Rect, theme: Theme, counts: &Counts) {
     }
 }
 
-/// Draws as many graphs as there is room for.
+/// Draws the graphs that fit.
 fn graphs(buffer: &mut Buffer, area: Rect, app: &App, session: &Followed) {
     let columns = (area.width / GRAPH).clamp(1, 2);
     let rows = (area.height / (GRAPH_LINES + 2)).clamp(1, 4);

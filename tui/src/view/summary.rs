@@ -1,4 +1,4 @@
-//! The end of the row of a message: its summary, what was done with it, and a letter for that.
+//! The end of a message row: its summary, the action on it, and the letter of the action.
 
 use ratatui::text::{Line, Span};
 use teetap_inspect::{After, Message, Reading, Transits, reading::Done};
@@ -10,11 +10,11 @@ use crate::app::{App, history::Row};
 /// Columns of a summary below which there is no room for anything else.
 const SMALL: usize = 40;
 
-/// Columns of what was done, at least.
+/// Minimum columns for the action.
 const LEAST: usize = 6;
 
-/// Returns the summary of a message in so many columns, and what was done with it. A rule is called by its text, which may be
-/// long: it gets what the summary leaves, and on all but small screens a third of them.
+/// Returns the summary of a message in `columns` columns, and the action on it. A rule is shown by its text, which may
+/// be long: it uses the columns that the summary leaves, and at least a third of them except on small screens.
 pub(super) fn summary(
     row: &Row,
     (reading, message): (&Reading, &Message),
@@ -56,7 +56,7 @@ pub(super) fn summary(
     ]
 }
 
-/// Returns the end of a summary after a change, from the first word that differs; whole if that is the first one.
+/// Returns the end of a changed summary, from the first word that differs.
 fn changed_part<'a>(before: &str, after: &'a str) -> &'a str {
     let same = before
         .char_indices()
@@ -67,7 +67,7 @@ fn changed_part<'a>(before: &str, after: &'a str) -> &'a str {
     word.and_then(|at| after.get(at + 1..)).unwrap_or(after)
 }
 
-/// Returns the effects of link lines on the datagram in which a message was sent, if they lost it.
+/// Returns the effects of link lines on the datagram that carried a message; `None` unless they lost it.
 fn lost<'a>(row: &'a Row, message: &Message) -> Option<Transits<'a>> {
     let is_sent = matches!(
         message.done,
@@ -77,7 +77,7 @@ fn lost<'a>(row: &'a Row, message: &Message) -> Option<Transits<'a>> {
     (is_sent && transits.are_lost()).then_some(transits)
 }
 
-/// Returns the letter of what was done with a message; `None` if it was passed on.
+/// Returns the letter of the action on a message; `None` if it was forwarded unchanged.
 pub(super) fn letter(row: &Row, message: &Message) -> Option<char> {
     if lost(row, message).is_some() {
         return Some('L');
@@ -89,7 +89,7 @@ pub(super) fn letter(row: &Row, message: &Message) -> Option<char> {
         Done::Ended => None,
         Done::Discarded | Done::Refused => Some('X'),
         Done::Placed(action) => match action {
-            // The flag of a resend is among the columns.
+            // A column shows the flag of a resend.
             Action::Pass | Action::Repeat => None,
             Action::Edit => Some('E'),
             Action::Drop => Some('D'),
@@ -100,6 +100,6 @@ pub(super) fn letter(row: &Row, message: &Message) -> Option<char> {
             Action::Known => Some('K'),
         },
     };
-    // A rule that only logs or marks leaves the message as it is.
+    // A rule that only logs or marks leaves the message unchanged.
     letter.or_else(|| (!message.rules.is_empty()).then_some('*'))
 }

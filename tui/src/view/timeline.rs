@@ -13,13 +13,14 @@ use crate::app::{
     timeline::{Reading, Timeline},
 };
 
-/// Columns of the words at each end.
+/// Columns of the text at each end.
 const WORDS: u16 = 28;
 
-/// The smallest height of a screen with a time line.
+/// Minimum height of a screen with a time line.
 pub(super) const LEAST: u16 = 8;
 
-/// Draws the time of the selected row, the line with the listed part and the selected row, and the state of the reading.
+/// Draws the time of the selected row, the line with the listed part and the selected row, and the state of the
+/// reading.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let Some(mut timeline) = app.timeline.take() else {
         return;

@@ -12,13 +12,13 @@ use crate::app::{
     tour::{STEPS, with_keys},
 };
 
-/// Lines of the largest step with its title and its keys.
+/// Lines of the largest step, with its title and keys.
 const LINES: u16 = 6;
 
-/// Lines of the view that are left at least.
+/// Minimum lines left for the view.
 const LEFT: u16 = 6;
 
-/// Draws the sentences where there is room. Returns the area of the view above them.
+/// Draws the sentences if there is room. Returns the area of the view above them.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let Some(mut tour) = app.tour else {
         return area;

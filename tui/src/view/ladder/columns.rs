@@ -3,19 +3,19 @@
 use ratatui::layout::Rect;
 use teetap_wire::Side;
 
-/// Columns of the mark and the time.
+/// Width of the mark and the time.
 pub(super) const TIME: u16 = 10;
 
-/// Columns of an arrow with its spaces.
+/// Width of an arrow with its spaces.
 pub(super) const ARROW: u16 = 4;
 
-/// The columns of a line.
+/// Columns of a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Columns {
     area: Rect,
-    /// Columns of the numbers of a leg.
+    /// Width of the numbers of a leg.
     leg: u16,
-    /// The sizes are shown, too.
+    /// True if sizes are shown, too.
     sizes: bool,
 }
 
@@ -29,7 +29,7 @@ impl Columns {
         Self { area, leg, sizes }
     }
 
-    /// Returns the columns of the numbers of a leg.
+    /// Returns the area for the numbers of a leg.
     pub(super) fn leg(&self, side: Side) -> Rect {
         let left = match side {
             Side::Client => TIME,
@@ -38,7 +38,7 @@ impl Columns {
         self.part(left, self.leg)
     }
 
-    /// Returns the columns of the arrow between a leg and the proxy.
+    /// Returns the area for the arrow between a leg and the proxy.
     pub(super) fn arrow(&self, side: Side) -> Rect {
         let left = match side {
             Side::Client => TIME + self.leg,
@@ -47,7 +47,7 @@ impl Columns {
         self.part(left, ARROW)
     }
 
-    /// Returns the columns of the proxy.
+    /// Returns the area for the proxy.
     pub(super) fn middle(&self) -> Rect {
         let left = TIME + self.leg + ARROW;
         self.part(left, self.area.width.saturating_sub(left + ARROW + self.leg))
@@ -63,7 +63,7 @@ impl Columns {
     }
 }
 
-/// Returns the texts of a leg in their columns: numbers, ack and size.
+/// Aligns the texts of a leg in their columns: numbers, ack and size.
 pub(super) fn cell_text(seq: &str, ack: &str, len: &str, columns: Columns) -> String {
     let width = usize::from(columns.leg);
     if columns.sizes {

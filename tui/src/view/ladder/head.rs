@@ -19,9 +19,9 @@ pub(super) fn title(buffer: &mut Buffer, area: Rect, app: &App, (session, _): (S
     put(buffer, area, &session_title(app, session));
 }
 
-/// Draws the tokens of both legs, as the datagrams up to this line have them.
+/// Draws the tokens of both legs, from the newest datagrams up to the given line.
 pub(super) fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last): (SessionId, u64)) {
-    /// Lines that are looked at.
+    /// Maximum number of lines searched for tokens.
     const LINES: u64 = 100;
     let columns = Columns::of(area);
     let mut scratch = Scratch::new();

@@ -30,16 +30,16 @@ use crate::{
 use columns::{Columns, TIME, cell_text};
 use head::{names, title, tokens};
 
-/// Draws a line above the datagrams of a session, of which this line is the newest that counts.
+/// Draws a line above the datagrams of a session, given the session and its newest relevant line.
 type Head = fn(&mut Buffer, Rect, &App, (SessionId, u64));
 
-/// Columns of the middle from which names stand in a column.
+/// Minimum columns in the middle for names to be aligned.
 const WIDE: u16 = 50;
 
-/// Lines above the datagrams.
+/// Number of lines above the datagrams.
 const HEAD: u16 = 3;
 
-/// Draws the lines of the session that is shown.
+/// Draws the lines of the current session.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let Some(session) = app.session() else {
         let connect = app.title.invitation("no session");
@@ -95,7 +95,7 @@ fn step(buffer: &mut Buffer, area: Rect, app: &App, step: &Step, scratch: &mut S
     }
 }
 
-/// Draws a gap in the numbers on the leg of their sender.
+/// Draws a gap in the sequence numbers on the sender's leg.
 fn missing(buffer: &mut Buffer, area: Rect, theme: Theme, (at, dir, missing): (Time, Dir, Missing)) {
     time(buffer, area, at, theme);
     let Missing { first, count } = missing;
@@ -133,7 +133,7 @@ fn change(buffer: &mut Buffer, area: Rect, app: &App, decoded: &DecodedEvent) {
         kind => app.theme.of(kind),
     };
     time(buffer, area, decoded.event.at, app.theme);
-    // The text begins with the time and the session.
+    // The text begins with time and session, which are drawn elsewhere.
     let text = row
         .text
         .trim_start()
@@ -182,7 +182,7 @@ fn datagram(
     put(buffer, area, &middle((decoded, crossing, ties), app, area.width));
 }
 
-/// Returns the arrow between a leg and the proxy: `x` where a datagram ends.
+/// Returns the arrow between a leg and the proxy, with `x` at the end of a datagram's path.
 fn arrow(crossing: &Crossing, side: Side) -> &'static str {
     let has_left = crossing.leg(side).is_some();
     let is_receiver = side == crossing.dir.receiver();
@@ -196,13 +196,13 @@ fn arrow(crossing: &Crossing, side: Side) -> &'static str {
     }
 }
 
-/// Returns the numbers of a datagram on one leg.
+/// Returns the sequence numbers, ack and size of a datagram on one leg.
 fn cell(passage: &Passage, columns: Columns) -> String {
     let ack = passage.ack.map_or(String::new(), |ack| ack.to_string());
     cell_text(&passage.numbers(), &ack, &passage.len.to_string(), columns)
 }
 
-/// Returns the actions of the proxy: the shift of the numbers, resends, the messages that it acted on, and a loss by link
+/// Returns the actions of the proxy: shift of the numbers, resends, messages that it acted on, and a loss by link
 /// lines; then the other messages, and other effects of link lines.
 fn middle(
     (decoded, crossing, ties): (&DecodedEvent, &Crossing, &Ties),
@@ -212,7 +212,7 @@ fn middle(
     let theme = app.theme;
     let mut parts: Vec<Vec<Span<'static>>> = Vec::new();
     let shift = crossing.shift();
-    // On wide screens the names stand in a column, whatever the shift is.
+    // On wide screens names are aligned, with or without a shift.
     let has_legs = [Side::Client, Side::Server].map(|side| crossing.leg(side).is_some()) == [true; 2];
     let width = if has_legs && room >= WIDE { 6 } else { 0 };
     if !shift.is_none() || width > 0 {
@@ -238,7 +238,7 @@ fn middle(
     parts.push(messages(&touched));
     let link = (!crossing.link.is_empty())
         .then(|| vec![Span::styled(crossing.link.clone(), link_style(crossing, theme))]);
-    // A loss comes first. Where a link line delays everything, the names are of more interest.
+    // A loss is shown first. If a link line delays everything, the names are more interesting.
     let (first, last) = if crossing.is_lost {
         (link, None)
     } else {
@@ -281,7 +281,7 @@ fn is_touched(message: &Message) -> bool {
     matches!(message.origin, Origin::Rule | Origin::User) || message.outcome().is_some()
 }
 
-/// Returns the names and the outcomes of messages; of equal ones in a row, their number.
+/// Returns the names and outcomes of messages. Equal messages in a row are counted.
 fn messages(reading: Option<&Reading>, list: &[&Message], theme: Theme) -> Vec<Span<'static>> {
     let messages = list.iter().filter_map(|message| {
         let mut spans = vec![Span::raw(reading?.label(message).into_owned())];
