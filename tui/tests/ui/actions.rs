@@ -1,4 +1,4 @@
-//! Every action on a screen with traffic, rules and held messages: none is without an effect.
+//! Tests every action on a screen with traffic, rules and held messages: each has an effect.
 
 use ratatui::{Terminal, backend::TestBackend, buffer::Buffer};
 use teetap_inspect::control::Command;
@@ -18,7 +18,8 @@ use crate::{
     proxied,
 };
 
-/// A screen with two sessions, rules, a link line and two held messages, where a message in the middle of the list is open.
+/// Returns a screen with two sessions, rules, a link line and two held messages. A message in the middle of the list is
+/// open.
 fn populated(view: View, pane: Pane, size: (u16, u16)) -> App {
     let mut app = proxied::app();
     app.is_live = true;
@@ -38,7 +39,7 @@ fn populated(view: View, pane: Pane, size: (u16, u16)) -> App {
     app.answer(&Command::Held { session: None }.into(), Ok(Reply::Held(held)));
     draw(&mut app, size);
     press(&mut app, "G PgUp");
-    // A message with several lines of bytes and fields.
+    // Selects a message with several lines of bytes and fields.
     while app.contents.bytes.len() <= 16 {
         press(&mut app, "k");
     }
@@ -52,7 +53,7 @@ fn populated(view: View, pane: Pane, size: (u16, u16)) -> App {
     app
 }
 
-/// Everything that a person can see or that reaches the outside.
+/// Everything that an action can change: the screen, requests and the clipboard.
 #[derive(PartialEq)]
 struct Effects {
     screen: Buffer,
@@ -72,7 +73,7 @@ fn effects(app: &mut App, (width, height): (u16, u16)) -> Effects {
     }
 }
 
-/// The action after which there is room to move.
+/// Returns the action to apply first, so that there is room to move.
 fn before(action: Action) -> Option<Action> {
     Some(match action {
         Action::Down | Action::PageDown | Action::Last => Action::First,
@@ -89,7 +90,7 @@ fn no_key_is_without_an_effect() {
         for view in View::ALL {
             for pane in view.panes() {
                 for entry in TABLE.iter().filter(|entry| entry.scope.has(*pane)) {
-                    // The key of a view that is shown has nothing to do.
+                    // The key of the current view has no effect.
                     if entry.action.view() == Some(*view) {
                         continue;
                     }
@@ -122,7 +123,7 @@ fn a_click_selects_the_row_under_it() {
                 let screen = effects(&mut app, size).screen;
                 let cell = &screen[(area.x + 3, area.y + row)];
                 let selected = app.theme.selected(true);
-                // A byte is selected, not its line.
+                // In the bytes pane only the byte is selected, not its line.
                 let is_selected = pane == Pane::Hex || cell.style().patch(selected) == cell.style();
                 assert!(is_selected, "{pane:?}, row {row}: {cell:?}");
                 count += 1;
@@ -179,7 +180,7 @@ fn the_help_the_arrows_enter_and_esc_reach_every_view_and_every_pane() {
             draw(&mut app, size);
             choose(&mut app, to.name());
             assert_eq!(app.view, *to, "from {from:?}");
-            // Back to the messages.
+            // Esc returns to the messages.
             press(&mut app, "esc");
             assert_eq!(app.view, View::Messages);
         }
@@ -192,7 +193,7 @@ fn the_help_the_arrows_enter_and_esc_reach_every_view_and_every_pane() {
     assert_eq!(app.focus, Pane::Hex);
     press(&mut app, "esc");
     assert_eq!((app.focus, app.has_detail()), (Pane::List, false));
-    // Prompts, menus and forms.
+    // Opens prompts, menus and forms.
     for (name, lead) in [
         ("filter", "/"),
         ("command", ":"),

@@ -20,7 +20,7 @@ use crate::{
 
 const SIZE: (u16, u16) = (110, 24);
 
-/// Returns a style as its colours and modifiers; empty for the terminal's own.
+/// Returns the colours and modifiers of a style; empty for the terminal's own.
 fn name(style: Style) -> String {
     let colours = [("", style.fg), ("on ", style.bg)];
     let set = colours
@@ -35,7 +35,7 @@ fn name(style: Style) -> String {
     words.join(" ")
 }
 
-/// Returns the screen with each text of a style in brackets behind the name of the style.
+/// Returns the screen, with each styled text in brackets after the name of its style.
 fn painted(app: &mut App) -> String {
     let mut terminal = Terminal::new(TestBackend::new(SIZE.0, SIZE.1)).unwrap();
     terminal.draw(|frame| view::draw(frame, app)).unwrap();

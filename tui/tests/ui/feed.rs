@@ -27,7 +27,7 @@ pub(crate) fn title() -> Title {
     }
 }
 
-/// The decoded events of a recording in `tests/captures`.
+/// Returns the decoded events of a recording in `tests/captures`.
 pub(crate) fn events(name: &str) -> Vec<Arc<DecodedEvent>> {
     let path = format!("{}/../tests/captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"));
     let file = BufReader::new(File::open(path).unwrap());
@@ -42,17 +42,17 @@ pub(crate) fn events(name: &str) -> Vec<Arc<DecodedEvent>> {
     events
 }
 
-/// A screen with a recorded session of 0.7.
+/// Returns a screen with a recorded session of 0.7.
 pub(crate) fn recorded() -> App {
     of("tw07-session")
 }
 
-/// A screen without traffic.
+/// Returns a screen without traffic.
 pub(crate) fn blank() -> App {
     App::new(title(), Style::default(), Registry::builtin())
 }
 
-/// A screen with a recording.
+/// Returns a screen with a recording.
 pub(crate) fn of(name: &str) -> App {
     let mut app = blank();
     for decoded in events(name) {

@@ -1,4 +1,4 @@
-//! The intercept queue and its form, and the requests that they make.
+//! Tests of the intercept queue, its form, and the requests that they send.
 
 use teetap_inspect::control::Command;
 use teetap_proxy::session::{SessionId, Time};
@@ -14,7 +14,7 @@ use crate::{
     live::{live, requests, rule, waiting, with_held},
 };
 
-/// The second held message.
+/// Text of the second held message.
 const CL_SAY_TWO: &str = "cl_say{mode: team, message: \"two\"}";
 
 #[test]
@@ -114,7 +114,7 @@ fn a_held_message_is_edited_in_a_form() {
         found[0].starts_with("Edit(") && found[0].contains("message: \\\"goodbye\\\""),
         "{found:?}"
     );
-    // A value that does not fit keeps the form open.
+    // An invalid value keeps the form open.
     press(&mut app, "e down ctrl-u");
     type_text(&mut app, "99999999999999");
     press(&mut app, "enter");
@@ -125,7 +125,7 @@ fn a_held_message_is_edited_in_a_form() {
     assert!(form.error.is_some());
 }
 
-/// Replaces the text of the first held message in its form.
+/// Changes the text of the first held message in its form.
 fn edited() -> App {
     let mut app = with_held();
     draw(&mut app, (80, 24));
@@ -146,7 +146,7 @@ fn the_form_of_a_held_message_shows_the_time_that_is_left() {
 #[test]
 fn what_is_typed_outlives_the_time_of_a_held_message() {
     let mut app = edited();
-    // The other one is still held.
+    // Only the second message is still held.
     app.answer(
         &Command::Held { session: None }.into(),
         Ok(Reply::Held(vec![waiting(2, CL_SAY_TWO)])),
@@ -198,7 +198,7 @@ fn a_form_that_is_refused_is_opened_again() {
             screen.contains("goodbye") && screen.contains("no message 1 is held"),
             "{screen}"
         );
-        // It was accepted: nothing is left of the form.
+        // The message was accepted, so the form is closed.
         press(&mut app, "enter");
         let request = app.take_requests().pop().unwrap();
         app.answer(&request, Ok(Reply::Done(String::new())));

@@ -1,4 +1,4 @@
-//! Keys, help and prompts, and everything at any size.
+//! Tests of keys, help and prompts, and of all of them at any size.
 
 use std::sync::Arc;
 
@@ -158,14 +158,14 @@ fn a_key_that_does_nothing_reports_it_and_q_leaves() {
     press(&mut app, "3 x");
     let why = "x (rule-from-row) works in: messages, fields, bytes, held messages; ? lists the keys";
     assert_eq!(app.status.as_ref().unwrap().1, why);
-    // What is typed is given up first.
+    // The first ctrl-c discards the line being typed.
     for keys in [":", "/", "?", "y", "i"] {
         press(&mut app, &format!("1 {keys} ctrl-c"));
         assert!(app.overlay.is_none() && !app.leaving, "{keys}");
     }
     press(&mut app, "ctrl-c");
     assert!(app.leaving);
-    // A letter is typed where text is typed, whatever it is bound to.
+    // In a text field a letter is typed, whatever it is bound to.
     let mut app = recorded();
     press(&mut app, ":");
     type_text(&mut app, "bind j stop");
@@ -195,7 +195,7 @@ fn q_asks_before_it_ends_a_run_with_players() {
         !app.leaving && screen.contains("a player is online: end the run?"),
         "{screen}"
     );
-    // The first entry is the harmless one.
+    // The first entry stays in the run.
     press(&mut app, "enter");
     assert!(app.overlay.is_none() && !app.leaving);
     for keys in ["q q", "q esc", "q ctrl-c", "q 0"] {
@@ -209,7 +209,7 @@ fn q_asks_before_it_ends_a_run_with_players() {
         press(&mut app, keys);
         assert!(app.leaving, "{keys} asks nothing");
     }
-    // A recording has no players, nor has a session that is over.
+    // A recording has no players, and neither has a closed session.
     let mut app = playing();
     app.is_live = false;
     press(&mut app, "q");
@@ -244,7 +244,7 @@ fn any_key() -> impl Strategy<Value = String> {
         .all()
         .iter()
         .map(|(key, _)| key.to_string())
-        // They end the run, or stop the process.
+        // These keys end the run or stop the process.
         .filter(|key| key != "ctrl-c" && key != "ctrl-z")
         .collect();
     let typed = [
@@ -287,7 +287,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Any keys at any size over a feed: nothing panics, and nothing unsafe is drawn.
+    /// Presses any keys at any size. Nothing panics, and nothing unsafe is drawn.
     #[test]
     fn any_keys_at_any_size(steps in prop::collection::vec(any_step(), 1..60), small in any::<bool>()) {
         thread_local! {

@@ -24,7 +24,7 @@ fn both_legs_have_their_own_numbers_and_tokens() {
     app.pick(SessionId(1));
     press(&mut app, "4");
     let screen = draw(&mut app, (120, 60));
-    // The rule has injected a message before it.
+    // The rule has injected a message earlier.
     assert!(screen.contains("seq+1"), "{screen}");
     assert!(screen.contains("sv_chat repeat"), "{screen}");
     assert!(screen.contains("cl_say drop (nochat)"), "{screen}");
@@ -57,7 +57,7 @@ fn a_resend_is_tied_to_its_original() {
     let step = |number| app.ladder.get(session, number).unwrap();
     assert!(step(original).shares_message(step(resend)));
     press(&mut app, "o");
-    // No line above is a resend; from the end the newest one is found.
+    // No line above is a resend. From the end, the newest resend is found.
     assert!(draw(&mut app, (80, 24)).contains("no datagram above repeats one"));
     press(&mut app, "G o");
     assert_eq!(app.ladder.tail.selected(), Some(resend));
@@ -69,7 +69,7 @@ fn a_resend_is_tied_to_its_original() {
 fn missing_numbers_and_missed_events_have_lines() {
     let mut app = proxied::part(0);
     for decoded in proxied::events() {
-        // The messages of one datagram to the client never come.
+        // The client never receives the messages of one datagram.
         let reading = decoded.reading.as_ref();
         let has = |name| {
             reading.is_some_and(|reading| reading.messages.iter().any(|message| message.name == Some(name)))

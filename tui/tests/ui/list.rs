@@ -17,7 +17,7 @@ use teetap_tui::{
     },
 };
 
-/// A screen on which no message is folded.
+/// Returns a screen on which no message is folded.
 pub(crate) fn unfolded() -> App {
     let mut app = recorded();
     for group in ["input", "input_timing", "snap", "keepalive"] {
@@ -72,7 +72,7 @@ fn noise_has_one_live_line_for_each_type_until_z_unfolds_it() {
     assert_eq!((app.messages.len(), app.messages.folds().len()), (listed, 3));
 }
 
-/// Chooses the entry of the open menu that begins with these words, by its key.
+/// Chooses the entry of the open menu whose text begins with `words`, by its key.
 fn choose(app: &mut App, words: &str) {
     let menu = match &app.overlay {
         Some(Overlay::Menu(menu)) => Some(menu),
@@ -115,7 +115,7 @@ fn a_line_of_a_folded_type_is_kept_up_to_date_in_its_place() {
     assert!(!line(&mut app).unwrap().contains(" 0/s"));
     app.tick(app.now + Duration::from_secs(2));
     assert!(line(&mut app).unwrap().contains(" 0/s"));
-    // It counts what is listed: one session, rows with warnings, the filter.
+    // The line counts only what is listed: the picked session, rows with warnings, the filter.
     app.messages.pick(Some(SessionId(9)));
     assert_eq!(app.messages.folds().len(), 0);
     assert_eq!(line(&mut app), None);
@@ -173,7 +173,7 @@ fn the_newest_row_is_followed_until_another_one_is_selected() {
     assert!(!app.messages.follows());
     press(&mut app, "esc");
     assert!(app.messages.follows());
-    // A message that is open stays.
+    // An open message stays selected.
     press(&mut app, "enter");
     let open = app.messages.number();
     app.log(Time(2), Level::Warning, "one more row");
@@ -203,7 +203,7 @@ fn only_rows_with_warnings_are_shown_with_their_counts() {
     press(&mut app, "L");
     let screen = draw(&mut app, (80, 10));
     assert!(screen.contains("5 events missed"), "{screen}");
-    // The counts stay, whatever key is pressed.
+    // Keys do not remove the counts.
     press(&mut app, "k");
     let screen = draw(&mut app, (80, 10));
     for (code, count) in &app.meter.lints {
@@ -248,7 +248,7 @@ fn the_history_is_bounded() {
     assert_eq!(app.messages.selected(), Some(0));
 }
 
-/// The row of the first chat message of the server, with which this was done.
+/// Returns the row of the server's first chat message with this action.
 fn chat_with(done: Done, rules: &[&str], columns: u16) -> String {
     let mut app = blank();
     for mut decoded in events("tw07-session") {
@@ -275,7 +275,7 @@ fn the_letter_at_the_end_of_a_row_says_what_was_done() {
     for (action, rules, letter) in [
         (Action::Pass, &[][..], ' '),
         (Action::Pass, &["seen"], '*'),
-        // The proxy sent the resend on: its flag is among the columns, and nothing was done with it.
+        // The proxy forwarded the resend. A column shows its flag, and there is no action.
         (Action::Repeat, &[], ' '),
         (Action::Known, &[], 'K'),
         (Action::Gap, &[], 'G'),
@@ -307,7 +307,7 @@ fn a_row_that_a_rule_touched_shows_the_message_and_then_the_rule() {
         let (_, summary) = row.split_once("sv_chat").unwrap();
         let begins: String = gist.chars().take(10).collect();
         assert!(summary.trim_start().starts_with(&begins), "{columns}: {row}");
-        // On a small screen the letter has to do.
+        // A small screen shows only the letter.
         assert_eq!(row.contains("  edit"), columns >= 80, "{columns}: {row}");
     }
     let row = chat_with(Done::Placed(Action::Edit), &[rule], 200);
@@ -344,7 +344,7 @@ fn the_oldest_row_says_that_older_ones_are_gone() {
         sign(&mut app).as_deref(),
         Some("── 2 older rows are gone: 1 MiB are kept")
     );
-    // It is above the oldest row, and nowhere else.
+    // The sign is above the oldest row and nowhere else.
     let mut app = recorded();
     app.messages.history.limit(app.messages.history.len() * 400);
     app.log(Time(0), Level::Info, "one more");
@@ -352,7 +352,7 @@ fn the_oldest_row_says_that_older_ones_are_gone() {
     assert!(sign(&mut app).is_some_and(|line| line.contains("older rows are gone")));
     press(&mut app, "PgDn PgDn");
     assert!(!draw(&mut app, (80, 24)).contains("older rows"));
-    // Of a recording they can be read again.
+    // Earlier rows of a recording can be read again.
     let mut app = recorded();
     let mut timeline = Timeline::new(1000);
     timeline.begin(100);
@@ -382,7 +382,7 @@ fn the_counts_of_warnings_say_which_part_they_are_about() {
         "{screen}"
     );
 
-    // Before the part that is listed there may be others.
+    // Earlier parts of the recording may have warnings.
     let mut app = blank();
     let mut timeline = Timeline::new(1000);
     timeline.begin(500);
@@ -424,12 +424,12 @@ fn the_session_that_is_picked_is_on_the_first_line() {
     assert!(!first(&mut app).contains("only"));
 }
 
-/// The texts of the listed rows that are not about messages.
+/// Returns the texts of the listed rows that are not about messages.
 fn others(app: &mut App) -> Vec<String> {
     let rows = app.messages.history.numbers();
     press(app, "g");
     let height = u16::try_from(rows.end - rows.start).unwrap() + 10;
-    // On wider screens the detail panes are beside the list.
+    // A wider screen would have detail panes beside the list.
     let screen = draw(app, (110, height));
     let lines: Vec<&str> = screen.lines().collect();
     let is_other = |line: &&&str| {
@@ -437,7 +437,7 @@ fn others(app: &mut App) -> Vec<String> {
             .iter()
             .any(|word| line.contains(word))
     };
-    // Without the first and the last line of the screen, and without times.
+    // Leaves out the first and the last line of the screen, and times.
     let rows = lines.iter().skip(1).take(lines.len() - 2).filter(is_other);
     let text = |line: &&str| {
         line.trim_matches('"')
@@ -459,7 +459,7 @@ fn a_filter_shows_notices_of_sessions_with_a_message_that_passes() {
     let of = |start: &str| all.iter().filter(|line| line.contains(start)).count();
     assert!(of("#1") > 2 && of("#2") > 2 && of("teetap: ") == 2, "{all:#?}");
 
-    // Only session #2 has one with this name.
+    // Only session #2 has a message of this name.
     app.set_filter("sess.id == 2 and cl_say").unwrap();
     let shown = others(&mut app);
     assert!(
@@ -467,7 +467,7 @@ fn a_filter_shows_notices_of_sessions_with_a_message_that_passes() {
         "{shown:#?}"
     );
     assert!(!shown.iter().any(|line| line.starts_with("#1")), "{shown:#?}");
-    // From the message on, and not before.
+    // The session's rows pass from its first matching message on.
     assert!(
         !shown.iter().any(|line| line.contains("session online")),
         "{shown:#?}"
@@ -485,7 +485,7 @@ fn a_filter_shows_notices_of_sessions_with_a_message_that_passes() {
         "{shown:#?}"
     );
 
-    // Messages of a later session of that number do not count.
+    // Messages of a later session with the same number do not count.
     app.set_filter("sv_motd").unwrap();
     let with_motd = others(&mut app).len();
     app.set_filter("cl_kill").unwrap();
@@ -501,7 +501,7 @@ fn a_filter_of_a_recording_shows_notices_of_the_sessions_that_it_found() {
     let mut app = blank();
     app.timeline = Some(Timeline::new(1000));
     app.set_filter("sv_motd").unwrap();
-    // As the reader gives them: what passes, and what is not about messages.
+    // Same as the reader: matching messages, and events without messages.
     for mut decoded in proxied::events() {
         let reading = Arc::get_mut(&mut decoded).unwrap().reading.as_mut();
         let mut passes = reading.is_none();

@@ -11,7 +11,7 @@ use teetap_wire::{Dir, Proto, def::Registry};
 
 use crate::feed::{draw, press, recorded, type_text};
 
-/// A screen with a proxy behind it.
+/// Returns a screen with a proxy behind it.
 pub(crate) fn live() -> App {
     let mut app = recorded();
     app.is_live = true;
@@ -70,7 +70,8 @@ pub(crate) fn with_held() -> App {
     app
 }
 
-/// Returns the requests in their debug form, without those that only refresh the screen: of rules the change alone.
+/// Returns the requests in debug form, except those that only refresh the screen. Changes of rules are shown without
+/// the command.
 pub(crate) fn requests(app: &mut App) -> Vec<String> {
     let text = |command: &Command| match command {
         Command::Held { .. } | Command::Rules { change: None } => None,

@@ -25,7 +25,7 @@ fn a_selected_line_that_is_too_long_is_shown_whole_below_the_log() {
             assert_eq!(has_all, is_whole, "{keys}: {screen}");
         }
     }
-    // On a small screen the list has the room.
+    // On a small screen the list needs all the room.
     let small = draw(&mut app, (40, 7));
     assert!(
         !small.contains("the selected line") && small.contains("newest"),

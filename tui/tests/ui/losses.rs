@@ -5,7 +5,7 @@ use crate::{
     proxied,
 };
 
-/// The sizes with the list alone, and with all panes.
+/// Sizes with the list alone, and with all panes.
 const SIZES: [(u16, u16); 3] = [(80, 24), (100, 30), (160, 40)];
 
 #[test]

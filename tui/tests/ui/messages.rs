@@ -12,7 +12,7 @@ use teetap_wire::{Dir, Proto, Seq, def::Registry};
 
 use crate::feed::{SIZES, blank, draw, of, press, recorded, type_text};
 
-/// Selects the first row with this text.
+/// Selects the first row that contains this text.
 fn find(app: &mut App, text: &str) {
     press(app, "G g ctrl-f");
     type_text(app, text);
@@ -54,7 +54,7 @@ fn fields_and_bytes_are_linked_both_ways() {
     draw(&mut app, (80, 24));
     assert_eq!((app.focus, app.detail.hex.at()), (Pane::Hex, range.start + 1));
     assert_eq!(app.detail.range(&app.contents), Some(range));
-    // The id belongs to no field, so the line stays.
+    // The id belongs to no field, so that the selected line stays.
     press(&mut app, "g esc");
     assert_eq!((app.focus, app.shape.is_open), (Pane::List, false));
 }
@@ -203,7 +203,7 @@ fn times_have_four_forms() {
     assert_eq!(first, ["0.295", "0.282", "0.000", "14:13:20.295"]);
 }
 
-/// A chunk of 0.7: vital or not, without the id's own flags.
+/// Returns a datagram of 0.7 with one vital chunk.
 fn datagram(data: &[u8]) -> Vec<u8> {
     let len = data.len();
     let header = [
@@ -214,12 +214,12 @@ fn datagram(data: &[u8]) -> Vec<u8> {
     [&[0, 0, 1, 1, 2, 3, 4][..], &header, data].concat()
 }
 
-/// 0.7's cl_say with this text.
+/// Returns a cl_say of 0.7 with this text.
 fn said(text: &[u8]) -> Vec<u8> {
     [b"\x30\x01\x40", text, b"\0"].concat()
 }
 
-/// A datagram that passed as it came.
+/// Returns a datagram that was forwarded unchanged.
 fn passed(dir: Dir, origin: Origin, bytes: &[u8]) -> Arc<DecodedEvent> {
     let datagram = Datagram::new(dir, Proto::V7, origin, bytes, [bytes].into_iter());
     let event = Event {
@@ -230,7 +230,7 @@ fn passed(dir: Dir, origin: Origin, bytes: &[u8]) -> Arc<DecodedEvent> {
     Arc::new(Decoder::new(Registry::builtin()).decode(event))
 }
 
-/// A cl_say of which a rule has changed the text.
+/// Returns a cl_say whose text a rule has changed.
 fn changed() -> Arc<DecodedEvent> {
     let (came, left) = (said(b"hello"), said(b"goodbye"));
     let (received, sent) = (datagram(&came), datagram(&left));
@@ -277,7 +277,7 @@ fn a_changed_message_shows_its_fields_and_bytes_before_and_after() {
 #[test]
 fn an_odd_value_shows_what_was_expected() {
     let mut app = blank();
-    // 0.7's cl_say with a mode that there is not.
+    // A cl_say of 0.7 with an invalid mode.
     let bytes = datagram(b"\x30\x09\x40x\0");
     app.push(&passed(Dir::C2s, Origin::Peer, &bytes));
     press(&mut app, "enter");
@@ -311,7 +311,7 @@ fn the_last_row_can_be_left_and_the_detail_follows_the_newest() {
     assert_eq!(app.contents.title, "cl_say");
 }
 
-/// 0.7's input_timing in a datagram of its own.
+/// Returns a datagram of 0.7 with one input_timing.
 fn timing() -> [u8; 12] {
     [0, 0, 1, 1, 2, 3, 4, 0, 3, 0x15, 1, 1]
 }

@@ -1,4 +1,4 @@
-//! Messages that a person sends, rules and texts made from rows, and commands.
+//! Tests of messages that a person sends, of rules and texts made from rows, and of commands.
 
 use teetap_inspect::control::Command;
 use teetap_proxy::session::{Level, SessionId, Time};
@@ -93,7 +93,7 @@ fn a_message_is_sent_again_and_again_until_it_is_stopped_or_refused() {
     app.tick(Time(9_000_000));
     assert!(injected(&mut app).is_empty());
 
-    // From a form, too; a refusal ends it.
+    // The form can repeat a message, too. A refusal ends the repetition.
     press(&mut app, "i");
     type_text(&mut app, "s2c sv_broadcast every 1s");
     press(&mut app, "enter");
@@ -172,7 +172,7 @@ fn a_row_becomes_a_rule_and_a_text_and_is_sent_again() {
     assert!(found[0].starts_with("Save { path: \"rows.pcapng\""), "{found:?}");
 }
 
-/// With its bytes, in its direction, and vital only if it was.
+/// The message has the same bytes and direction, and is vital only if it was.
 #[test]
 fn a_message_is_sent_again_as_it_was() {
     let mut app = unfolded();
@@ -216,7 +216,7 @@ fn a_link_has_the_datagram_unless_a_secret_is_in_it() {
             .find(|entry| entry.text.starts_with("twnet link"));
         links.map(|entry| format!("{:?}", entry.choice))
     };
-    // The datagram of a chat line, as tcpdump has it.
+    // The link contains the datagram of a chat line, as tcpdump shows it.
     let mut app = live();
     draw(&mut app, (80, 24));
     press(&mut app, "g ctrl-f");
@@ -241,7 +241,7 @@ fn a_link_has_the_datagram_unless_a_secret_is_in_it() {
         bytes.len() > 7 && bytes.ends_with(b"hello team\0") || bytes[0] & 0x10 != 0,
         "{hex}"
     );
-    // A password, and nothing to link to.
+    // A password has no link.
     press(&mut app, "g ctrl-f");
     type_text(&mut app, "rcon_auth");
     press(&mut app, "enter");
@@ -269,7 +269,7 @@ fn every_rule_that_is_offered_is_right() {
         for entry in &menu.entries {
             let text = format!("{:?}", entry.choice);
             let text = text.trim_start_matches("Rule(\"").trim_end_matches("\")");
-            // Some actions are refused for handshakes; the conditions must be right.
+            // Rules may refuse some actions for handshakes, but every condition must be valid.
             let when = text.split_once(" when ").unwrap().1;
             let rule = format!("log when {}", when.replace("\\\"", "\""));
             let checked = teetap_rules::Program::compile(&rule, Registry::builtin());

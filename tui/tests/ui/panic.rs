@@ -7,10 +7,10 @@ use teetap_tui::Screen;
 
 use crate::feed::blank;
 
-/// The variable that makes the test the program that panics.
+/// Environment variable that makes the test the program that panics.
 const INSIDE: &str = "TEETAP_TEST_PANIC";
 
-/// The test, as its binary names it.
+/// Name of the test in its binary.
 const NAME: &str = "panic::a_panic_restores_the_terminal_before_it_is_reported";
 
 #[test]
@@ -30,7 +30,7 @@ fn a_panic_restores_the_terminal_before_it_is_reported() {
         .stderr(inner)
         .spawn()
         .unwrap();
-    // What is written on the alternate screen is gone with it.
+    // Text on the alternate screen would disappear with it.
     terminal
         .wait_for("the panic of the test", Duration::from_secs(30))
         .unwrap();

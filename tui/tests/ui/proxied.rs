@@ -9,7 +9,7 @@ use teetap_wire::def::Registry;
 
 use crate::feed::title;
 
-/// The decoded events of the recording, and the newest snapshots after them.
+/// Returns the decoded events of the recording, and the newest snapshots after them.
 pub(crate) fn feed() -> (Vec<Arc<DecodedEvent>>, Snapshots) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ui/proxied.pcapng");
     let mut playback = Playback::pcapng(BufReader::new(File::open(path).unwrap()));
@@ -27,12 +27,12 @@ pub(crate) fn feed() -> (Vec<Arc<DecodedEvent>>, Snapshots) {
     (events, snapshots)
 }
 
-/// The decoded events of the recording.
+/// Returns the decoded events of the recording.
 pub(crate) fn events() -> Vec<Arc<DecodedEvent>> {
     feed().0
 }
 
-/// A screen with so many events of the recording.
+/// Returns a screen with the first `count` events of the recording.
 pub(crate) fn part(count: usize) -> App {
     let mut app = App::new(title(), Style::default(), Registry::builtin());
     let (events, snapshots) = feed();
@@ -46,7 +46,7 @@ pub(crate) fn part(count: usize) -> App {
     app
 }
 
-/// A screen with the recording.
+/// Returns a screen with the whole recording.
 pub(crate) fn app() -> App {
     part(usize::MAX)
 }

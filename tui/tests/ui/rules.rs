@@ -1,4 +1,4 @@
-//! Rules and link lines: their view, and the requests that it makes.
+//! Tests of rules and link lines: their view, and the requests that it sends.
 
 use teetap_inspect::control::Command;
 use teetap_tui::{App, request::Reply};
@@ -86,7 +86,7 @@ fn the_value_of_a_slider_is_typed() {
     assert_eq!(requests(&mut app), [r#"Add { text: "link both loss 10%" }"#]);
     let replaced =
         |text: &str| format!("Replace {{ name: \"link s2c delay 40ms loss 5%\", text: {text:?} }}");
-    // The value of a link line is replaced, and the rest of it stays.
+    // Replaces the value of a link line and keeps the rest of the line.
     for (keys, typed, asked, text) in [
         (
             "G k enter",
@@ -122,7 +122,7 @@ fn the_value_of_a_slider_is_typed() {
         assert_eq!(requests(&mut app), [replaced(text)], "{keys} {typed}");
         assert!(app.overlay.is_none());
     }
-    // What is not a value stays on the line with the reason, and nothing changes nothing.
+    // An invalid value stays on the line with the reason. An empty line changes nothing.
     let mut app = with_rules();
     press(&mut app, "G k enter");
     for (typed, why) in [
@@ -140,7 +140,7 @@ fn the_value_of_a_slider_is_typed() {
     assert!(requests(&mut app).is_empty() && app.overlay.is_none());
     press(&mut app, "G enter");
     assert!(app.status.as_ref().unwrap().1.contains("choose a profile"));
-    // The whole line is edited on its own row.
+    // The row of the link line edits the whole line.
     press(&mut app, "G k k k enter");
     type_text(&mut app, " rate 2mbit");
     press(&mut app, "enter");
@@ -268,7 +268,7 @@ fn rules_that_are_gone_or_renamed_are_not_switched_on_again() {
         requests(&mut app),
         [r#"On { name: "link s2c delay 40ms loss 6%" }"#]
     );
-    // Nothing of them is left.
+    // The rules that were switched off no longer exist.
     let mut app = with_rules();
     press(&mut app, "R");
     requests(&mut app);

@@ -86,7 +86,7 @@ fn a_peer_that_falls_silent_is_not_shown_as_online() {
     press(&mut app, "2");
     app.tick(last + Duration::from_secs(2));
     assert!(row(&mut app).contains("online  online"), "{}", row(&mut app));
-    // The client goes on, and the server is gone.
+    // The client continues to send, but the server is silent.
     let from_client = |decoded: &&Arc<DecodedEvent>| matches!(&decoded.event.what, What::Datagram(datagram) if datagram.dir == Dir::C2s);
     for decoded in all.iter().skip(100).filter(from_client) {
         if decoded.event.at < last + Duration::from_secs(5) {
@@ -106,7 +106,7 @@ fn a_peer_that_falls_silent_is_not_shown_as_online() {
         screen.contains("online, the server is silent for 5 s"),
         "{screen}"
     );
-    // It answers again.
+    // The server answers again.
     let answer = all.iter().skip(100).find(|decoded| !from_client(decoded));
     app.push(answer.unwrap());
     app.now = answer.unwrap().event.at;

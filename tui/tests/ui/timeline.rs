@@ -1,4 +1,4 @@
-//! A recording on the screen: its time line, the places to go to, and a filter that the reader evaluates.
+//! A recording on the screen: its time line, positions to move to, and a filter that the reader evaluates.
 
 use teetap_inspect::Decoder;
 use teetap_proxy::session::Time;
@@ -14,7 +14,7 @@ use crate::{
     proxied,
 };
 
-/// A screen with a recording of 1000 bytes, of which the last 600 are listed.
+/// Returns a screen with a recording of 1000 bytes, of which the last 600 are listed.
 fn app() -> App {
     let mut app = proxied::app();
     app.title = Title {
@@ -170,7 +170,7 @@ fn rows_that_the_reader_found_are_listed_and_other_views_keep_their_sessions() {
             "{screen}"
         );
     }
-    // Numbers begin again.
+    // Session numbers start again.
     for event in events("tw07-session") {
         app.push(&event);
     }

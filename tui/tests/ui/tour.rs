@@ -21,7 +21,7 @@ fn app() -> App {
     app
 }
 
-/// The texts of rules that were added (`+`) and removed (`-`).
+/// Returns the texts of rules that were added (`+`) and removed (`-`).
 fn rules(app: &mut App) -> Vec<String> {
     let requests = app.take_requests().into_iter();
     let texts = requests.filter_map(|request| match request {
