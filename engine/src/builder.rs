@@ -26,7 +26,7 @@ use crate::{
     run::{Plan, Run},
 };
 
-/// The settings of a run.
+/// The settings of a run, which [`Self::start`] starts.
 #[derive(Debug)]
 pub struct Builder {
     server: SocketAddr,
@@ -35,24 +35,24 @@ pub struct Builder {
     traffic: Traffic,
     events: Watching,
     files: Files,
-    /// The control socket.
+    /// Control socket.
     socket: Option<Socket>,
 }
 
-/// The settings of the data path.
+/// Settings of the data path.
 #[derive(Debug)]
 struct Traffic {
     registry: &'static Registry,
     proto: Option<Proto>,
     rules: Rules,
-    /// The rules, if they are compiled already.
+    /// Compiled rules, if the caller has compiled them.
     program: Option<Option<Arc<Program>>>,
     seed: Option<u64>,
     secret: Option<[u8; 16]>,
     heals: bool,
 }
 
-/// The settings of the events and of their decoder.
+/// Settings of the events and their decoder.
 #[derive(Debug)]
 struct Watching {
     bus: Bus<DecodedEvent>,
@@ -65,7 +65,7 @@ struct Watching {
     collects_findings: bool,
 }
 
-/// The files that the run writes.
+/// Files that the run writes.
 #[derive(Debug, Default)]
 struct Files {
     record: Option<Target>,
@@ -73,10 +73,10 @@ struct Files {
     journal: Option<LogFile>,
 }
 
-/// The reason why a run did not start.
+/// Reason why a run did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The rules are wrong, or their file cannot be read.
+    /// The rules are wrong, or one of their files cannot be read.
     #[error(transparent)]
     Rules(#[from] RulesError),
     /// The recording cannot be written.
@@ -91,7 +91,7 @@ pub enum RunError {
 }
 
 impl Builder {
-    /// A run in front of `server` that listens on a free port of 127.0.0.1, without rules.
+    /// Returns the settings of a run in front of `server` that listens on a free port of 127.0.0.1, without rules.
     #[must_use]
     pub fn new(server: SocketAddr) -> Self {
         let registry = Registry::builtin();
@@ -137,14 +137,14 @@ impl Builder {
         self
     }
 
-    /// Accepts clients of one protocol only; of all if it is `None`.
+    /// Accepts only clients of this protocol; `None` = all protocols.
     #[must_use]
     pub fn proto(mut self, proto: impl Into<Option<Proto>>) -> Self {
         self.traffic.proto = proto.into();
         self
     }
 
-    /// Reads messages, rules and commands through other definitions than the built-in ones.
+    /// Sets the definitions through which messages, rules and commands are read. The default is the built-in ones.
     #[must_use]
     pub const fn definitions(mut self, registry: &'static Registry) -> Self {
         self.traffic.registry = registry;
@@ -152,20 +152,20 @@ impl Builder {
         self
     }
 
-    /// Returns the definitions, to parse filters and rules with.
+    /// Returns the definitions, for parsing filters and rules.
     #[must_use]
     pub const fn registry(&self) -> &'static Registry {
         self.traffic.registry
     }
 
-    /// Appends statements: rules, link lines, `let`, `var`, `seed`. They are compiled by [`Self::start`].
+    /// Appends statements: rules, link lines, `let`, `var`, `seed`. [`Self::start`] compiles them.
     #[must_use]
     pub fn rules(mut self, text: &str) -> Self {
         self.traffic.rules.append("rules", text);
         self
     }
 
-    /// Appends the statements of a file, which [`Run::reload_rules`] reads again if it changes.
+    /// Appends the statements of a file. [`Run::reload_rules`] reads the file again if it changes.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -174,7 +174,7 @@ impl Builder {
         Ok(self)
     }
 
-    /// Sets rules with the program that they were compiled to, in place of those so far. `None` for no program.
+    /// Replaces all rules by `rules`, which were already compiled to `program`; `None` for no program.
     #[must_use]
     pub fn program(mut self, rules: Rules, program: Option<Arc<Program>>) -> Self {
         self.traffic.rules = rules;
@@ -182,14 +182,14 @@ impl Builder {
         self
     }
 
-    /// Sets the seed of all random decisions. Without it the seed of the rules counts, and without that a random one.
+    /// Sets the seed of all random decisions. The default is the seed of the rules, otherwise a random one.
     #[must_use]
     pub const fn seed(mut self, seed: u64) -> Self {
         self.traffic.seed = Some(seed);
         self
     }
 
-    /// Sets the key from which tokens are derived. Without it the operating system gives a random one.
+    /// Sets the key from which tokens are derived. The default is a random one from the operating system.
     #[must_use]
     pub const fn secret(mut self, secret: [u8; 16]) -> Self {
         self.traffic.secret = Some(secret);
@@ -210,7 +210,7 @@ impl Builder {
         self
     }
 
-    /// Emits only these events. Subscribers of the control socket still get all.
+    /// Emits only these events. Subscribers of the control socket still receive all events.
     #[must_use]
     pub const fn events(mut self, events: Events) -> Self {
         self.events.wanted = events;
@@ -224,50 +224,51 @@ impl Builder {
         self
     }
 
-    /// Decodes events with this decoder. Without it all messages are decoded whole.
+    /// Sets the decoder of the events. The default decodes all messages completely.
     #[must_use]
     pub fn decoder(mut self, decoder: Decoder) -> Self {
         self.events.decoder = Some(decoder);
         self
     }
 
-    /// Sets how far the thread of the decoder gives way to others.
+    /// Sets the priority of the decoder's thread.
     #[must_use]
     pub const fn nice(mut self, nice: Nice) -> Self {
         self.events.nice = nice;
         self
     }
 
-    /// Waits for a message: the event with the first match, and those after it, have it as their
-    /// [`ending`](DecodedEvent::ending). The run goes on.
+    /// Waits for a message. The event with the first match, and all later events, have it as their
+    /// [`ending`](DecodedEvent::ending). The run continues.
     #[must_use]
     pub fn until(mut self, filter: Filter) -> Self {
         self.events.until = Some(filter);
         self
     }
 
-    /// Waits for a message that must not be sent, in the same way as [`Self::until`].
+    /// Waits for a message that must not be sent, like [`Self::until`].
     #[must_use]
     pub fn fail_on(mut self, filter: Filter) -> Self {
         self.events.fail_on = Some(filter);
         self
     }
 
-    /// Shows or hides secrets in findings and on the control socket. They are hidden if nothing is set.
+    /// Shows or hides secrets in findings and on the control socket. They are hidden by default.
     #[must_use]
     pub const fn secrets(mut self, secrets: Secrets) -> Self {
         self.events.secrets = secrets;
         self
     }
 
-    /// Sets whether findings are collected. They are if nothing is set; the decoder has to decode every message whole.
+    /// Sets whether findings are collected, which is the default. The decoder must then decode every message
+    /// completely.
     #[must_use]
     pub const fn findings(mut self, collects: bool) -> Self {
         self.events.collects_findings = collects;
         self
     }
 
-    /// Records the run to a file: pcapng, or JSON lines.
+    /// Records the run to a file: pcapng or JSON lines.
     #[must_use]
     pub fn record(mut self, target: Target) -> Self {
         self.files.record = Some(target);
@@ -288,7 +289,7 @@ impl Builder {
         self
     }
 
-    /// Lets scripts control the run over this socket, once [`Run::serve`] is called.
+    /// Lets scripts control the run through this socket, once [`Run::serve`] is called.
     #[must_use]
     pub fn control(mut self, socket: Socket) -> Self {
         self.socket = Some(socket);
@@ -298,7 +299,8 @@ impl Builder {
     /// Starts the proxy.
     ///
     /// # Errors
-    /// The rules are wrong, the recording cannot be created, or the proxy cannot listen. Nothing runs then.
+    /// The rules are wrong, the recording cannot be created, or the proxy cannot listen. No part of the run has started
+    /// then.
     pub fn start(self) -> Result<Run, RunError> {
         let Self {
             server,
@@ -376,8 +378,8 @@ impl Builder {
 }
 
 impl Traffic {
-    /// Compiles the rules. Returns `None` if there are none; with a journal the run has a program without rules, so that the
-    /// journal has the joins to compare those of other runs with.
+    /// Compiles the rules. Returns `None` if there are none. With a journal the run always has a program, since the
+    /// journal also records the joins, for comparison with other runs.
     fn compiled(&self, has_journal: bool) -> Result<Option<Arc<Program>>, RulesError> {
         match &self.program {
             Some(program) if program.is_some() || !has_journal => Ok(program.clone()),
@@ -388,13 +390,13 @@ impl Traffic {
 }
 
 impl Watching {
-    /// Returns the collector of findings, which shares the version that the server states with the decoder.
+    /// Returns the collector of findings, which shares the server's version with the decoder.
     fn judge(&self, stated: &Stated) -> Option<judge::Live> {
         let collected = || judge::Live::new(self.secrets, stated.clone());
         self.collects_findings.then(collected)
     }
 
-    /// Returns the decoder with the messages that are waited for.
+    /// Returns the decoder, with the filters for messages that the run waits for.
     fn decoded(self, registry: &'static Registry) -> Decoder {
         let mut decoder = self.decoder.unwrap_or_else(|| {
             let mut decoder = Decoder::new(registry);

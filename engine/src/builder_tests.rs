@@ -1,4 +1,4 @@
-//! Tests of runs, on the loopback.
+//! Tests of runs, on the loopback interface.
 
 use std::{
     net::UdpSocket,
@@ -60,7 +60,7 @@ fn a_datagram_reaches_the_server_and_the_events() {
     );
 }
 
-/// Returns the token that the client gets, of a run with this secret.
+/// Returns the token that a client receives in a run with this secret.
 fn token(client: &UdpSocket, secret: [u8; 16]) -> [u8; 4] {
     let server = socket();
     let builder = Builder::new(server.local_addr().unwrap()).secret(secret);
@@ -80,7 +80,7 @@ fn token(client: &UdpSocket, secret: [u8; 16]) -> [u8; 4] {
     token
 }
 
-/// Nothing but the timer of the proxy ends these delays: there is no other traffic.
+/// Only the timer of the proxy ends these delays, since there is no other traffic.
 #[test]
 fn one_delay_after_another_ends_without_further_datagrams() {
     let (server, client) = (socket(), socket());

@@ -8,48 +8,48 @@ use teetap_wire::{def::Registry, printable, printable_path};
 
 use crate::rules::{Mistakes, Rules};
 
-/// The rules of a journal, with its decisions instead of their own.
+/// The rules of a journal. They repeat its decisions instead of making their own.
 #[derive(Debug)]
 pub struct Repeated {
-    /// The program that repeats the decisions.
+    /// Program that repeats the decisions.
     pub program: Arc<Program>,
-    /// The texts of the rules, which cannot be changed.
+    /// Texts of the rules, which cannot be changed.
     pub rules: Rules,
-    /// The seed of the run that wrote the journal.
+    /// Seed of the run that wrote the journal.
     pub seed: u64,
 }
 
-/// The reason why the faults of a journal cannot be repeated.
+/// Reason why the faults of a journal cannot be repeated.
 #[derive(Debug, thiserror::Error)]
 pub enum FaultsError {
     /// The journal cannot be read, or is damaged.
     #[error("cannot read the journal {name}: {}", printable(.cause.to_string().as_bytes()))]
     Journal {
-        /// The path, printable.
+        /// Path, printable.
         name: String,
-        /// The cause.
+        /// Error of the reader.
         cause: JournalError,
     },
-    /// Its rules are wrong with the definitions of this run.
+    /// The rules of the journal are wrong with the definitions of this run.
     #[error("invalid rules in the journal {name}\n{mistakes}")]
     Rules {
-        /// The path, printable.
+        /// Path, printable.
         name: String,
-        /// The errors.
+        /// Errors in the rules.
         mistakes: Mistakes,
     },
-    /// Its decisions do not belong to its rules.
+    /// The decisions of the journal do not match its rules.
     #[error("cannot repeat the journal {name}: {}", printable(.cause.as_bytes()))]
     Decisions {
-        /// The path, printable.
+        /// Path, printable.
         name: String,
-        /// The cause.
+        /// Why they do not match.
         cause: String,
     },
 }
 
 impl FaultsError {
-    /// Returns the error as text, with the mistakes of rules in this style.
+    /// Returns the error as text, with mistakes in rules in this style.
     pub fn render(&self, style: Style) -> String {
         match self {
             Self::Rules { name, mistakes } => {
@@ -99,7 +99,7 @@ impl Repeated {
 /// Reads a journal.
 ///
 /// # Errors
-/// There is no such file, it is not a journal, or it is damaged.
+/// The file does not exist, is not a journal, or is damaged.
 pub fn read(path: &Path) -> Result<Journal, FaultsError> {
     Journal::read(path).map_err(|cause| FaultsError::Journal {
         name: printable_path(path),

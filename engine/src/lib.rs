@@ -1,4 +1,4 @@
-//! A run of teetap in process: what lies between the session core and the programs that show or steer a run.
+//! A run of teetap in process: the layer between the session core and the programs that show or control a run.
 //!
 //! ```
 //! use std::{net::UdpSocket, thread, time::{Duration, Instant}};
@@ -34,12 +34,12 @@
 //! | [`rules`] | the rules of a run: texts and watched files, compiled as one program |
 //! | [`faults`] | the rules and decisions of a journal, for a run that repeats its faults |
 //! | [`Builder`], [`Run`] | a proxy in front of a server: its start, its events, its end |
-//! | [`Handle`] | commands for a run, and their results |
+//! | [`Handle`] | carries out commands for a run, and returns their results |
 //! | [`control`] | the control socket, over which scripts send commands and subscribe to events |
-//! | [`recording`] | the recording of a run: opened before the start, complete at the end |
+//! | [`recording`] | the recording of a run: opened before the start, completed at the end |
 //!
-//! Law: nothing here prints, reads the command line or ends the process. Errors are typed; the caller decides about words
-//! around them, colours and exit codes.
+//! Law: nothing here prints, reads the command line or ends the process. Errors are typed; the caller decides about
+//! their wording, colours and exit codes.
 
 mod builder;
 mod commands;

@@ -1,4 +1,4 @@
-//! The query of the server, beside the run: which protocols it speaks, and its version.
+//! Query of the server in parallel to the run: the protocols that it supports, and its version.
 
 use std::{io, net::SocketAddr, sync::mpsc, thread};
 
@@ -8,7 +8,7 @@ use teetap_proxy::io::{
 };
 use teetap_wire::{Proto, def::Registry};
 
-/// The query of one server.
+/// Query of one server.
 #[derive(Debug)]
 pub(crate) struct Query {
     server: SocketAddr,
@@ -26,13 +26,13 @@ impl Query {
         }
     }
 
-    /// Queries the server on a thread of its own, and lets the proxy know which protocols it speaks.
+    /// Queries the server on a thread of its own, and tells the proxy which protocols it supports.
     pub(crate) fn start(&mut self, commands: Commands, clock: Clock) -> io::Result<()> {
         let (server, proto) = (self.server, self.proto);
         let (sender, result) = mpsc::channel();
         thread::Builder::new().name("probe".into()).spawn(move || {
             let finding = probe(server, proto, Registry::builtin(), &clock);
-            // The run may end before the server has answered.
+            // The run may have ended before the server answered.
             let _too_late = commands.send(Request::Probed(finding.speaks()));
             let _too_late = sender.send(finding);
         })?;

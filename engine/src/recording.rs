@@ -1,6 +1,6 @@
 //! The recording of a run: `-w FILE`.
 //!
-//! The file is checked, opened and locked before anything starts.
+//! The file is checked, opened and locked before the run starts.
 
 use std::{
     net::SocketAddr,
@@ -16,10 +16,11 @@ use teetap_proxy::{
 };
 use teetap_wire::printable_path;
 
-/// Bytes of decoded events that may wait for the file: some seconds of 64 players on a disk that does not answer.
+/// Maximum bytes of decoded events that wait for the file: several seconds of 64 players while the disk does not
+/// respond.
 const BACKLOG: usize = 128 << 20;
 
-/// An open file and a watcher that misses nothing from now on.
+/// An open file, with a watcher that misses no event from now on.
 #[derive(Debug)]
 pub struct Prepared {
     target: Target,
@@ -27,10 +28,10 @@ pub struct Prepared {
     watcher: Watcher<DecodedEvent>,
 }
 
-/// The outcome of a recording.
+/// Result of a recording.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
     /// `None` if the recorder crashed.
     pub recorded: Option<Recorded>,
@@ -44,7 +45,7 @@ pub struct Running {
 }
 
 impl Prepared {
-    /// Opens the file and begins to watch.
+    /// Opens the file and starts to watch.
     pub fn open(target: &Target, bus: &Bus<DecodedEvent>) -> Result<Self, FileError> {
         Ok(Self {
             file: target.open()?,
@@ -53,7 +54,7 @@ impl Prepared {
         })
     }
 
-    /// Writes the start and lets the recorder run. Returns log lines about the file, too.
+    /// Writes the start of the run and starts the recorder. Also returns log lines about the file.
     pub fn start(self, run: Run, clock: Clock) -> Result<(Running, Vec<(Level, String)>), FileError> {
         let Self {
             target,
@@ -95,12 +96,12 @@ impl Running {
         self.recording.log(at, level, text);
     }
 
-    /// Returns why the recording is incomplete or not where it should be, once.
+    /// Returns, once, why the recording is incomplete or its file is gone.
     pub fn news(&self) -> Option<String> {
         news(&self.recording.faults(), &self.path)
     }
 
-    /// Writes what the watcher still has. Returns the outcome, and the recording for its summary.
+    /// Writes the remaining events. Returns the outcome, and the recording for its summary.
     pub fn finish(self) -> (Outcome, Finished) {
         let shared = self.recording.faults();
         let done = self.recording.finish();
@@ -109,7 +110,7 @@ impl Running {
             recorded: done.as_ref().map(recorder::Done::recorded),
         };
         let finished = Finished {
-            // A failure of the last events.
+            // Writing the last events may have failed.
             news: news(&shared, &outcome.path),
             done,
         };
@@ -117,9 +118,9 @@ impl Running {
     }
 }
 
-/// A recording that lacks only its summary.
+/// A recording that is complete except for its summary.
 pub struct Finished {
-    /// The reason why it is incomplete, if that has not been reported.
+    /// Reason why the recording is incomplete; `None` if it is complete, or if that was already reported.
     pub news: Option<String>,
     done: Option<recorder::Done>,
 }
@@ -128,14 +129,14 @@ impl Finished {
     /// Writes the summary.
     pub fn summary(self, at: Time, text: &str, json: &[u8]) {
         if let Some(done) = self.done {
-            // `open` prints the name of the program itself.
+            // `open` prints the program's name itself.
             done.summary(at, text.strip_prefix("teetap: ").unwrap_or(text), json);
         }
     }
 }
 
-/// Returns the header of the recording of a run in front of `target`: the server as the user wrote it, its address and the one that
-/// the proxy listens on.
+/// Returns the recording's header for a run in front of `target`: the server as the user wrote it, its address, and the
+/// address on which the proxy listens.
 pub fn header(seed: u64, target: &str, (server, listen): (SocketAddr, SocketAddr), wall: SystemTime) -> Run {
     let since = wall.duration_since(UNIX_EPOCH).unwrap_or_default();
     Run {

@@ -29,27 +29,27 @@ use crate::{
     rules::SharedRules,
 };
 
-/// Interval at which [`Run::wait`] looks for events.
+/// Interval at which [`Run::wait`] polls for events.
 const POLL: Duration = Duration::from_millis(1);
 
-/// The parts of a run that [`Run::start`] joins.
+/// Parts of a run that [`Run::start`] joins.
 pub(crate) struct Plan {
-    /// The settings of the proxy, with the decoder of its events.
+    /// Settings of the proxy, with the decoder of its events.
     pub(crate) settings: Settings<Decoder>,
-    /// The rules that `settings` has as a program.
+    /// Rules from which the program in `settings` was compiled.
     pub(crate) rules: SharedRules,
-    /// The release that the server states; shared with the decoder.
+    /// Release that the server states, shared with the decoder.
     pub(crate) stated: Stated,
-    /// The findings that the decoder collects. `None` if it does not decode every event.
+    /// Findings that the decoder collects; `None` if it does not decode every event.
     pub(crate) judge: Option<judge::Live>,
-    /// The control socket.
+    /// Control socket.
     pub(crate) control: Option<Awaited>,
 }
 
 /// A run in process.
 #[derive(Debug)]
 pub struct Run {
-    /// `None` once it was joined.
+    /// `None` once the proxy was joined.
     proxy: Option<Running>,
     addr: SocketAddr,
     commands: Commands,
@@ -62,9 +62,9 @@ pub struct Run {
     judge: Option<judge::Live>,
     recording: Option<recording::Running>,
     registry: &'static Registry,
-    /// Lines for the user, and the sender that handles have.
+    /// Lines for the user, and the sender that handles clone.
     news: (mpsc::Sender<News>, mpsc::Receiver<News>),
-    /// `None` once it is served.
+    /// `None` once the socket is served.
     control: Option<Awaited>,
     query: Query,
 }
@@ -73,7 +73,7 @@ impl Run {
     /// Starts the proxy.
     ///
     /// # Errors
-    /// See [`StartError`]; nothing runs then.
+    /// See [`StartError`]. No part of the run has started then.
     pub(crate) fn start(plan: Plan) -> Result<Self, StartError> {
         let Plan {
             settings,
@@ -82,7 +82,7 @@ impl Run {
             judge,
             control,
         } = plan;
-        // Before the start, so that no event is missed.
+        // Watches before the start, so that no event is missed.
         let watcher = settings.bus.watch();
         let (clock, seed) = (settings.clock, settings.config.seed);
         let registry = settings.config.registry;
@@ -107,13 +107,13 @@ impl Run {
         })
     }
 
-    /// Returns the address that the proxy listens on.
+    /// Returns the address on which the proxy listens.
     #[must_use]
     pub const fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Returns the address that a client of this machine connects to: that of this machine if the proxy listens on all.
+    /// Returns the address for clients on this machine: the loopback address if the proxy listens on all addresses.
     #[must_use]
     pub fn reachable(&self) -> SocketAddr {
         let ip = match self.addr.ip() {
@@ -124,7 +124,7 @@ impl Run {
         SocketAddr::new(ip, self.addr.port())
     }
 
-    /// Returns true if the default port, or the server's own, was taken and the next free one is used.
+    /// Returns true if the default port, or the server's own port, was in use, so that the next free one is used.
     #[must_use]
     pub fn has_moved(&self) -> bool {
         self.proxy.as_ref().is_some_and(|proxy| proxy.moved)
@@ -142,7 +142,8 @@ impl Run {
         self.seed
     }
 
-    /// Returns a handle that carries out commands of this origin. The proxy ends when the run and all handles are dropped.
+    /// Returns a handle that carries out commands of this origin. The proxy ends when the run and all handles are
+    /// dropped.
     #[must_use]
     pub fn handle(&self, from: Origin) -> Handle {
         Handle {
@@ -154,7 +155,8 @@ impl Run {
         }
     }
 
-    /// Serves the control socket, if the run has one that is not served yet. `start` is the line that each connection gets first.
+    /// Serves the control socket; returns `None` if the run has none, or it is already served. Each connection first
+    /// receives the line `start`.
     ///
     /// # Errors
     /// The system has no threads or descriptors left.
@@ -165,7 +167,7 @@ impl Run {
         Control::start(awaited, self.handle(Origin::Socket), self.clock, start).map(Some)
     }
 
-    /// Returns lines for the user about commands since the last call, in their order.
+    /// Returns the lines for the user about commands since the last call, in order.
     pub fn news(&self) -> impl Iterator<Item = News> {
         self.news.1.try_iter()
     }
@@ -176,7 +178,7 @@ impl Run {
         self.commands.clone()
     }
 
-    /// Returns the rules, to change them.
+    /// Returns the rules, which can be changed.
     #[must_use]
     pub const fn rules(&self) -> &SharedRules {
         &self.rules
@@ -188,16 +190,16 @@ impl Run {
         self.proxy.as_ref().map(Running::log_faults).unwrap_or_default()
     }
 
-    /// Returns the next event, or a gap if this reader was too slow. `None` if there is none yet.
+    /// Returns the next event, or a gap if this reader was too slow; `None` if there is none yet.
     pub fn poll(&mut self) -> Option<Seen<DecodedEvent>> {
         self.watcher.poll()
     }
 
-    /// Waits for the next event. `None` after `timeout`, or if the proxy has ended.
+    /// Waits for the next event. Returns `None` after `timeout`, or if the proxy has ended.
     pub fn wait(&mut self, timeout: Duration) -> Option<Seen<DecodedEvent>> {
         let end = Instant::now() + timeout;
         loop {
-            // Before the poll, so that the last events are not missed.
+            // Checked before the poll, so that the last events are not missed.
             let is_last = self.is_finished() || Instant::now() >= end;
             match self.watcher.poll() {
                 Some(seen) => return Some(seen),
@@ -213,15 +215,15 @@ impl Run {
         self.watcher.lost()
     }
 
-    /// Returns true if the proxy has ended, because it was stopped or has crashed.
+    /// Returns true if the proxy has ended, because it was stopped or crashed.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.proxy.as_ref().is_none_or(Running::is_finished)
     }
 
-    /// Reads the files of rules that have changed, and sets the new program. Returns lines for the user.
+    /// Reads changed files of rules again and sets the new program. Returns lines for the user.
     pub fn reload_rules(&mut self) -> Vec<News> {
-        // While a command changes them, the next call is soon enough.
+        // While a command changes the rules, the next call is soon enough.
         let Some(mut rules) = self.rules.try_lock() else {
             return Vec::new();
         };
@@ -234,19 +236,20 @@ impl Run {
         lines
     }
 
-    /// Returns the number of datagrams that the kernel dropped since the last call: the receive buffer was full.
+    /// Returns the number of datagrams that the kernel dropped since the last call, because the receive buffer was
+    /// full.
     pub fn kernel_drops(&mut self) -> u64 {
-        // Zero where the system does not count them.
+        // Zero if the system does not count them.
         self.drops.look().unwrap_or(0)
     }
 
-    /// Returns the number of all datagrams that [`Self::kernel_drops`] returned.
+    /// Returns the total of datagrams that [`Self::kernel_drops`] returned.
     #[must_use]
     pub fn all_kernel_drops(&self) -> u64 {
         self.drops.total()
     }
 
-    /// Queries the server in the background: the protocols that it speaks, and its version, which findings name.
+    /// Queries the server in the background for its protocols and for its version, which findings mention.
     ///
     /// # Errors
     /// The system has no threads left.
@@ -254,7 +257,7 @@ impl Run {
         self.query.start(self.commands.clone(), self.clock)
     }
 
-    /// Returns the result of [`Self::probe`], once. `None` as long as there is none.
+    /// Returns the result of [`Self::probe`], once; `None` until it is available.
     pub fn probed(&mut self) -> Option<Finding> {
         let finding = self.query.result()?;
         if let Some(version) = finding.version() {
@@ -263,24 +266,25 @@ impl Run {
         Some(finding)
     }
 
-    /// Returns the findings so far, ranked. `None` if not every event is decoded.
+    /// Returns the findings so far, ranked; `None` if not every event is decoded.
     #[must_use]
     pub fn findings(&self) -> Option<Findings> {
         self.judge.as_ref().map(judge::Live::findings)
     }
 
-    /// Waits for the end of the proxy, after [`Commands::stop`]. Returns its counts and the rules with their effects, `None` if
-    /// the data thread crashed. [`Self::poll`] then returns the events that are left.
+    /// Waits for the end of the proxy, after [`Commands::stop`]. Returns its counts and the rules with their effects;
+    /// `None` if the data thread crashed. [`Self::poll`] then returns the remaining events.
     pub fn join(&mut self) -> Option<Ended> {
         self.proxy.take()?.join().ok()
     }
 
-    /// Sets the recording, which is completed by [`Self::stop`].
+    /// Sets the recording, which [`Self::stop`] completes.
     pub(crate) fn record(&mut self, recording: recording::Running) {
         self.recording = Some(recording);
     }
 
-    /// Ends the run: sends CLOSE with `reason` to both peers of every session, completes the recording, and returns the summary.
+    /// Ends the run: sends CLOSE with `reason` to both peers of every session, completes the recording, and returns the
+    /// summary.
     #[must_use]
     pub fn stop(mut self, reason: &str) -> Summary {
         self.commands.stop(reason);
@@ -297,17 +301,17 @@ impl Run {
     }
 }
 
-/// The end of a run.
+/// Facts at the end of a run.
 #[derive(Debug)]
 pub struct Summary {
     /// Time of the end, since the start of the clock.
     pub at: Time,
-    /// Counts, and the rules with their effects. `None` if the data thread crashed.
+    /// Counts, and the rules with their effects; `None` if the data thread crashed.
     pub ended: Option<Ended>,
-    /// Events that were not read before the end.
+    /// Events that were not polled before the end.
     pub events: Vec<Seen<DecodedEvent>>,
-    /// The recording. `None` if the run was not recorded.
+    /// Result of the recording; `None` if the run was not recorded.
     pub recorded: Option<recording::Outcome>,
-    /// The findings, ranked. `None` if not every event was decoded.
+    /// Findings, ranked; `None` if not every event was decoded.
     pub findings: Option<Findings>,
 }

@@ -1,6 +1,6 @@
-//! Control commands carried out: by the core, or on the rules of the run.
+//! Carries out control commands: in the core, or on the rules of the run.
 //!
-//! Law: each gets one result. A command that names no session is about the only one that is online.
+//! Law: each command has one result. A command without a session applies to the only session that is online.
 
 use serde_json::{Map, Value};
 use teetap_inspect::{
@@ -24,24 +24,24 @@ use super::{
 };
 use crate::rules::{Change, Rules};
 
-/// The maximum number of places that an error lists.
+/// Maximum number of places that an error lists.
 const LISTED: usize = 8;
 
 /// The answer to a command.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// The session that the command was about. `None` if it was about none, or about all.
+    /// Session of the command; `None` if the command is about none or all.
     pub session: Option<SessionId>,
-    /// The result, or the reason why the command is refused.
+    /// Result, or the reason why the command is refused.
     pub result: Result<ResultBody, String>,
 }
 
-/// The result of a command, or the reason why it is refused.
+/// Result of a command, or the reason why it is refused.
 type Outcome = Result<ResultBody, String>;
 
 impl Handle {
-    /// Carries out a command. [`Command::Subscribe`] and [`Command::Unsubscribe`] have no effect: events of a run in process are
-    /// read with [`Run::poll`](crate::Run::poll).
+    /// Carries out a command. [`Command::Subscribe`] and [`Command::Unsubscribe`] have no effect, since
+    /// [`Run::poll`](crate::Run::poll) returns the events of a run in process.
     #[must_use]
     pub fn carry_out(&self, command: &Command) -> Reply {
         let mut session = None;
@@ -49,10 +49,10 @@ impl Handle {
         Reply { session, result }
     }
 
-    /// Returns the result of a command. Notes its session in `chosen`.
+    /// Returns the result of a command. Stores its session in `chosen`.
     fn result(&self, command: &Command, chosen: &mut Option<SessionId>) -> Outcome {
         match command {
-            // They belong to the connection.
+            // The connection carries out these commands.
             Command::Subscribe { .. } | Command::Unsubscribe {} => Ok(ResultBody::default()),
             Command::Sessions {} => {
                 let look = self.look()?;
@@ -132,12 +132,12 @@ impl Handle {
         }
     }
 
-    /// Has the core carry out a command that has no result but its success.
+    /// Lets the core carry out a command without a result.
     fn done(&self, command: session::Command) -> Outcome {
         self.list(command).map(|_| ResultBody::default())
     }
 
-    /// Returns the session of this number, or the only one that is online. Notes its number in `chosen`.
+    /// Returns the session with this number, or the only one that is online. Stores its number in `chosen`.
     fn listed(&self, wanted: Option<SessionId>, chosen: &mut Option<SessionId>) -> Result<Listed, String> {
         let listed = self.choose(wanted)?;
         *chosen = Some(listed.id);
@@ -160,7 +160,7 @@ impl Handle {
         })
     }
 
-    /// Returns the only held message of this place. Notes its session in `chosen`.
+    /// Returns the only held message at this place. Stores its session in `chosen`.
     fn find(&self, wanted: HeldPlace, chosen: &mut Option<SessionId>) -> Result<Waiting, String> {
         let list = self.list(session::Command::List { session: None })?;
         let found = only(&list, wanted)?;
@@ -168,8 +168,8 @@ impl Handle {
         Ok(found.clone())
     }
 
-    /// Has the core carry out a command about a held message. The message is looked for only if its place is not complete,
-    /// or if the command is refused: the cause may be that it is not held.
+    /// Lets the core carry out a command about a held message. Looks the message up only if its place is incomplete, or
+    /// if the command is refused because the message may not be held.
     fn on_held(
         &self,
         place: HeldPlace,
@@ -203,7 +203,7 @@ impl Handle {
     }
 }
 
-/// Returns the only held message of this place.
+/// Returns the only held message at this place.
 fn only(list: &[Waiting], wanted: HeldPlace) -> Result<&Waiting, String> {
     let found: Vec<&Waiting> = list.iter().filter(|waiting| wanted.is_of(waiting)).collect();
     match found.as_slice() {
@@ -221,7 +221,7 @@ fn only(list: &[Waiting], wanted: HeldPlace) -> Result<&Waiting, String> {
     }
 }
 
-/// Returns the new bytes of a held message, and the warnings about them.
+/// Returns the new bytes of a held message, and warnings about them.
 fn edited(
     wanted: &Edit,
     waiting: &Waiting,
@@ -256,7 +256,7 @@ fn edited(
     message::edited(&text, waiting, registry)
 }
 
-/// Reads the message of an injection, and the warnings about it.
+/// Parses the message of an injection. Also returns warnings about it.
 fn form(wanted: &Inject, registry: &'static Registry) -> Result<(Form, Vec<String>), String> {
     match wanted {
         Inject {
@@ -318,7 +318,7 @@ fn written(name: &str, fields: Option<&Map<String, Value>>, registry: &Registry)
         let shown = match value {
             Value::Number(number) => number.to_string(),
             Value::Bool(value) => value.to_string(),
-            // The name of a value.
+            // The text is a named value.
             Value::String(text) if is_word(text) && is_number(registry, name, field) => text.clone(),
             Value::String(text) => Expr::new(Kind::Text(text.clone()), Span::default()).to_string(),
             Value::Null | Value::Array(_) | Value::Object(_) => {
@@ -331,7 +331,7 @@ fn written(name: &str, fields: Option<&Map<String, Value>>, registry: &Registry)
     Ok(format!("{name}{{{}}}", parts.join(", ")))
 }
 
-/// Returns true if a field of a message is a number in a protocol.
+/// Returns true if a field of a message is a number in some protocol.
 fn is_number(registry: &Registry, name: &str, field: &str) -> bool {
     Proto::ALL.into_iter().any(|proto| {
         registry.named(proto, None, name).any(|def| {

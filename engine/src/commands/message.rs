@@ -1,10 +1,10 @@
-//! Messages that a person or a script writes: to inject one, or to replace one that is held.
+//! Messages that a person or a script writes, to inject or to replace a held message.
 
 use teetap_proxy::session::Waiting;
 use teetap_rules::{Diagnostic, Draft, Made};
 use teetap_wire::{Dir, Proto, def::Registry, printable};
 
-/// The maximum number of bytes of an injected message: no chunk is larger.
+/// Maximum bytes of an injected message: no chunk is larger.
 const MAX_MESSAGE: usize = 1400;
 
 /// A message to inject.
@@ -14,7 +14,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// Reads `s2c sv_chat{message: "text"}` or `s2c vital 0x06`. Returns it with the warnings about it.
+    /// Parses `s2c sv_chat{message: "text"}` or `s2c vital 0x06`. Also returns warnings about the message.
     pub(super) fn read(text: &str, registry: &'static Registry) -> Result<(Self, Vec<String>), String> {
         if let Some(made) = bytes_of(text) {
             return made.map(|made| (Self::Bytes(made), Vec::new()));
@@ -23,7 +23,7 @@ impl Form {
         Ok((Self::Draft(draft), lines(&warnings)))
     }
 
-    /// Makes the message for a session of this protocol.
+    /// Builds the message for a session of this protocol.
     pub(super) fn made(self, proto: Proto) -> Result<Made, String> {
         match self {
             Self::Draft(draft) => draft.made(proto),
@@ -32,7 +32,8 @@ impl Form {
     }
 }
 
-/// Returns the new bytes of a held message where its fields are changed as in `cl_say{message: "text"}`, and the warnings.
+/// Returns the new bytes of a held message whose fields `text` changes, as in `cl_say{message: "text"}`, and the
+/// warnings.
 pub(super) fn edited(
     text: &str,
     waiting: &Waiting,
@@ -43,7 +44,7 @@ pub(super) fn edited(
     Ok((data, lines(&warnings)))
 }
 
-/// Reads `s2c vital 0x06`. `None` if the text is in another form.
+/// Parses `s2c vital 0x06`; `None` if the text has another form.
 fn bytes_of(text: &str) -> Option<Result<Made, String>> {
     let mut words = text.split_ascii_whitespace();
     let dir = match words.next()? {
@@ -61,7 +62,7 @@ fn bytes_of(text: &str) -> Option<Result<Made, String>> {
     Some(bytes(dir, vital, &[hex, &rest].concat()))
 }
 
-/// Reads id and fields of a message in hex.
+/// Parses the hex of a message: its id and fields.
 pub(super) fn bytes(dir: Dir, vital: bool, hex: &str) -> Result<Made, String> {
     let digits: Option<Vec<u8>> = hex
         .chars()
@@ -78,7 +79,7 @@ pub(super) fn bytes(dir: Dir, vital: bool, hex: &str) -> Result<Made, String> {
     Ok(Made { dir, vital, data })
 }
 
-/// Returns diagnostics in a line each.
+/// Returns each diagnostic as a line.
 pub(crate) fn lines(diagnostics: &[Diagnostic]) -> Vec<String> {
     let line = |diagnostic: &Diagnostic| {
         let more = diagnostic.help.iter().chain(&diagnostic.notes);

@@ -1,7 +1,7 @@
 //! Commands for a run, from scripts through the control socket and from a person at the screen.
 //!
-//! Law: typed, and each has one result. A command that names no session is about the only one that is online. The caller
-//! waits for the data thread, never the other way.
+//! Law: commands are typed, and each has one result. A command without a session applies to the only session that is
+//! online. The caller waits for the data thread, never the other way.
 
 mod carry_out;
 mod message;
@@ -21,39 +21,39 @@ use crate::rules::{Change, Rules, SharedRules, one_line};
 pub use carry_out::Reply;
 pub(crate) use message::lines;
 
-/// The maximum number of sessions that an error lists.
+/// Maximum number of sessions that an error lists.
 const LISTED: usize = 8;
 
 /// A line for the user of a run.
 pub type News = (Level, String);
 
-/// The way to a running proxy, for commands of one origin. Cheap to clone.
+/// Handle of a running proxy, for commands of one origin. Cheap to clone.
 ///
-/// [`Self::carry_out`] blocks until the data thread has answered; a busy or ended one is an error. The user of the run reads
-/// about the commands that changed something with [`Run::news`](crate::Run::news).
+/// [`Self::carry_out`] blocks until the data thread has answered, and fails if the thread is busy or has ended.
+/// [`Run::news`](crate::Run::news) reports commands that changed something to the user of the run.
 #[derive(Clone, Debug)]
 pub struct Handle {
     pub(crate) commands: Commands,
     pub(crate) rules: SharedRules,
     pub(crate) registry: &'static Registry,
-    /// The receiver of lines for the user.
+    /// Sender of lines for the user.
     pub(crate) news: mpsc::Sender<News>,
     pub(crate) from: Origin,
 }
 
-/// The sender of commands.
+/// Origin of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A connection to the control socket.
     Socket,
     /// The terminal UI.
     Screen,
-    /// The program that runs the proxy in process.
+    /// A program that runs the proxy in process.
     Program,
 }
 
 impl Origin {
-    /// Returns the name in lines for the user.
+    /// Returns the name used in lines for the user.
     const fn of_reports(self) -> &'static str {
         match self {
             Self::Socket => "control socket",
@@ -62,7 +62,7 @@ impl Origin {
         }
     }
 
-    /// Returns the name in the list of rules.
+    /// Returns the name used in the list of rules.
     const fn of_rules(self) -> &'static str {
         match self {
             Self::Socket => "control",
@@ -73,9 +73,9 @@ impl Origin {
 }
 
 impl Handle {
-    /// Reports something to the user of the run.
+    /// Reports a line to the user of the run.
     pub(crate) fn report(&self, level: Level, text: String) {
-        // The run may be over.
+        // The run may have ended.
         let _ended = self.news.send((level, text));
     }
 
@@ -84,10 +84,10 @@ impl Handle {
         self.report(Level::Info, format!("{}: {text}", self.from.of_reports()));
     }
 
-    /// Changes the rules, and returns the warnings once the change has its effect.
+    /// Changes the rules. Returns the warnings once the change is in effect.
     fn change(&self, act: impl FnOnce(&Rules) -> Result<Change, String>) -> Result<Vec<String>, String> {
         let commands = &self.commands;
-        // Under the lock, so that programs are set in the order of the changes.
+        // The lock is held, so that programs are set in the order of the changes.
         let (what, mut warnings) = {
             let mut rules = self.rules.lock();
             let change = act(&rules)?;
@@ -102,9 +102,9 @@ impl Handle {
         Ok(warnings)
     }
 
-    /// Lists the rules, with the state of those that are set.
+    /// Lists the rules with their current state.
     fn list_rules(&self) -> Result<Vec<RuleBody>, String> {
-        // Under the lock, so that the report is of the same rules.
+        // The lock is held, so that the report is about the same rules.
         let (list, report) = {
             let rules = self.rules.lock();
             (rules.list(), self.commands.report())
@@ -123,9 +123,9 @@ impl Handle {
         Ok(list.into_iter().map(body).collect())
     }
 
-    /// Switches what a statement sets on or off: a rule, a link line, or the link lines of a profile.
+    /// Switches a statement on or off: a rule, a link line, or the link lines of a profile.
     fn switch(&self, name: &str, on: bool) -> Result<(), String> {
-        // Under the lock, so that the numbers are of the same rules.
+        // The lock is held, so that the numbers belong to the same rules.
         {
             let mut rules = self.rules.lock();
             let place = rules.place(name)?;
@@ -145,7 +145,7 @@ impl Handle {
             if targets.is_empty() {
                 return Err(format!("{name} is neither a rule nor a link line"));
             }
-            // Some may be switched even if the last one is not.
+            // Some targets may be switched even if the last one fails.
             rules.note_switch();
             for command in targets {
                 self.ask(command)?;
@@ -161,7 +161,7 @@ impl Handle {
         self.commands.look().map_err(|busy| busy.to_string())
     }
 
-    /// Returns the session of this number, or the only one that is online.
+    /// Returns the session with this number, or the only one that is online.
     fn choose(&self, wanted: Option<SessionId>) -> Result<Listed, String> {
         pick(&self.look()?.sessions, wanted).copied()
     }
@@ -171,7 +171,7 @@ impl Handle {
         self.list(command).map(|_| ())
     }
 
-    /// Sends a command to the core. Returns the held messages that its answer lists.
+    /// Sends a command to the core. Returns the held messages that its answer contains.
     fn list(&self, command: Command) -> Result<Box<[Waiting]>, String> {
         let answer = self.commands.ask(command).map_err(|busy| busy.to_string())?;
         answer.result.map_err(std::borrow::Cow::into_owned)?;
@@ -179,7 +179,7 @@ impl Handle {
     }
 }
 
-/// Returns true if a rule or link line belongs to a statement.
+/// Returns true if a rule or link line is part of a statement.
 const fn is_in(place: Span, statement: Span) -> bool {
     statement.start <= place.start && place.end <= statement.end
 }
@@ -209,7 +209,7 @@ fn pick(sessions: &[Listed], wanted: Option<SessionId>) -> Result<&Listed, Strin
     }
 }
 
-/// Returns the sessions by number, with protocol and client.
+/// Returns the sessions as text: number, protocol and client.
 fn names(sessions: &[&Listed]) -> String {
     let shown = sessions.iter().take(LISTED);
     let mut shown: Vec<String> = shown

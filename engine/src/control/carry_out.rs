@@ -1,4 +1,4 @@
-//! Commands carried out, and the arguments of a subscription.
+//! Carries out commands, and parses the arguments of a subscription.
 
 use teetap_inspect::{Verbosity, control::Command, jsonl::ResultBody};
 use teetap_rules::Filter;
@@ -7,7 +7,7 @@ use teetap_wire::def::Registry;
 use super::Shared;
 use crate::commands::{Reply, lines};
 
-/// Carries out a command that is not about the connection.
+/// Carries out a command that is not about the connection itself.
 pub(super) fn carry_out(command: &Command, shared: &Shared) -> Reply {
     let mut reply = shared.parts.handle.carry_out(command);
     if let Ok(ResultBody {
@@ -19,7 +19,7 @@ pub(super) fn carry_out(command: &Command, shared: &Shared) -> Reply {
     reply
 }
 
-/// Reads the filter of a subscription; `None` for all messages. Returns it with the warnings about it.
+/// Parses the filter of a subscription; `None` = all messages. Also returns warnings about the filter.
 pub(super) fn filter(
     text: Option<&str>,
     registry: &Registry,
@@ -33,7 +33,7 @@ pub(super) fn filter(
     }
 }
 
-/// Returns the amount of detail of a subscription.
+/// Returns the level of detail of a subscription.
 pub(super) fn verbosity(verbose: u8) -> Result<Verbosity, String> {
     match verbose {
         0 => Ok(Verbosity::Messages),

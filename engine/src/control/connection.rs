@@ -1,7 +1,7 @@
 //! The thread of a connection.
 //!
-//! Law: input, output and the work of one command at a time are bounded. While output waits, commands stay in the socket
-//! of the peer, and events in the ring of the bus, which counts those that it overwrites.
+//! Law: input, output and the work of one command at a time are bounded. While output is pending, commands stay in the
+//! socket buffer, and events in the ring of the bus, which counts the events that it overwrites.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -31,53 +31,53 @@ use super::{
 };
 use crate::commands::Reply;
 
-/// The time between two looks at the events; a message that is held is seen at once.
+/// Time between two polls of the events. A held message wakes the connection at once.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Events rendered before the socket is looked at again.
+/// Maximum events rendered before the socket is polled again.
 const BATCH: usize = 1024;
 
-/// Commands in [`WINDOW`], beyond which the connection waits for its end: other requests of the data thread, and its
-/// datagrams, have their turn.
+/// Maximum commands per [`WINDOW`]. Beyond it the connection waits for the end of the window, so that the data thread
+/// can handle other requests and datagrams.
 const COMMANDS: u32 = 256;
 
 /// See [`COMMANDS`].
 const WINDOW: Duration = Duration::from_millis(100);
 
-/// Bytes read at a time.
+/// Bytes per read.
 const CHUNK: usize = 16 << 10;
 
-/// A connection.
+/// A connection of a peer.
 pub(super) struct Connection {
     stream: UnixStream,
     shared: Arc<Shared>,
     _counted: Counted,
-    /// Lines that wait for room, and the one that has not ended.
+    /// Complete lines that wait for room, and the incomplete last line.
     input: Vec<u8>,
-    /// The rest of a line that is too long is skipped.
+    /// True while the rest of an overlong line is skipped.
     skipping: bool,
-    /// The peer sends no more.
+    /// True if the peer sends no more data.
     is_deaf: bool,
     output: Vec<u8>,
-    /// The time at which the peer last took output, or there was none.
+    /// Time at which the peer last read output, or there was no output.
     progress: Instant,
     feed: Option<Feed>,
     window: (Instant, u32),
 }
 
-/// The events of a subscription.
+/// Events of a subscription.
 struct Feed {
     watcher: Watcher<DecodedEvent>,
     bell: Bell,
     style: Style,
-    // In this order: the filter is removed before the traffic may end.
+    // Drop order: the filter is removed before the traffic may end.
     _subscription: Subscription,
     _traffic: Traffic,
 }
 
-/// Wakes the connection for a message that is held until a script answers.
+/// Wakes the connection when a message is held until a script answers.
 struct Bell {
-    /// Readable after it rang.
+    /// Readable after the bell rang.
     rung: UnixStream,
     _ring: Arc<dyn Fn() + Send + Sync>,
 }
@@ -88,21 +88,21 @@ impl Bell {
         rung.set_nonblocking(true)?;
         ring.set_nonblocking(true)?;
         let ring: Arc<dyn Fn() + Send + Sync> = Arc::new(move || {
-            // Without room it has rung before.
+            // A full socket means that the bell has already rung.
             let _is_full = (&ring).write(&[0]);
         });
         bus.ring_at_once(&ring);
         Ok(Self { rung, _ring: ring })
     }
 
-    /// Silences it until it rings again.
+    /// Resets the bell.
     fn clear(&self) {
         let mut bytes = [0; 64];
         while matches!((&self.rung).read(&mut bytes), Ok(len) if len == bytes.len()) {}
     }
 }
 
-/// A need for the events of ordinary traffic, until it is dropped.
+/// Requests the events of ordinary traffic until it is dropped.
 struct Traffic(Arc<Shared>);
 
 impl Traffic {
@@ -116,7 +116,7 @@ impl Traffic {
         *subscribed += 1;
         let traffic = Self(Arc::clone(shared));
         drop(subscribed);
-        // From here on all events come.
+        // From now on all events are emitted.
         commands.look().map_err(|busy| busy.to_string())?;
         Ok(traffic)
     }
@@ -127,17 +127,17 @@ impl Drop for Traffic {
         let mut subscribed = self.0.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
         *subscribed -= 1;
         if *subscribed == 0 && self.0.parts.is_quiet {
-            // A busy data thread only emits more events than needed.
+            // If the data thread is busy, it only emits more events than needed.
             let _busy = self.0.parts.handle.commands.send(Request::Watch(Events::Odd));
         }
     }
 }
 
-/// The end of a connection.
+/// Reason for the end of a connection.
 enum End {
-    /// The peer has closed it, or the run is over.
+    /// The peer closed it, or the run ended.
     Closed,
-    /// The peer did not read for so long.
+    /// The peer did not read for [`PATIENCE`].
     Stuck,
 }
 
@@ -160,7 +160,7 @@ impl Connection {
         })
     }
 
-    /// Serves the peer until it closes the connection, or the run ends.
+    /// Serves the peer until it closes the connection or the run ends.
     pub(super) fn serve(mut self) {
         if let End::Stuck = self.run() {
             let seconds = PATIENCE.as_secs();
@@ -190,7 +190,7 @@ impl Connection {
             }
             let is_done = self.input.is_empty() && self.output.is_empty();
             let is_quiet = self.is_deaf && self.feed.is_none() && is_done;
-            // A peer that only sends no more may still read.
+            // A peer that has only stopped sending may still read.
             if is_quiet || self.is_deaf && ready.closed {
                 return End::Closed;
             }
@@ -200,7 +200,7 @@ impl Connection {
         }
     }
 
-    /// Waits until there is something to do.
+    /// Waits for data, room for output, a ring of the bell, or the end of the run.
     fn wait(&self) -> Result<Ready, Errno> {
         let mut wanted = PollFlags::empty();
         let has_room = self.output.len() < MAX_OUTPUT;
@@ -227,7 +227,7 @@ impl Connection {
         let revents = |at: usize| fds.get(at).map_or(PollFlags::empty(), PollFd::revents);
         let (peer, ended) = (revents(0), revents(1));
         if let Some(bell) = bell.filter(|_| !revents(2).is_empty()) {
-            // Before the look at the events, so that no ring is lost.
+            // Cleared before the events are polled, so that no ring is lost.
             bell.clear();
         }
         Ok(Ready {
@@ -237,7 +237,7 @@ impl Connection {
         })
     }
 
-    /// Reads once.
+    /// Reads once from the socket.
     fn read(&mut self) -> io::Result<()> {
         let mut chunk = [0; CHUNK];
         match self.stream.read(&mut chunk) {
@@ -249,7 +249,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Carries out the commands that are complete, while there is room for their answers.
+    /// Carries out complete commands while there is room for their answers.
     fn take_lines(&mut self) {
         while self.output.len() < MAX_OUTPUT && !self.input.is_empty() {
             let Some(end) = self.input.iter().position(|byte| *byte == b'\n') else {
@@ -258,7 +258,7 @@ impl Connection {
                     self.skipping = true;
                     self.input = Vec::new();
                 } else if self.is_deaf {
-                    // The last line may lack its end.
+                    // The last line may lack its line break.
                     let line = std::mem::take(&mut self.input);
                     self.on_line(&line);
                 }
@@ -293,7 +293,7 @@ impl Connection {
         }
     }
 
-    /// Waits if there were too many commands.
+    /// Waits if there were too many commands in the window.
     fn pace(&mut self) {
         let (begin, count) = &mut self.window;
         let elapsed = begin.elapsed();
@@ -328,7 +328,7 @@ impl Connection {
         jsonl::answer(now, session, id, result, definitions, &mut self.output);
     }
 
-    /// Begins a subscription in place of the one before.
+    /// Starts a subscription, which replaces the previous one.
     fn subscribe(&mut self, text: Option<&str>, verbose: u8) -> Result<ResultBody, String> {
         let (filter, warnings) = filter(text, self.shared.parts.handle.registry)?;
         let verbosity = verbosity(verbose)?;
@@ -358,7 +358,7 @@ impl Connection {
         })
     }
 
-    /// Renders events while there is room. Returns true if there may be more.
+    /// Renders events while there is room. Returns true if more may be pending.
     fn take_events(&mut self) -> bool {
         let Some(feed) = &mut self.feed else { return false };
         for _ in 0..BATCH {
@@ -366,7 +366,7 @@ impl Connection {
                 return true;
             }
             match feed.watcher.poll() {
-                // Answers go to the connection that sent the command.
+                // Only the connection that sent a command receives its answer.
                 Some(Seen::Event(decoded)) if matches!(decoded.event.what, What::Answer(_)) => {}
                 Some(Seen::Event(decoded)) => jsonl::event(&decoded, feed.style, &mut self.output),
                 Some(Seen::Gap(lost)) => {
@@ -378,7 +378,7 @@ impl Connection {
         true
     }
 
-    /// Writes as much as the peer takes now.
+    /// Writes as much as the peer can receive now.
     fn write(&mut self) -> io::Result<()> {
         let mut written = 0;
         while let Some(rest) = self.output.get(written..).filter(|rest| !rest.is_empty()) {
@@ -395,13 +395,13 @@ impl Connection {
             self.output.drain(..written);
         }
         if self.output.is_empty() {
-            // A long answer leaves no large buffer.
+            // Frees the buffer of a long answer.
             self.output.shrink_to(MAX_OUTPUT);
         }
         Ok(())
     }
 
-    /// Sends what is left after the end of the run.
+    /// Sends the remaining output after the end of the run.
     fn end(&mut self) -> End {
         let deadline = Instant::now() + LINGER;
         let mut has_more = true;
@@ -424,7 +424,7 @@ impl Connection {
     }
 }
 
-/// The state of the descriptors of a connection.
+/// State of the descriptors of a connection.
 struct Ready {
     readable: bool,
     /// The peer has closed both directions.

@@ -1,13 +1,13 @@
-//! The control socket: scripts do here what a person at the screen can.
+//! The control socket, through which scripts do what a person can do at the screen.
 //!
 //! | module | part |
 //! |---|---|
-//! | `socket` | the file: its creation, its mode and its end |
+//! | `socket` | the socket file: its creation, its mode and its removal |
 //! | `carry_out` | from a command to its answer |
 //! | `connection` | the thread of a connection: lines in, answers and events out |
 //!
-//! Law: a connection has a thread of its own and bounded buffers, and the data thread never waits for one. A peer that
-//! does not read misses events, which are counted, and is cut off after a time.
+//! Law: each connection has a thread of its own and bounded buffers, and the data thread never waits for one. A peer
+//! that does not read misses events, which are counted, and is disconnected after `PATIENCE`.
 
 mod carry_out;
 mod connection;
@@ -33,33 +33,33 @@ use connection::Connection;
 
 pub use socket::{Guard, Socket, connect};
 
-/// Connections at the same time.
+/// Maximum number of simultaneous connections.
 const MAX_CONNECTIONS: usize = 64;
 
-/// Bytes of a line.
+/// Maximum bytes of a line.
 const MAX_LINE: usize = 64 << 10;
 
-/// Bytes of output that wait for a peer. Beyond it no command is read, and events stay in the ring.
+/// Maximum bytes of pending output. Beyond it no command is read, and events stay in the ring.
 const MAX_OUTPUT: usize = 256 << 10;
 
-/// The time after which a peer that reads nothing is cut off.
+/// Time after which a peer that does not read is disconnected.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A pause after a connection could not be accepted, so that a lasting cause does not burn the thread.
+/// Pause after a failed accept, so that a lasting error does not keep the thread busy.
 const AFTER_ERROR: Duration = Duration::from_millis(100);
 
-/// The longest wait for peers to take the last lines of a run.
+/// Maximum wait for peers to read the last lines of a run.
 const LINGER: Duration = Duration::from_millis(300);
 
-/// The reason why there is no control socket.
+/// Reason why there is no control socket.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     /// The file cannot be created: another run listens on it, another file is there, or the system refuses it.
     #[error("cannot create the control socket {name}: {why}")]
     Create {
-        /// The path, printable.
+        /// Path, printable.
         name: String,
-        /// The cause, and what to do about it.
+        /// Cause, and what to do about it.
         why: String,
     },
     /// The system has no threads or descriptors left.
@@ -67,20 +67,20 @@ pub enum ControlError {
     Serve(#[from] std::io::Error),
 }
 
-/// A socket of a run that has not been served yet, and what subscribers need of the run.
+/// A control socket before it is served, and the parts of the run for subscribers.
 #[derive(Debug)]
 pub(crate) struct Awaited {
     pub(crate) socket: Socket,
     pub(crate) bus: Bus<DecodedEvent>,
-    /// The filters of subscribers; shared with the decoder.
+    /// Filters of subscribers, shared with the decoder.
     pub(crate) subscribers: Subscribers,
-    /// Whether answers and events have secrets.
+    /// Whether answers and events show secrets.
     pub(crate) secrets: Secrets,
     /// True if the run itself needs no events of ordinary traffic.
     pub(crate) is_quiet: bool,
 }
 
-/// The parts of a run that commands use.
+/// Parts of a run that commands use.
 #[derive(Debug)]
 struct Parts {
     handle: Handle,
@@ -94,44 +94,44 @@ struct Parts {
 }
 
 impl Parts {
-    /// Returns the definitions through which answers are written.
+    /// Returns the definitions for answers, and whether they show secrets.
     const fn definitions(&self) -> (&'static Registry, Secrets) {
         (self.handle.registry, self.secrets)
     }
 }
 
-/// The state that all connections share.
+/// State that all connections share.
 #[derive(Debug)]
 struct Shared {
     parts: Parts,
     connections: AtomicUsize,
     /// The number of subscribed connections.
     subscribed: Mutex<usize>,
-    /// The last line of the run. It is set before the other end of `ended` is closed.
+    /// Last line of the run; set before the other end of `ended` is closed.
     last: OnceLock<Vec<u8>>,
     /// Readable once the run has ended.
     ended: UnixStream,
 }
 
 impl Shared {
-    /// Returns the number of connections, and of those that are subscribed.
+    /// Returns the number of connections, and the number of subscribed ones.
     fn load(&self) -> (usize, usize) {
         let subscribed = self.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
         (self.connections.load(Ordering::Relaxed), *subscribed)
     }
 }
 
-/// The control socket of a run. The file is removed when it is dropped.
+/// The control socket of a run. Dropping it removes the file.
 #[derive(Debug)]
 pub struct Control {
     shared: Arc<Shared>,
     guard: Arc<Guard>,
-    /// Closed at the end, so that the threads of connections wake up.
+    /// Dropped at the end to wake the threads of connections.
     _running: UnixStream,
 }
 
 impl Control {
-    /// Serves a socket. Each connection gets the line `start` first.
+    /// Serves a socket. Each connection first receives the line `start`.
     ///
     /// # Errors
     /// The system has no threads or descriptors left.
@@ -177,12 +177,12 @@ impl Control {
         })
     }
 
-    /// Returns the guard of the file, for an end that drops nothing.
+    /// Returns the guard of the file, for an exit without drops.
     pub fn guard(&self) -> Arc<Guard> {
         Arc::clone(&self.guard)
     }
 
-    /// Ends it after the run: subscribers get the events that are left and `summary`, the last line.
+    /// Ends the socket after the run. Subscribers receive the remaining events and `summary`, the last line.
     pub fn finish(self, summary: Vec<u8>) {
         let Self {
             shared,
@@ -213,14 +213,14 @@ fn accept(listener: &UnixListener, shared: &Arc<Shared>) {
             refuse(stream, shared, why);
             continue;
         }
-        // Without a thread the connection is closed.
+        // If no thread can be started, the connection is closed.
         let _no_thread = thread::Builder::new()
             .name("connection".into())
             .spawn(move || Connection::new(stream, counted).map(Connection::serve));
     }
 }
 
-/// Refuses a connection with one line. The line fits an empty socket, so this does not wait.
+/// Refuses a connection with one line, which fits an empty socket buffer, so that the write does not block.
 fn refuse(mut stream: UnixStream, shared: &Shared, why: String) {
     let mut line = Vec::new();
     let now = shared.parts.clock.now();
@@ -230,7 +230,7 @@ fn refuse(mut stream: UnixStream, shared: &Shared, why: String) {
         .and_then(|()| stream.write_all(&line));
 }
 
-/// A connection that counts until it is dropped.
+/// A connection, counted until this value is dropped.
 #[derive(Debug)]
 struct Counted(Arc<Shared>);
 

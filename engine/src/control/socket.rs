@@ -1,7 +1,7 @@
 //! The file of the control socket.
 //!
-//! Law: only the user of the run can connect, from the first moment on. A file that is not a socket, or that another run
-//! listens on, is left alone; at the end a file is removed only if it is the one that was created.
+//! Law: only the user of the run can connect, from the moment the file exists. A file that is not a socket, or on which
+//! another run listens, remains untouched. At the end the file is removed only if it is the one that was created.
 
 use std::{
     fmt, fs, io,
@@ -26,29 +26,29 @@ use teetap_wire::printable_path;
 
 use super::ControlError;
 
-/// Connections that wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 128;
 
-/// A socket that nothing is accepted on yet.
+/// A listening socket on which no connection is accepted yet.
 #[derive(Debug)]
 pub struct Socket {
     pub(super) listener: UnixListener,
     pub(super) guard: std::sync::Arc<Guard>,
 }
 
-/// The file of a socket, which is removed at the end.
+/// The file of a socket, removed when the guard is dropped.
 #[derive(Debug)]
 pub struct Guard {
     path: PathBuf,
-    /// The device and the inode of the file.
+    /// Device and inode number of the file.
     id: (u64, u64),
 }
 
 impl Socket {
-    /// Creates the socket. A file of a run that has ended is replaced.
+    /// Creates the socket. Replaces the file of a run that has ended.
     ///
     /// # Errors
-    /// Another run listens on it, another file is there, or it cannot be created.
+    /// Another run listens on the path, another file exists there, or the file cannot be created.
     pub fn bind(path: &Path) -> Result<Self, ControlError> {
         let failed = |why: &dyn fmt::Display| ControlError::Create {
             name: printable_path(path),
@@ -62,7 +62,7 @@ impl Socket {
                 }
                 match connect(path, Duration::ZERO) {
                     Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-                    // A listener without room for a connection.
+                    // The listener has no room for a connection.
                     Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(failed(&error)),
                     Ok(_) | Err(_) => return Err(failed(&"another run listens on it; choose another path")),
                 }
@@ -86,7 +86,7 @@ impl Socket {
     }
 }
 
-/// Connects to the socket of a run, which may have no room for a connection for some time.
+/// Connects to the socket of a run. Waits up to `patience` if it has no room for a connection.
 ///
 /// # Errors
 /// The error of the operating system; [`io::ErrorKind::WouldBlock`] if there was no room in time.
@@ -104,7 +104,7 @@ pub fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     Ok(stream)
 }
 
-/// Creates a stream socket of this machine, which commands do not inherit.
+/// Creates a local stream socket that child processes do not inherit.
 fn stream_socket() -> Result<OwnedFd, Errno> {
     socket_with(
         AddressFamily::UNIX,
@@ -114,7 +114,7 @@ fn stream_socket() -> Result<OwnedFd, Errno> {
     )
 }
 
-/// Opens the socket. The file gets the mode of the descriptor.
+/// Creates the listening socket. The file gets the mode of the descriptor.
 fn open(path: &Path) -> Result<UnixListener, Errno> {
     let address = SocketAddrUnix::new(path)?;
     let socket = stream_socket()?;
@@ -125,11 +125,11 @@ fn open(path: &Path) -> Result<UnixListener, Errno> {
 }
 
 impl Guard {
-    /// Removes the file, unless another one has taken its place.
+    /// Removes the file, unless another file has replaced it.
     pub fn remove(&self) {
         let found = fs::symlink_metadata(&self.path);
         if found.is_ok_and(|found| (found.dev(), found.ino()) == self.id) {
-            // Nothing listens on a file that stays, so the next run replaces it.
+            // If the file cannot be removed, the next run replaces it, since nothing listens on it.
             let _stays = fs::remove_file(&self.path);
         }
     }
@@ -174,7 +174,7 @@ mod tests {
             error.ends_with(": another run listens on it; choose another path"),
             "{error}"
         );
-        // A file that took its place is not removed.
+        // A file that replaced it is not removed.
         fs::remove_file(&path).unwrap();
         fs::write(&path, "text").unwrap();
         drop(first);

@@ -4,15 +4,15 @@ use std::fmt;
 
 use teetap_rules::{Diagnostic, Style};
 
-/// The reason why rules cannot be used.
+/// Reason why rules cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
     /// A file cannot be read.
     #[error("cannot read {name}: {cause}")]
     Unreadable {
-        /// The path, printable.
+        /// Path, printable.
         name: String,
-        /// The cause.
+        /// Why it cannot be read.
         cause: String,
     },
     /// The rules have errors.
@@ -21,7 +21,7 @@ pub enum RulesError {
 }
 
 impl RulesError {
-    /// Returns the error as text, with the mistakes in this style.
+    /// Returns the error as text, with mistakes in this style.
     pub fn render(&self, style: Style) -> String {
         match self {
             Self::Invalid(mistakes) => format!("invalid rules\n{}", mistakes.render(style)),
@@ -30,7 +30,7 @@ impl RulesError {
     }
 }
 
-/// Errors or warnings about rules, each with the text that it is about.
+/// Errors or warnings about rules, each with the text to which it refers.
 #[derive(Clone, Debug, Default)]
 pub struct Mistakes(Vec<Mistake>);
 
@@ -38,7 +38,7 @@ pub struct Mistakes(Vec<Mistake>);
 struct Mistake {
     /// Name of the option or file.
     name: String,
-    /// The text of the option or file.
+    /// Text of the option or file.
     text: String,
     diagnostic: Diagnostic,
 }
@@ -62,12 +62,12 @@ impl Mistakes {
         mistakes
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no mistakes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Renders each diagnostic with the lines that it is about, separated by empty lines.
+    /// Renders each diagnostic with the lines to which it refers, separated by empty lines.
     pub fn render(&self, style: Style) -> String {
         let rendered = self.0.iter();
         let rendered = rendered.map(|mistake| mistake.diagnostic.render(&mistake.name, &mistake.text, style));

@@ -1,4 +1,4 @@
-//! All texts of a run as one, and the places of diagnostics in each.
+//! Joins all texts of a run, and maps diagnostics back to each text.
 
 use teetap_proxy::session::Level;
 use teetap_rules::{Diagnostic, Severity, Span};
@@ -6,15 +6,15 @@ use teetap_wire::printable;
 
 use super::{error::Mistakes, part::Part};
 
-/// All texts as one.
+/// All texts joined into one.
 pub(super) struct Joined {
     pub(super) text: String,
-    /// For each part: where it begins, and the range of its own text that is left out.
+    /// For each part: its start, and the range of its own text that is left out.
     pub(super) places: Vec<(usize, Span)>,
 }
 
 impl Joined {
-    /// Joins texts. The first statement of each begins a statement, even if it is indented.
+    /// Joins texts. The first statement of each text starts a statement, even if it is indented.
     pub(super) fn new(parts: &[Part]) -> Self {
         let mut text = String::new();
         let mut places = Vec::new();
@@ -30,7 +30,7 @@ impl Joined {
         Self { text, places }
     }
 
-    /// Returns the place of a statement of a part.
+    /// Converts the span of a statement in a part to its span in the joined text.
     pub(super) fn place_of(&self, part: usize, span: Span) -> Span {
         let (start, cut) = self.places.get(part).copied().unwrap_or((0, Span::new(0, 0)));
         let moved = |place: usize| {
@@ -45,7 +45,7 @@ impl Joined {
     }
 }
 
-/// A diagnostic in one line.
+/// Returns a diagnostic as one line.
 pub(super) fn line(parts: &[Part], joined: &Joined, diagnostic: &Diagnostic) -> (Level, String) {
     let (part, moved) = place(parts, joined, diagnostic);
     let before = part.text.get(..moved.span.start).unwrap_or(&part.text);
@@ -68,7 +68,7 @@ pub(super) fn line(parts: &[Part], joined: &Joined, diagnostic: &Diagnostic) -> 
     (level, printable(text.as_bytes()))
 }
 
-/// Returns diagnostics about the joined text, each with the part that it is about.
+/// Returns diagnostics about the joined text, each with the part to which it refers.
 pub(super) fn mistakes(parts: &[Part], joined: &Joined, diagnostics: &[Diagnostic]) -> Mistakes {
     let mut mistakes = Mistakes::default();
     for diagnostic in diagnostics {
@@ -78,7 +78,7 @@ pub(super) fn mistakes(parts: &[Part], joined: &Joined, diagnostics: &[Diagnosti
     mistakes
 }
 
-/// Returns the part that a diagnostic is about, and the diagnostic with the place in it.
+/// Returns the part to which a diagnostic refers, and the diagnostic with its span in that part.
 fn place<'p>(parts: &'p [Part], joined: &Joined, diagnostic: &Diagnostic) -> (&'p Part, Diagnostic) {
     let at = joined
         .places
@@ -105,7 +105,7 @@ fn place<'p>(parts: &'p [Part], joined: &Joined, diagnostic: &Diagnostic) -> (&'
     (parts.get(at).unwrap_or(&NOTHING), diagnostic)
 }
 
-/// The indentation of the first statement of a text.
+/// Returns the indentation of the first statement in a text.
 pub(super) fn indent(text: &str) -> Span {
     let mut start = 0;
     for line in text.split_inclusive('\n') {

@@ -1,7 +1,7 @@
 //! The rules of a run: texts of the command line and files, as one program.
 //!
-//! Law: a run starts only with a program without errors. While it runs, a file that changes is read again; if that has an
-//! error, or the file is gone, the last good program stays and one warning reports it.
+//! Law: a run starts only with a program without errors. While it runs, a changed file is read again. If the file has
+//! an error or was deleted, the last good program stays in force and one warning reports it.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +33,7 @@ use self::{
     part::{Look, MAX_FILE, Part},
 };
 
-/// The rules of a run, for those that change them; cheap to clone.
+/// The rules of a run, shared with everything that changes them. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct SharedRules(Arc<Mutex<Rules>>);
 
@@ -42,12 +42,12 @@ impl SharedRules {
         Self(Arc::new(Mutex::new(rules)))
     }
 
-    /// Waits for the turn to use them.
+    /// Locks the rules, waiting for other users.
     pub fn lock(&self) -> MutexGuard<'_, Rules> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns them unless they are in use.
+    /// Locks the rules; `None` if they are in use.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, Rules>> {
         match self.0.try_lock() {
             Ok(rules) => Some(rules),
@@ -57,18 +57,18 @@ impl SharedRules {
     }
 }
 
-/// A change of the rules, until [`Rules::accept`] makes it the last one.
+/// A change of the rules, which [`Rules::accept`] applies.
 #[derive(Debug)]
 pub struct Change {
     parts: Vec<Part>,
     program: Arc<Program>,
     warnings: Vec<String>,
-    /// The change in words.
+    /// Description of the change.
     what: String,
 }
 
 impl Change {
-    /// Returns the rules with the change.
+    /// Returns the changed program.
     pub fn program(&self) -> Arc<Program> {
         Arc::clone(&self.program)
     }
@@ -78,15 +78,15 @@ impl Change {
 #[derive(Debug)]
 pub struct Rules {
     parts: Vec<Part>,
-    /// True after a change.
+    /// True once the rules were changed.
     has_changed: bool,
-    /// True for those of a journal, whose faults are repeated.
+    /// True for the rules of a journal whose faults are repeated.
     is_fixed: bool,
     registry: &'static Registry,
 }
 
 impl Rules {
-    /// No rules yet.
+    /// Returns rules without a statement.
     pub const fn none(registry: &'static Registry) -> Self {
         Self {
             parts: Vec::new(),
@@ -96,7 +96,7 @@ impl Rules {
         }
     }
 
-    /// The rules of a journal with this name. They do not change.
+    /// Returns the rules of a journal with this name, which cannot be changed.
     pub fn of_journal(name: &str, text: &str, registry: &'static Registry) -> Self {
         Self {
             parts: vec![Part::typed(name, text)],
@@ -105,7 +105,8 @@ impl Rules {
         }
     }
 
-    /// Reads the texts of options, with their names, and the files of `--rules`, in this order; `None` if there are none.
+    /// Reads the texts of options, with their names, and the files of `--rules`, in this order. Returns `None` if there
+    /// are none.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -129,17 +130,17 @@ impl Rules {
         self.parts.is_empty()
     }
 
-    /// Sets the definitions that the rules are compiled with.
+    /// Sets the definitions with which the rules are compiled.
     pub(crate) const fn set_registry(&mut self, registry: &'static Registry) {
         self.registry = registry;
     }
 
-    /// Appends a text with this name. Nothing is compiled.
+    /// Appends a text with this name, without compiling it.
     pub fn append(&mut self, name: &str, text: &str) {
         self.parts.push(Part::typed(name, text));
     }
 
-    /// Reads a file and appends its text. Nothing is compiled.
+    /// Reads a file and appends its text, without compiling it.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -148,10 +149,10 @@ impl Rules {
         Ok(())
     }
 
-    /// Compiles the rules. Returns the warnings, too.
+    /// Compiles the rules. Also returns the warnings.
     ///
     /// # Errors
-    /// [`RulesError::Invalid`] with every mistake and its place.
+    /// [`RulesError::Invalid`] with every mistake and its position.
     pub fn compile(&self) -> Result<(Arc<Program>, Mistakes), RulesError> {
         let joined = Joined::new(&self.parts);
         let placed = |diagnostics: Vec<Diagnostic>| mistakes(&self.parts, &joined, &diagnostics);
@@ -166,7 +167,7 @@ impl Rules {
         self.parts.iter().map(|part| (&*part.name, &*part.text))
     }
 
-    /// Reads files that have changed. Returns lines to print, and the program if it is another one.
+    /// Reads changed files again. Returns lines to print, and the new program if there is one.
     pub fn reload(&mut self) -> (Vec<(Level, String)>, Option<Arc<Program>>) {
         let mut lines = Vec::new();
         let mut changed = Vec::new();
@@ -201,18 +202,18 @@ impl Rules {
         }
     }
 
-    /// Returns true if the rules are not those of the start any more, or one was switched off.
+    /// Returns true if the rules have changed since the start, or one was switched off.
     pub const fn has_changed(&self) -> bool {
         self.has_changed
     }
 
-    /// Notes that a rule was switched on or off.
+    /// Records that a rule was switched on or off.
     pub const fn note_switch(&mut self) {
         self.has_changed = true;
     }
 
-    /// Returns the statements in their order, and their places in the source of the program. Two with the same text have
-    /// names that differ.
+    /// Returns the statements in order, with their spans in the source of the program. Statements with equal texts have
+    /// different names.
     pub fn list(&self) -> Vec<(RuleBody, Span)> {
         let joined = Joined::new(&self.parts);
         let mut list = Vec::new();
@@ -249,7 +250,8 @@ impl Rules {
         }
     }
 
-    /// Returns the part of a statement that can be changed, by its index, and its place there. Files are changed elsewhere.
+    /// Returns the part index and span of a statement that can be changed. Fails for a statement of a file, which must
+    /// be changed there.
     fn find_own(&self, wanted: &str) -> Result<(usize, Span), String> {
         let found = self.find(wanted)?;
         match self.parts.get(found.0) {
@@ -261,7 +263,7 @@ impl Rules {
         }
     }
 
-    /// Returns the part of a statement, by its index, and its place there.
+    /// Returns the part index and span of a statement.
     fn find(&self, wanted: &str) -> Result<(usize, Span), String> {
         let mut found = None;
         let mut names = Vec::new();
@@ -278,7 +280,7 @@ impl Rules {
         })
     }
 
-    /// Adds a text after all others, from this origin.
+    /// Adds a text of this origin after all others.
     pub fn add(&self, from: &str, text: &str) -> Result<Change, String> {
         if outline(text).is_empty() {
             return Err("there is no statement in the text".to_owned());
@@ -288,7 +290,7 @@ impl Rules {
         self.change(parts, format!("added {}", one_line(text)))
     }
 
-    /// Puts a text in the place of a statement that was not read from a file.
+    /// Replaces a statement that was not read from a file.
     pub fn replace(&self, name: &str, text: &str) -> Result<Change, String> {
         if outline(text).is_empty() {
             return Err("there is no statement in the text; remove the rule instead".to_owned());
@@ -305,7 +307,7 @@ impl Rules {
         self.change(parts, format!("removed {}", one_line(name)))
     }
 
-    /// Changes the places of two statements that were not read from a file.
+    /// Exchanges two statements that were not read from a file.
     pub fn swap(&self, one: &str, other: &str) -> Result<Change, String> {
         let (first, second) = (self.find_own(one)?, self.find_own(other)?);
         let text = |(index, span): (usize, Span)| {
@@ -314,7 +316,7 @@ impl Rules {
             text.unwrap_or_default().to_owned()
         };
         let mut places = [(first, text(second)), (second, text(first))];
-        // The later one first, so that the place of the other one stays.
+        // Replaces the later one first, so that the span of the other one stays valid.
         places.sort_by_key(|((index, span), _)| std::cmp::Reverse((*index, span.start)));
         let mut parts = self.parts.clone();
         for ((index, span), text) in places {
@@ -328,7 +330,8 @@ impl Rules {
         )
     }
 
-    /// Returns the place of a statement in the source of the program, wherever it was read from, to switch it on or off.
+    /// Returns the span of a statement in the source of the program, including statements of files, to switch it on or
+    /// off.
     pub fn place(&self, name: &str) -> Result<Span, String> {
         self.must_be_free()?;
         let (index, span) = self.find(name)?;
@@ -378,14 +381,14 @@ impl Rules {
         }
     }
 
-    /// Makes a change the last one. Returns it in words, and the warnings about it.
+    /// Applies a change. Returns its description and its warnings.
     pub fn accept(&mut self, change: Change) -> (String, Vec<String>) {
         (self.parts, self.has_changed) = (change.parts, true);
         (change.what, change.warnings)
     }
 }
 
-/// Returns a text for a report: on one line, and not too long.
+/// Returns a text for a report, on one line and cut if it is too long.
 pub fn one_line(text: &str) -> String {
     const LONGEST: usize = 200;
     let words: Vec<&str> = text.split_whitespace().collect();

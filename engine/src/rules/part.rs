@@ -1,4 +1,4 @@
-//! A text of rules and where it comes from: the command line, or a file that is read again when it changes.
+//! A text of rules with its origin: the command line, or a file that is read again when it changes.
 
 use std::{
     fs, io,
@@ -11,18 +11,18 @@ use teetap_wire::printable_path;
 
 use super::RulesError;
 
-/// The maximum size of a file in bytes.
+/// Maximum size of a file in bytes.
 pub(super) const MAX_FILE: u64 = 1 << 20;
 
-/// The path that stands for stdin.
+/// Path that means stdin.
 const STDIN: &str = "-";
 
-/// A text, and where it comes from.
+/// A text of rules and its origin.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
-    /// The name in messages, without control characters.
+    /// Name in messages, without control characters.
     pub(super) name: String,
-    /// The last text without errors.
+    /// Last text without errors.
     pub(super) text: String,
     pub(super) file: Option<Watched>,
 }
@@ -31,20 +31,20 @@ pub(super) struct Part {
 #[derive(Clone, Debug)]
 pub(super) struct Watched {
     pub(super) path: PathBuf,
-    /// `None` while it is missing.
+    /// State of the file when it was last read; `None` while it is missing.
     pub(super) stamp: Option<Stamp>,
-    /// The last text, if it has an error, or another file has one.
+    /// Text that was read last, if it or another file has an error.
     pub(super) pending: Option<String>,
 }
 
-/// The marks of a change: seconds and nanoseconds of the modification time, length, inode.
+/// Marks that reveal a change: seconds and nanoseconds of the modification time, length, inode.
 pub(super) type Stamp = (i64, i64, u64, u64);
 
-/// The result of a look at a file.
+/// Result of checking a file.
 pub(super) enum Look {
     Same,
     Other,
-    /// For the first time, why it cannot be read.
+    /// The file cannot be read, reported once with the reason.
     Gone(String),
 }
 
@@ -59,7 +59,7 @@ impl Part {
 
     pub(super) fn read(path: &Path) -> Result<Self, RulesError> {
         let name = printable_path(path);
-        // The time is taken before the contents, so that a later change is noticed. Stdin has none.
+        // The time is read before the contents, so that a later change is noticed. Stdin has none.
         let stamp = stamp(path).ok().flatten().filter(|_| path != Path::new(STDIN));
         let text = match contents(path) {
             Ok(text) => text,
@@ -76,7 +76,7 @@ impl Part {
         })
     }
 
-    /// Returns it with its last text, whether that has an error or not.
+    /// Returns the part with its newest text, whether or not that has an error.
     pub(super) fn newest(&self) -> Self {
         let mut newest = self.clone();
         let pending = newest.file.as_mut().and_then(|file| file.pending.take());
@@ -84,7 +84,7 @@ impl Part {
         newest
     }
 
-    /// Looks for a change, and reads it.
+    /// Checks the file, and reads it if it has changed.
     pub(super) fn look(&mut self) -> Look {
         let Some(file) = &mut self.file else {
             return Look::Same;
@@ -111,7 +111,7 @@ impl Part {
     }
 }
 
-/// The stamp of a file; `None` for what is not a regular file, such as a pipe, and can be read once only.
+/// Returns the stamp of a file; `None` for anything but a regular file, such as a pipe, which can be read only once.
 fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
     let found = fs::metadata(path)?;
     Ok(found
@@ -119,7 +119,7 @@ fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
         .then(|| (found.mtime(), found.mtime_nsec(), found.len(), found.ino())))
 }
 
-/// Reads at most 1 MiB of text from a file or a pipe; `-` stands for stdin.
+/// Reads at most 1 MiB of text from a file or a pipe; `-` means stdin.
 ///
 /// # Errors
 /// Returns the reason why the file cannot be read.

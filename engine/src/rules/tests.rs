@@ -89,7 +89,7 @@ fn a_person_adds_replaces_and_removes_statements() {
     assert_eq!(names, [link, "b", "drop when sv_motd once", "drop when sv_motd"]);
     let program = rules.remove("b").unwrap().program();
     assert!(!program.source().contains("b:") && program.source().contains("loss 5%"));
-    // A file that changes is read again with what was added.
+    // A changed file keeps the rules that were added elsewhere.
     fs::write(&path, "link both loss 6%\n").unwrap();
     let program = rules.reload().1.unwrap();
     assert!(program.source().contains("b: pass"), "{}", program.source());
@@ -132,7 +132,7 @@ fn a_file_with_errors_stands_in_the_way_of_no_change() {
     assert!(!rules.has_changed());
     fs::write(&path, "b: drup when sv_chat\n").unwrap();
     assert!(rules.reload().1.is_none() && !rules.has_changed());
-    // The last good rules stay, also for what changes meanwhile.
+    // The last good rules stay in force, even for changes made meanwhile.
     let change = rules.add("control", "c: pass when sv_motd").unwrap();
     assert_eq!(
         change.program().source(),
