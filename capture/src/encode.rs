@@ -1,4 +1,4 @@
-//! The events of a run, as pcapng.
+//! Encodes the events of a run as pcapng.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -16,20 +16,20 @@ use teetap_proxy::{
     session::{Ends, Event, Level, Notice, Time, What},
 };
 
-/// Makes the comment of the packets of an event.
+/// Returns the comment for the packets of an event.
 pub type Gist = fn(&DecodedEvent) -> String;
 
 /// Encodes events as packets with comments.
 pub struct Encoder {
     run: Run,
     gist: Gist,
-    /// Events missed, and those of them that no packet has counted yet.
+    /// Events that were missed, and how many of them no packet has counted yet.
     lost: u64,
     drops: u64,
     frame: Vec<u8>,
 }
 
-/// One packet of an event.
+/// A packet of an event.
 struct Part<'a> {
     leg: Side,
     from: SocketAddr,
@@ -39,7 +39,7 @@ struct Part<'a> {
 }
 
 impl Encoder {
-    /// An encoder for a run.
+    /// Returns an encoder for a run.
     #[must_use]
     pub fn new(run: Run, gist: Gist) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl Encoder {
         }
     }
 
-    /// Returns the packets of an event: first what was received, then what was sent.
+    /// Returns the packets of an event: first the received one, then those that were sent.
     fn parts<'a>(&self, event: &'a Event) -> Vec<Part<'a>> {
         let part = |leg, dir, ends: &Ends, bytes: &'a [u8], is_inbound| {
             let (one, other) = match leg {
@@ -125,8 +125,8 @@ impl Encoder {
         received.into_iter().chain(sent).collect()
     }
 
-    /// Returns the addresses of a client and of the listener. A listener on every address is shown
-    /// at the loopback address to a client of this machine, else at the unspecified one.
+    /// Returns the addresses of a client and of the listener. If the listener is bound to every address, it is shown as
+    /// the loopback address to a client on this machine, otherwise as the unspecified address.
     fn client_leg(&self, ends: &Ends) -> (SocketAddr, SocketAddr) {
         let listen = self.run.listen;
         let client = ends.client.unwrap_or(SocketAddr::new(listen.ip(), 0));
@@ -143,8 +143,8 @@ impl Encoder {
         )
     }
 
-    /// Returns the addresses of the upstream socket and of the server. A socket that could not be
-    /// opened has the unspecified address and port 0.
+    /// Returns the addresses of the upstream socket and of the server. A socket that could not be opened is shown as
+    /// the unspecified address with port 0.
     fn server_leg(&self, ends: &Ends) -> (SocketAddr, SocketAddr) {
         let mut server = self.run.server;
         if let Some(port) = ends.server_port {
@@ -158,7 +158,7 @@ impl Encoder {
         (ends.local.unwrap_or(SocketAddr::new(nowhere, 0)), server)
     }
 
-    /// Returns the nanoseconds since 1970.
+    /// Converts a time of the run to nanoseconds since 1970.
     fn time(&self, at: Time) -> u64 {
         self.run.wall.saturating_add(at.0.saturating_mul(1000))
     }

@@ -1,7 +1,8 @@
-//! JSON lines as a recording: written (`-w FILE.jsonl`) and found again at its end.
+//! JSON lines as a recording: writing them (`-w FILE.jsonl`), and finding their end for appending.
 //!
-//! They are those of `--json -vv`: the line of each datagram has all its bytes, so that the run can be shown again. Only the
-//! items of snapshots, which would be most of the file, are left out: they are in those bytes.
+//! The lines are those of `--json -vv`: the line of a datagram contains all its bytes, so that the run can be shown
+//! again. Only the items of snapshots are left out, since they would be most of the file and can be decoded from the
+//! bytes.
 
 use std::{
     fs::File,
@@ -21,7 +22,7 @@ use teetap_wire::def::Secrets;
 
 use crate::{Encode, ReadError, Run};
 
-/// Everything is written.
+/// Writes everything.
 const STYLE: Style = Style {
     json: true,
     quiet: false,
@@ -34,7 +35,7 @@ const STYLE: Style = Style {
     secrets: Secrets::Hide,
 };
 
-/// Bytes of a first line, at most.
+/// Maximum bytes of the first line.
 const FIRST: usize = 64 << 10;
 
 /// Writes a run as JSON lines.
@@ -43,7 +44,7 @@ pub struct JsonLines {
 }
 
 impl JsonLines {
-    /// The lines of a run.
+    /// Returns an encoder for a run.
     #[must_use]
     pub const fn new(run: Run) -> Self {
         Self { run }
@@ -71,7 +72,7 @@ impl Encode for JsonLines {
     }
 }
 
-/// Returns the end of the last whole line of a recording; `None` if teetap did not write it.
+/// Returns the end of the last complete line of a recording; `None` if teetap did not write it.
 ///
 /// # Errors
 /// The error of the operating system.

@@ -1,29 +1,29 @@
-//! Captures: recordings of datagrams, written for other programs to read, and read from any program.
+//! Captures: recordings of datagrams that other programs can read, and reading the captures of any program.
 //!
 //! # Written
 //!
 //! pcapng with two interfaces, the client leg and the server leg of the proxy: times in nanoseconds, Ethernet, IP and
-//! UDP with right checksums, one packet for every received datagram and one for every sent one. On the client leg
-//! they are between client and listen address, on the server leg between the proxy's socket and the server. The
-//! comment of a packet summarizes its messages and the actions on them. Missed events are a drop count of the next
-//! packet and a note before it; session states and notices are notes too (interface statistics with a comment). A
-//! local-use option holds the rest, so that `open` shows the file as the run was.
+//! UDP with valid checksums, one packet for every received datagram and one for every sent one. Packets of the client
+//! leg are between client and listen address, packets of the server leg between the proxy's socket and the server. The
+//! comment of a packet summarizes its messages and the actions on them. Missed events are the drop count of the next
+//! packet, with a note before it. Session states and notices are notes, too (interface statistics with a comment). A
+//! local-use option contains everything else, so that `open` shows the file like the run.
 //!
-//! Each run is a section. A recording of teetap is appended to; any other file is never changed.
+//! Each run is a section. A run is appended to a recording of teetap; other files are never changed.
 //!
 //! The probe at the start and the exchange of tokens before a 0.7 request of the server browser are not recorded.
 //!
 //! # Read
 //!
 //! pcap and pcapng of any program: Ethernet with VLAN tags, Linux cooked (both), loopback, raw; IPv4 and IPv6; UDP.
-//! Fragments are counted, not reassembled: datagrams of the game fit a packet. Hostile files cost no memory, and
-//! everything before a damage is returned.
+//! Fragments are counted, not reassembled, since datagrams of the game fit a packet. Memory is bounded for hostile
+//! files, and everything before damage is returned.
 //!
-//! Files are read by hand, not with the crate `pcap-file` (3.0.0-rc.3), because it does not stand the same damage. Its reader
-//! allocates 8 MB, reports a file that breaks off and a block larger than that buffer as the same error, and its parser alone
-//! needs every block whole in memory, also those that are skipped here. An interface whose name is not UTF-8, whose reserved
-//! field is set or that has an option of a wrong size ends the reading, and so does a time before 1970; the number of
-//! interfaces is not bounded. The tests read with that crate and with tcpdump what is written here.
+//! Files are read without the crate `pcap-file` (3.0.0-rc.3), because it does not survive the same damage. Its reader
+//! allocates 8 MB and reports a truncated file and a block larger than that buffer as the same error. Its parser needs
+//! every block completely in memory, even blocks that are skipped here. Reading ends at an interface whose name is not
+//! UTF-8, whose reserved field is set or that has an option of a wrong size, and at a time before 1970; the number of
+//! interfaces is not bounded. The tests read the output of this crate with that crate and with tcpdump.
 //!
 //! # Scrubbed
 //!

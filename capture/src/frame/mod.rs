@@ -1,4 +1,4 @@
-//! Frames of captures: those that are read, and those that teetap writes.
+//! Frames of captures: reading those of any program, and writing those of teetap.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,15 +15,16 @@ pub(crate) struct Captured<'a> {
     pub(crate) frame: &'a [u8],
 }
 
-/// Addresses that no card has: the proxy's, and that of every peer.
+/// MAC addresses that no network card has: of the proxy, and of every peer.
 const PROXY: [u8; 6] = [0x02, 0, 0, 0, 0, 1];
 const PEER: [u8; 6] = [0x02, 0, 0, 0, 0, 2];
 
 const HOPS: u8 = 64;
 
-/// Appends a frame for [`Link::Ethernet`] with checksums. Addresses of different families are both written as IPv6.
+/// Appends a frame for [`Link::Ethernet`] with checksums. If the addresses have different families, both are written as
+/// IPv6.
 ///
-/// Nothing is appended for more bytes than a datagram can have.
+/// Appends nothing if `bytes` exceeds the maximum size of a datagram.
 pub(crate) fn write(from: SocketAddr, to: SocketAddr, is_inbound: bool, bytes: &[u8], out: &mut Vec<u8>) {
     let [destination, source] = if is_inbound { [PROXY, PEER] } else { [PEER, PROXY] };
     let mut ethernet = Ethernet2Header {

@@ -1,4 +1,4 @@
-//! Frames that are written, read again.
+//! Reads written frames again.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Over the bytes as a receiver would add them: right when the sum is all ones.
+/// Returns true if the checksum is valid: the sum that a receiver computes over the bytes is all ones.
 fn adds_up(bytes: &[u8]) -> bool {
     let words = bytes
         .chunks(2)

@@ -1,8 +1,8 @@
-//! The places of a long recording at which reading can begin.
+//! The places of a long recording from which reading can start.
 //!
-//! Law: packets are passed over, so that the index of a large file is made much faster than the file is read. From a place the
-//! events are read as from the beginning, but for what depends on the traffic before it: contexts and snapshots. At the first
-//! damage the index ends.
+//! Law: packets are skipped, so that indexing a large file is much faster than reading it. Reading from a place returns
+//! the same events as reading from the beginning, except for anything that depends on earlier traffic: contexts and
+//! snapshots. The index ends at the first damage.
 
 use std::{
     io::{self, BufRead, Chain, Cursor, Read, Seek, SeekFrom},
@@ -11,31 +11,31 @@ use std::{
 
 use crate::{Format, pcap, pcapng::number, source::Order};
 
-/// Bytes between two places, at least.
+/// Minimum bytes between two places.
 const STEP: u64 = 256 << 10;
 
-/// Bytes that come before those of a place, at most: more than the interfaces of any capture take.
+/// Maximum bytes of a place's header; more than the interfaces of any capture need.
 const LONGEST_HEAD: usize = 4 << 20;
 
-/// Bytes of the beginning of a line that are looked at.
+/// Bytes at the beginning of a line that are inspected.
 const LINE: usize = 64;
 
-/// A part of the line of a start.
+/// Part of the line that starts a run.
 const START: &[u8] = br#""event":"start""#;
 
-/// A place at which reading can begin.
+/// A place in a recording from which reading can start.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// Bytes of the recording before it.
+    /// Number of bytes of the recording before this place.
     pub offset: u64,
-    /// Packets of the recording before it; 0 in JSON lines, whose messages have their numbers.
+    /// Number of packets of the recording before this place; 0 for JSON lines, whose messages contain their numbers.
     pub packets: u64,
-    /// The header that holds there.
+    /// Header that applies from this place on.
     head: Arc<[u8]>,
 }
 
 impl Place {
-    /// The beginning of a recording.
+    /// Returns the beginning of a recording.
     #[must_use]
     pub fn start() -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Place {
         }
     }
 
-    /// Returns the bytes to read from here on.
+    /// Returns a reader that starts with the header and continues at this place.
     ///
     /// # Errors
     /// The error of the operating system.
@@ -54,7 +54,7 @@ impl Place {
         Ok(Cursor::new(Arc::clone(&self.head)).chain(file))
     }
 
-    /// Returns the bytes of the header, which come before those of the recording.
+    /// Returns the length of the header, which is read before the bytes of the recording.
     #[must_use]
     pub fn head(&self) -> u64 {
         self.head.len() as u64
@@ -67,23 +67,23 @@ pub struct Index<R> {
     input: R,
     format: Format,
     order: Order,
-    /// Bytes between two places, at least.
+    /// Minimum bytes between two places.
     step: u64,
-    /// Bytes read so far.
+    /// Number of bytes read so far.
     offset: u64,
-    /// The offset of the last place.
+    /// Offset of the last place.
     last: u64,
-    /// Packets so far.
+    /// Number of packets so far.
     packets: u64,
     head: Vec<u8>,
-    /// The same, once a place has it.
+    /// Copy of the header that places share; `None` until a place needs it.
     shared: Option<Arc<[u8]>>,
-    /// The first bytes of the item that is read.
+    /// First bytes of the current item.
     buffer: Vec<u8>,
 }
 
 impl<R: BufRead> Index<R> {
-    /// An index of a recording of a format that was detected.
+    /// Returns an index for a recording of this format.
     pub fn new(input: R, format: Format) -> Self {
         Self {
             input,
@@ -99,12 +99,12 @@ impl<R: BufRead> Index<R> {
         }
     }
 
-    /// Returns the bytes that were looked at so far.
+    /// Returns the number of bytes indexed so far.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Returns the next place; `None` at the end, or at damage.
+    /// Returns the next place; `None` at the end or at damage.
     ///
     /// # Errors
     /// The error of the operating system.
@@ -129,7 +129,7 @@ impl<R: BufRead> Index<R> {
         }
     }
 
-    /// Reads so many bytes into the buffer, after those that are there. Returns false at the end of the recording.
+    /// Appends `count` bytes to the buffer. Returns false at the end of the recording.
     fn more(&mut self, count: usize) -> io::Result<bool> {
         let wanted = self.buffer.len() + count;
         let read = (&mut self.input)
@@ -139,7 +139,7 @@ impl<R: BufRead> Index<R> {
         Ok(self.buffer.len() == wanted)
     }
 
-    /// Passes over so many bytes. Returns false at the end of the recording.
+    /// Skips `count` bytes. Returns false at the end of the recording.
     fn skip(&mut self, mut count: u64) -> io::Result<bool> {
         while count > 0 {
             let there = self.input.fill_buf()?.len();
@@ -154,7 +154,7 @@ impl<R: BufRead> Index<R> {
         Ok(true)
     }
 
-    /// Passes over a record of a pcap file, or reads its header. Returns true for a record; `None` at the end.
+    /// Skips a record of a pcap file, or reads the file header. Returns true for a record; `None` at the end.
     fn record(&mut self) -> io::Result<Option<bool>> {
         self.buffer.clear();
         if self.offset == 0 {
@@ -175,8 +175,8 @@ impl<R: BufRead> Index<R> {
         Ok(self.skip(length.into())?.then_some(true))
     }
 
-    /// Passes over a block of a pcapng file; sections and interfaces are kept. Returns true for any other block; `None` at the
-    /// end.
+    /// Skips a block of a pcapng file, but keeps sections and interfaces as header. Returns true for any other block;
+    /// `None` at the end.
     fn block(&mut self) -> io::Result<Option<bool>> {
         self.buffer.clear();
         if !self.more(12)? {
@@ -219,7 +219,7 @@ impl<R: BufRead> Index<R> {
         Ok(Some(false))
     }
 
-    /// Passes over a line; that of a start is kept. Returns true for any other; `None` at the end.
+    /// Skips a line, but keeps the start of a run as header. Returns true for any other line; `None` at the end.
     fn line(&mut self) -> io::Result<Option<bool>> {
         self.buffer.clear();
         let read = (&mut self.input)

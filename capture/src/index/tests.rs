@@ -1,4 +1,4 @@
-//! Readings from every place of a recording, compared with the reading from its beginning.
+//! Compares readings from every place of a recording with the reading from its beginning.
 
 use std::{fs, io::BufReader};
 
@@ -22,7 +22,7 @@ fn places(bytes: &[u8], format: Format, step: u64) -> Vec<Place> {
     places
 }
 
-/// The events from a place on.
+/// Returns the events from a place on.
 fn events(bytes: &[u8], format: Format, place: &Place) -> Vec<Event> {
     let input = BufReader::new(place.open(Cursor::new(bytes)).unwrap());
     let mut events = Vec::new();
@@ -51,7 +51,7 @@ fn events(bytes: &[u8], format: Format, place: &Place) -> Vec<Event> {
     events
 }
 
-/// Checks that the events from each place are the last ones of the recording, as far as `shown` shows them.
+/// Checks that the events from each place are the last ones of the recording, as shown by `shown`.
 fn check(bytes: &[u8], format: Format, step: u64, shown: impl Fn(&Event) -> Option<String>) {
     let all: Vec<String> = events(bytes, format, &Place::start())
         .iter()
@@ -128,7 +128,7 @@ fn json_lines_are_read_from_each_place() {
 #[test]
 fn a_capture_of_another_program_is_read_from_each_place() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/captures/rich-dd16.pcap");
-    // Sessions are found anew.
+    // Session numbers differ, since sessions are found again from each place.
     let bytes = |event: &Event| match &event.what {
         What::Datagram(datagram) => Some(format!("{:?}", datagram.received())),
         _ => None,

@@ -1,80 +1,81 @@
-//! The acks of a recorded session, checked as the session core checks them.
+//! Checks the acks of a recorded session like the session core does.
 //!
-//! Law: an ack outside the window is noted as in a live run. A recording may lack datagrams that the peers had: a hole, which is
-//! reported once, and the window begins anew with the ack. The numbers after it prove it, or an answer to the
-//! datagram. After a silence such an ack is neither noted nor a hole until a number decides: the next one, or one that the
-//! sender of the ack repeats, shows that the ack was wrong, one beyond it that those before it are missing.
+//! Law: an ack outside the window is noted as in a live run. A recording may lack datagrams that the peers received.
+//! Such a hole is reported once, and the window restarts at the ack. Later sequence numbers prove a hole, or a reply to
+//! the datagram with the ack. After a silence, an ack that is ahead is neither noted nor a hole until a sequence number
+//! decides: the next number in order, or a number that the sender of the ack repeats, proves that the ack was wrong; a
+//! number ahead of the ack proves that the numbers before it are missing.
 
 use std::time::Duration;
 
 use teetap_proxy::session::{AckWindow, Anew, Time};
 use teetap_wire::{Code, Dir, Seq};
 
-/// The silence of both peers that may be a hole: peers that play never rest as long.
+/// Minimum silence of both peers that may be a hole; peers that play are never silent for as long.
 const SILENCE: Duration = Duration::from_millis(500);
 
-/// The time after a silence, or after the start of a recording in the middle of a session, in which acks may still come for what was sent
-/// before.
+/// Time after a silence, or after the start of a recording in the middle of a session, in which acks may still refer to
+/// datagrams sent before it.
 const AFTER_SILENCE: Duration = Duration::from_secs(2);
 
-/// The most by which an ack that is behind may be an old one. After a hole of half of all numbers any ack may be behind.
+/// Maximum distance by which a late ack is behind. After a hole of half of all numbers any ack may be behind.
 const NEAR: u16 = 64;
 
-/// The acks of a session.
+/// State of the acks of a session.
 #[derive(Debug, Default)]
 pub(super) struct Acks {
-    /// The numbers of the client, which the server acks, and those of the server.
+    /// Numbers of the client, which the server acks, and numbers of the server.
     numbers: [Numbers; 2],
-    /// The first datagram of a recording that begins in the middle of the session.
+    /// Time of the first datagram, for a recording that begins in the middle of the session.
     began: Option<Time>,
     last: Option<Time>,
-    /// The end of the last silence.
+    /// End of the last silence.
     silence: Option<Time>,
-    /// True if that silence was reported as a hole.
+    /// True if the last silence was reported as a hole.
     is_reported: bool,
-    /// The numbers since an ACCEPT of DDNet's in the session: the server may begin its own anew.
+    /// Numbers since an ACCEPT of DDNet within the session, after which the server may have restarted its own.
     anew: Option<Anew>,
 }
 
-/// The numbers of one direction, and the acks of their receiver.
+/// Sequence numbers of one direction, and their acks.
 #[derive(Debug, Default)]
 struct Numbers {
-    /// `None` before the first ack, where the start of the session was not recorded.
+    /// `None` before the first ack, if the start of the session was not recorded.
     window: Option<AckWindow>,
-    /// The highest number before the first ack.
+    /// Highest number before the first ack.
     top: Option<Seq>,
-    /// True if the recording cuts datagrams off: there may be numbers in the missing bytes.
+    /// True if the recording truncates datagrams, so that the missing bytes may contain numbers.
     is_cut: bool,
-    /// The last ack beyond all numbers, since the last valid one.
+    /// Last ack ahead of all numbers, since the last valid one.
     ahead: Option<Seq>,
-    /// True if that ack came after a silence, so that no number has decided yet if it was right.
+    /// True if `ahead` was sent after a silence, and no number has decided yet whether it was right.
     is_open: bool,
-    /// The first number that was sent along with an invalid ack for the other direction.
+    /// First number that was sent together with an invalid ack for the other direction.
     doubtful: Option<Seq>,
 }
 
-/// A hole of the recording.
+/// Cause of a hole in the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hole {
-    /// The datagrams of a silence.
+    /// Datagrams during a silence are missing.
     OfSilence,
-    /// Some datagrams among others.
+    /// Single datagrams are missing.
     Other,
 }
 
-/// The findings about the ack and the numbers of a datagram.
+/// Findings about the ack and the numbers of a datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Finding {
-    /// The oddity of its ack.
+    /// Note about the ack; `None` if there is none.
     pub(super) odd: Option<Code>,
-    /// True if it shows that the recording lacks datagrams.
+    /// True if the datagram shows that the recording lacks datagrams.
     pub(super) is_hole: bool,
-    /// True if it shows that the server has begun its numbers anew.
+    /// True if the datagram shows that the server has restarted its numbers.
     pub(super) is_restart: bool,
 }
 
 impl Acks {
-    /// The acks of a session whose start was recorded.
+    /// Returns the state for a session whose start was recorded.
     pub(super) fn from_the_start() -> Self {
         let numbers = || Numbers::since(AckWindow::default());
         Self {
@@ -83,7 +84,7 @@ impl Acks {
         }
     }
 
-    /// Takes an ACCEPT of DDNet's.
+    /// Records an ACCEPT of DDNet.
     pub(super) fn accepted(&mut self) {
         let has_numbers = |numbers: &Numbers| match numbers.window {
             Some(window) => window.top != Seq::ZERO,
@@ -94,8 +95,8 @@ impl Acks {
         }
     }
 
-    /// Takes a datagram of a session whose numbers may have begun anew. Returns its ack, unless it is one of the new numbers, and
-    /// true if its numbers show that the server has begun its own anew.
+    /// Handles a datagram after an ACCEPT that may have restarted the numbers. Returns its ack, unless it acks
+    /// restarted numbers, and true if its numbers show that the server has restarted its own.
     fn see_anew(&mut self, dir: Dir, ack: Option<Seq>, sent: &[Seq]) -> (Option<Seq>, bool) {
         let Some(anew) = &mut self.anew else {
             return (ack, false);
@@ -119,7 +120,7 @@ impl Acks {
         (ack, false)
     }
 
-    /// Takes a datagram: its ack and the numbers of its vital messages. `is_cut`: the recording lacks bytes of it.
+    /// Records the ack and the vital sequence numbers of a datagram. `is_cut` is true if the recording truncates it.
     pub(super) fn see(
         &mut self,
         at: Time,
@@ -154,7 +155,7 @@ impl Acks {
         }
         let mut finding = ack.map_or(Finding::default(), |ack| other.ack(ack, is_after_silence));
         if other.is_open && own.doubtful.is_some_and(|first| sent.contains(&first)) {
-            // Its receiver has not acked what came with the ack.
+            // The receiver has not acked the message that was sent with the ack.
             other.is_open = false;
             finding.odd = Some(Code::AckAhead);
         }
@@ -163,7 +164,7 @@ impl Acks {
         if let Some(ack) = ack.filter(|_| is_valid)
             && other.doubtful.is_some_and(|first| first.is_behind(ack))
         {
-            // The peer took that datagram, so its ack was right.
+            // The peer received that datagram, so its ack was right.
             other.doubtful = None;
             other_hole = own.begin_anew();
         }
@@ -178,7 +179,7 @@ impl Acks {
             }
         }
         own.is_cut |= is_cut;
-        // That of a silence may show in both directions.
+        // A silence may show as a hole in both directions.
         finding.is_hole = match other_hole {
             Some(Hole::OfSilence) => !std::mem::replace(is_reported, true),
             Some(Hole::Other) => true,
@@ -190,7 +191,7 @@ impl Acks {
 }
 
 impl Numbers {
-    /// Numbers of which these were sent and acked.
+    /// Returns numbers that were sent and acked up to this window.
     fn since(window: AckWindow) -> Self {
         Self {
             window: Some(window),
@@ -198,8 +199,8 @@ impl Numbers {
         }
     }
 
-    /// Records an ack at the start of a recording: numbers up to it may have been sent before the start, and only older ones are sent
-    /// again since then.
+    /// Records an ack at the start of a recording. Numbers up to the ack may have been sent before the start, and only
+    /// older ones are resent since then.
     fn sent_before(&mut self, ack: Seq) {
         if let Some(window) = &mut self.window
             && window.check(ack) == Err(Code::AckAhead)
@@ -209,7 +210,7 @@ impl Numbers {
         }
     }
 
-    /// Handles an ack of the receiver. `is_after_silence`: numbers may have been sent in a hole.
+    /// Handles an ack of the receiver. `is_after_silence` is true if numbers may have been sent in a hole.
     fn ack(&mut self, ack: Seq, is_after_silence: bool) -> Finding {
         let Some(window) = &mut self.window else {
             let top = self.top.filter(|top| ack.is_behind(*top)).unwrap_or(ack);
@@ -249,7 +250,7 @@ impl Numbers {
         }
     }
 
-    /// Records a number of the sender. Returns the hole if it shows that those before it are missing: they were acked.
+    /// Records a number of the sender. Returns a hole if the number shows that acked numbers before it are missing.
     fn sent(&mut self, number: Seq) -> Option<Hole> {
         let Some(window) = &mut self.window else {
             if self.top.is_none_or(|top| top.is_behind(number)) {
@@ -260,7 +261,7 @@ impl Numbers {
         let is_next = number == window.top.next();
         window.sent(number);
         if is_next {
-            // None was missed, so the ack was wrong.
+            // No number was missing, so the ack was wrong.
             self.is_open = false;
             self.ahead = None;
         }
@@ -270,7 +271,7 @@ impl Numbers {
         (!is_next && is_beyond).then(|| self.begin_anew()).flatten()
     }
 
-    /// Accepts an ack beyond all numbers as a valid one. Returns the hole that it shows.
+    /// Accepts an ack ahead of all numbers as valid. Returns the hole that it reveals.
     fn begin_anew(&mut self) -> Option<Hole> {
         let (Some(ahead), Some(window)) = (self.ahead.take(), &mut self.window) else {
             return None;
