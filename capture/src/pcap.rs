@@ -1,4 +1,4 @@
-//! Reading classic pcap files: microseconds and nanoseconds, both byte orders.
+//! Reads classic pcap files: microseconds and nanoseconds, both byte orders.
 //!
 //! Source: draft-ietf-opsawg-pcap.
 
@@ -13,17 +13,17 @@ use crate::{
 pub(super) const HEADER: u32 = 24;
 pub(super) const RECORD: u32 = 16;
 
-/// A classic capture.
+/// A classic capture file.
 #[derive(Debug)]
 pub(super) struct Pcap<R> {
     source: Source<R>,
     order: Order,
-    /// Nanoseconds per unit of the second number of a time.
+    /// Nanoseconds per unit of the fraction of a time.
     unit: u64,
     link: Link,
 }
 
-/// Returns byte order and time unit by the first four bytes of a file.
+/// Returns byte order and time unit for the first four bytes of a file; `None` if it is not pcap.
 pub(super) fn magic(bytes: [u8; 4]) -> Option<(Order, u64)> {
     const MICRO: u32 = 0xa1b2_c3d4;
     const NANO: u32 = 0xa1b2_3c4d;
@@ -37,10 +37,10 @@ pub(super) fn magic(bytes: [u8; 4]) -> Option<(Order, u64)> {
 }
 
 impl<R: Read> Pcap<R> {
-    /// Reads the header.
+    /// Reads the file header.
     ///
     /// # Errors
-    /// [`ReadError::Unknown`] when there is none.
+    /// [`ReadError::Unknown`] if it is missing.
     pub(super) fn new(input: R) -> Result<Self, ReadError> {
         let mut source = Source::new(input);
         let header = source.more(0, HEADER)?;
@@ -59,7 +59,7 @@ impl<R: Read> Pcap<R> {
     /// Returns the next frame; `None` at the end.
     ///
     /// # Errors
-    /// See [`ReadError`]; nothing more can be read then.
+    /// See [`ReadError`]. Nothing more can be read then.
     pub(super) fn next(&mut self) -> Result<Option<Captured<'_>>, ReadError> {
         let begin = self.source.offset();
         let Some(record) = self.source.piece(begin, RECORD)? else {

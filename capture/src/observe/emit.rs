@@ -1,4 +1,4 @@
-//! Events for decided flows.
+//! Emits events of decided flows.
 
 use std::net::SocketAddr;
 
@@ -18,7 +18,7 @@ use teetap_proxy::session::{
     Connless, Datagram, Ends, Event, Notice, SessionChange, SessionId, State, Stranger, Time, Traffic, What,
 };
 
-/// A datagram to be emitted.
+/// A datagram to emit.
 struct Emission<'a> {
     seen: Seen<'a>,
     pair: Pair,
@@ -26,7 +26,7 @@ struct Emission<'a> {
 }
 
 impl Emission<'_> {
-    /// Returns the note about bytes that are missing.
+    /// Returns the note about missing bytes; `None` if there are none.
     fn missing(&self) -> Option<Note> {
         let at = self.seen.bytes.len();
         let len = self.seen.len.saturating_sub(at);
@@ -39,32 +39,32 @@ impl Emission<'_> {
     }
 }
 
-/// The kind of a datagram in a connection.
+/// What a datagram does in a connection.
 #[derive(Default)]
 struct Kind {
-    /// The protocol that the client requests.
+    /// Protocol that the client requests; `None` for other datagrams.
     requests: Option<Proto>,
-    /// True for a token that is requested or given: there is no session yet.
+    /// True if a token is requested or given. There is no session yet.
     is_token: bool,
     accepts: bool,
-    /// True for DDNet's ACCEPT, which makes the slot of its server.
+    /// True for an ACCEPT of DDNet, for which its server creates the slot.
     is_lone_accept: bool,
-    /// The reason, if it has one.
+    /// Reason of a CLOSE, if it has one; `None` for other datagrams.
     closes: Option<Option<Box<[u8]>>>,
     token: Option<Token>,
-    /// The token that a handshake gives to the other side.
+    /// Token that a handshake gives to the other side.
     gives: Option<Token>,
     inflated: Option<Inflated>,
-    /// The ack, of a datagram outside of handshakes.
+    /// Ack of a datagram; `None` in handshakes.
     ack: Option<Seq>,
-    /// The numbers of its vital messages.
+    /// Sequence numbers of its vital messages.
     numbers: Vec<Seq>,
-    /// True if more messages are announced than can be read, or none can.
+    /// True if the packet cannot be parsed, or its header announces more chunks than the payload contains.
     is_short: bool,
 }
 
 impl Observer {
-    /// Emits the first that waits; its flow is decided, or no longer matters.
+    /// Emits the first waiting datagram. Its flow is decided, or no longer matters.
     pub(super) fn emit_first(&mut self) {
         let Some(Waiting {
             at, flow: id, what, ..
@@ -107,7 +107,7 @@ impl Observer {
         }
     }
 
-    /// Emits a datagram; its flow is decided, or no longer matters.
+    /// Emits a datagram. Its flow is decided, or no longer matters.
     pub(super) fn emit(&mut self, id: FlowId, seen: Seen<'_>) {
         if is_connless(seen.bytes) {
             return self.emit_connless(id, seen);
@@ -143,7 +143,7 @@ impl Observer {
         *bytes += len as u64;
     }
 
-    /// Emits a notice about another protocol, once for a flow.
+    /// Emits a notice about another protocol, once per flow.
     fn emit_foreign(&mut self, id: FlowId, seen: Seen<'_>) {
         self.tally.foreign += 1;
         if self.emit_malformed(id, seen) {
@@ -159,7 +159,8 @@ impl Observer {
         }
     }
 
-    /// Emits a notice about a malformed handshake, once for a flow: no session shows it. Returns false if the datagram is none.
+    /// Emits a notice about a malformed handshake, once per flow, since no session shows it. Returns false if the
+    /// datagram is no malformed handshake.
     fn emit_malformed(&mut self, id: FlowId, seen: Seen<'_>) -> bool {
         let what = Stranger::of(seen.bytes);
         let is_whole = seen.len == seen.bytes.len();
@@ -194,7 +195,7 @@ impl Observer {
             (Verdict::Peers(peers), _) => Dir::from_sender(peers.sender(from_low)),
             (_, Some(name)) if is_request(name) => Dir::C2s,
             (_, Some(_)) => Dir::S2c,
-            // Neither a player nor the server browser.
+            // The datagram belongs neither to a player nor to the server browser.
             (Verdict::Open | Verdict::Foreign, None) => {
                 return self.emit_foreign(id, seen);
             }
@@ -233,7 +234,7 @@ impl Observer {
         };
         let mut kind = kind(proto, bytes, &mut self.scratch);
         if missing.is_some() && proto.layout().token == TokenPlace::PayloadTail {
-            // The bytes in its place are from the middle of the datagram.
+            // The bytes at the token's position are from the middle of the datagram.
             kind.token = None;
         }
         let clear = kind
@@ -275,7 +276,7 @@ impl Observer {
             let finding = emitted.acks.see(at, dir, kind.ack, &kind.numbers, is_cut);
             if let Some(code) = finding.odd {
                 event.notes.push(Note { code, at: 0, len: 2 });
-                // Its receiver ignores a CLOSE with such an ack.
+                // The receiver ignores a CLOSE with such an ack.
                 kind.closes = None;
             }
             if finding.is_restart {
@@ -292,19 +293,19 @@ impl Observer {
         self.emit_change(id, emission, (sender, state), kind);
     }
 
-    /// Returns the variant to read a datagram as.
+    /// Returns the variant with which to read a datagram.
     fn variant(&mut self, emission: &Emission<'_>, sender: Side) -> Proto {
         let Seen { bytes, len, .. } = emission.seen;
         match kind_of(filled_up(&mut self.filled, bytes, len)) {
-            // The server may decide otherwise, but these are the client's bytes.
+            // The server may decide for another protocol, but the client has written these bytes.
             First::Connect { proto, .. } if sender == Side::Client => proto,
-            // No sender of 0.6 sets that bit: a session of 0.7 may begin here.
+            // No sender of 0.6 sets that bit, so a session of 0.7 may begin here.
             First::TokenRequest { .. } | First::Connect7 { .. } => Proto::V7,
             _ => emission.peers.proto,
         }
     }
 
-    /// Emits the change of a session in this state that its sender causes with a datagram of this kind.
+    /// Emits the change of state that a datagram of this kind from `sender` causes.
     fn emit_change(
         &mut self,
         id: FlowId,
@@ -324,7 +325,7 @@ impl Observer {
         }
     }
 
-    /// Returns the session of a datagram; the first one opens it.
+    /// Returns the session of a datagram. The first datagram opens it.
     fn open(&mut self, id: FlowId, emission: &Emission<'_>, kind: &Kind) -> Option<SessionId> {
         let known = self.emitted(id)?.session;
         if known.is_some() || kind.is_token {
@@ -371,7 +372,7 @@ impl Observer {
         self.event(emission.seen.at, session, What::Session(change));
     }
 
-    /// Ends the session of a flow that had no CLOSE.
+    /// Ends the session of a flow without a CLOSE.
     fn emit_end(&mut self, at: Time, id: FlowId) {
         let Some((pair, flow)) = self.flows.get_mut(id) else {
             return;
@@ -389,13 +390,13 @@ impl Observer {
 }
 
 impl Emitted {
-    /// Returns the note if the token is not the one of the direction, or is missing. A token that comes twice in a row is the new
-    /// one.
+    /// Returns a note if the token is missing or differs from the token of the direction. A different token that is
+    /// received twice in a row becomes the new one.
     fn odd_token(&mut self, proto: Proto, dir: Dir, kind: &Kind, is_cut: bool) -> Option<Code> {
         let [c2s, s2c] = &mut self.tokens;
         let (known, other) = if dir == Dir::C2s { c2s } else { s2c };
         let Some(shown) = kind.token else {
-            // Handshakes show no ack, nor does what cannot be read.
+            // Handshakes and unreadable datagrams have no ack.
             let is_plain = match proto {
                 Proto::V65 => !is_cut && kind.ack.is_some(),
                 Proto::Ddnet => !is_cut && kind.closes.is_some(),
@@ -404,7 +405,7 @@ impl Emitted {
             return (is_plain && known.is_some()).then_some(Code::MissingToken);
         };
         if known.is_none() && shown == Token::NONE {
-            // A client of DDNet that gives up before it has a token writes this one.
+            // A client of DDNet that gives up before it has received a token writes this one.
             return None;
         }
         if known.is_none_or(|known| known == shown) || *other == Some(shown) {
@@ -415,8 +416,9 @@ impl Emitted {
         Some(Code::WrongToken)
     }
 
-    /// Looks for the slot of the client at a server of DDNet's. The first ACCEPT makes it, also if messages have overtaken that, and each
-    /// further one begins the numbers anew (DDNet 16.4 and 20.1, network_server.cpp, `OnTokenCtrlMsg` and `OnConnCtrlMsg`).
+    /// Tracks the slot of the client at a server of DDNet. The first ACCEPT creates it, even if messages have overtaken
+    /// that ACCEPT. Each further ACCEPT restarts the numbers (DDNet 16.4 and 20.1, network_server.cpp, `OnTokenCtrlMsg`
+    /// and `OnConnCtrlMsg`).
     fn look_for_slot(&mut self, proto: Proto, dir: Dir, kind: &Kind) {
         if dir == Dir::S2c {
             self.awaits_accept &= kind.accepts || kind.is_token || kind.closes.is_some();
@@ -425,13 +427,13 @@ impl Emitted {
         }
     }
 
-    /// Returns the token of a direction.
+    /// Returns the known token of a direction.
     fn known_token(&self, dir: Dir) -> Option<Token> {
         let [(c2s, _), (s2c, _)] = self.tokens;
         if dir == Dir::C2s { c2s } else { s2c }
     }
 
-    /// Takes the token that a handshake gives to the other side: the one that it will write from then on.
+    /// Records the token that a handshake gives to the other side, which writes it from then on.
     fn learn_token(&mut self, proto: Proto, dir: Dir, kind: &Kind) {
         if !matches!(self.state, None | Some(State::Opening)) {
             return;
@@ -442,14 +444,15 @@ impl Emitted {
         let [c2s, s2c] = &mut self.tokens;
         let (own, others) = if dir == Dir::C2s { (c2s, s2c) } else { (s2c, c2s) };
         if proto == Proto::V7 && given == Token::TKEN && others.0.is_some() {
-            // DDNet's client repeats CONNECT in the form of 0.6 (DDNet 18.5, network_conn.cpp, `Update`): a server that got only this one
-            // writes these bytes, another one the token before.
+            // DDNet's client repeats CONNECT in the form of 0.6 (DDNet 18.5, network_conn.cpp, `Update`). A server that
+            // received only this CONNECT writes these bytes; a server that received an earlier one writes the previous
+            // token.
             others.1 = Some(given);
             return;
         }
         others.0 = Some(given);
         if proto == Proto::V65 {
-            // There both sides write the same one.
+            // In 0.6.5 both sides write the same token.
             own.0 = Some(given);
         }
     }
@@ -473,7 +476,7 @@ fn change(
     }
 }
 
-/// Returns true for a message of a browser's client, or of a server to its master.
+/// Returns true for a message of a server browser's client, or of a server to its master.
 fn is_request(name: &str) -> bool {
     name.starts_with("request_") || name.starts_with("heartbeat") || name == "forward_response"
 }
@@ -503,15 +506,15 @@ fn kind(proto: Proto, bytes: &[u8], scratch: &mut teetap_wire::Scratch) -> Kind 
     match packet.control() {
         Some(Control::Connect { token, .. }) => {
             (kind.requests, kind.token, kind.ack) = (Some(proto), None, None);
-            // The client of 0.6.5 writes the server's token, not this one.
+            // A client of 0.6.5 writes the server's token instead of this one.
             kind.gives = token.filter(|_| proto == Proto::V7);
         }
-        // In a handshake 0.6.5 and DDNet show other tokens than afterwards.
+        // In handshakes of 0.6.5 and DDNet the token differs from later datagrams.
         Some(Control::ConnectAccept { token, .. }) => {
             (kind.accepts, kind.token, kind.ack) = (true, None, None);
             kind.gives = token.filter(|_| proto == Proto::V65);
         }
-        // Its server looks at no ack in it.
+        // DDNet's server ignores the ack of an ACCEPT.
         Some(Control::Accept) if proto == Proto::Ddnet => (kind.is_lone_accept, kind.ack) = (true, None),
         Some(Control::Token { token, .. }) => {
             (kind.is_token, kind.token, kind.ack, kind.gives) = (true, None, None, token);

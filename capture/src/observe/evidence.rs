@@ -1,42 +1,43 @@
-//! Evidence in the datagrams of a pair of addresses: the variant and the server, without a handshake.
+//! Evidence in the datagrams of two addresses: the variant, and which address is the server, without a handshake.
 //!
-//! Law: one datagram proves nothing, because the flags of 0.6 and 0.7 collide: each variant collects points for bytes that
-//! its own senders would write (flags, chunk headers that fill the payload exactly, the same token again) and loses them for
-//! bytes that they would not. Message ids that only one side sends give the sides.
+//! Law: one datagram proves nothing, because the flags of 0.6 and 0.7 collide. Each variant gains points for bytes that
+//! its own senders would write (flags, chunk headers that fill the payload exactly, the same token again), and loses
+//! points for bytes that they would not write. Message ids that only one side sends identify the sides.
 
 use teetap_wire::{Code, Control, Flags, Layer, MessageId, Packet, Proto, Scratch, Side, Token, identify};
 
-/// The points, and the lead over any other variant, with which a variant is certain.
+/// Points, and lead over any other variant, from which a variant is certain.
 const ENOUGH: i32 = 5;
-/// Points for a payload that chunks of this variant fill to the last byte.
+/// Points for a payload that chunks of this variant fill exactly.
 const EXACT: i32 = 3;
-/// The same where 0.7 would request a resend: in 0.6.5 that bit is the token flag, which is always set.
+/// Points for such a payload if 0.7 would request a resend: in 0.6.5 that bit is the token flag, which is always set.
 const EXACT_RESEND: i32 = 2;
-/// Points for a small datagram that this variant's senders write.
+/// Points for a small datagram that senders of this variant write.
 const KNOWN: i32 = 2;
-/// Points for a token seen before.
+/// Points for a token that was seen before.
 const SAME_TOKEN: i32 = 3;
-/// Points lost for bytes that no sender of the variant writes.
+/// Points for bytes that no sender of the variant writes.
 const WRONG: i32 = -6;
-/// The bytes that the npm client appends to every packet where its server gives no token: it takes the end of the
-/// server's ACCEPT for one.
+/// Bytes that the npm client appends to every packet if its server gives no token, because it reads the end of the
+/// server's ACCEPT as a token.
 const ACCEPT_AS_TOKEN: [u8; 4] = [0x10, 0, 0, 2];
-/// The highest id that counts as a message, far above the highest in use.
+/// Highest id that counts as a message, far above the highest id in use.
 const HIGHEST_ID: i32 = 63;
 
-/// Points and tokens of every variant. Bounded: one token for each variant and direction.
+/// Points and tokens of every variant. Bounded: one token per variant and direction.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     variants: [Variant; Proto::ALL.len()],
 }
 
-/// The points of one variant.
+/// Points of one variant.
 #[derive(Clone, Copy, Debug, Default)]
 struct Variant {
     points: i32,
-    /// The last token of the sender with the lower address, and of the other.
+    /// Last token from the lower address, and from the higher address.
     tokens: [Option<Token>; 2],
-    /// Messages by which the lower address is the client, less those by which it is the server.
+    /// Number of messages which show that the lower address is the client, minus those which show that it is the
+    /// server.
     low_is_client: i32,
 }
 
@@ -44,13 +45,13 @@ struct Variant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Best {
     pub(super) proto: Proto,
-    /// True if the lower address is the client; `None` when no message shows it.
+    /// True if the lower address is the client; `None` if no message shows it.
     pub(super) low_is_client: Option<bool>,
-    /// True beyond doubt, false for merely the best.
+    /// True if the variant is certain, false if it is only the most likely one.
     pub(super) is_clear: bool,
 }
 
-/// The points of one datagram for one variant.
+/// Points of one datagram for one variant.
 struct Worth {
     points: i32,
     token: Option<Token>,
@@ -58,7 +59,7 @@ struct Worth {
 }
 
 impl Evidence {
-    /// Adds a datagram; `from_low`: sent by the lower address.
+    /// Adds a datagram. `from_low` is true if the lower address sent it.
     pub(super) fn add(&mut self, from_low: bool, datagram: &[u8], scratch: &mut Scratch) {
         for (proto, variant) in Proto::ALL.into_iter().zip(&mut self.variants) {
             let worth = weigh(proto, datagram, scratch);
@@ -75,7 +76,7 @@ impl Evidence {
         }
     }
 
-    /// Returns the best variant; `None` when none fits, or two fit equally well.
+    /// Returns the best variant; `None` if none fits, or two fit equally well.
     pub(super) fn best(&self) -> Option<Best> {
         let mut ranked: Vec<(Proto, &Variant)> = Proto::ALL.into_iter().zip(&self.variants).collect();
         ranked.sort_by_key(|(_, variant)| std::cmp::Reverse(variant.points));
@@ -93,7 +94,8 @@ impl Evidence {
 }
 
 impl Variant {
-    /// Compares the token: 0.7 has one for each direction, the others one for both.
+    /// Compares a token with the known one and returns points. 0.7 has a token per direction, the other variants have
+    /// one for both.
     fn compare(&mut self, proto: Proto, from_low: bool, token: Token) -> i32 {
         let [low, high] = &mut self.tokens;
         let known = if proto == Proto::V7 && !from_low {
@@ -109,7 +111,7 @@ impl Variant {
     }
 }
 
-/// Returns true for a note that only a broken or hostile sender of the variant causes.
+/// Returns true for a note that only a broken or hostile sender of the variant can cause.
 fn is_wrong(code: Code) -> bool {
     matches!(
         code,
@@ -133,7 +135,7 @@ fn weigh(proto: Proto, datagram: &[u8], scratch: &mut Scratch) -> Worth {
     let Ok(packet) = Packet::parse(proto, datagram, scratch) else {
         return worth;
     };
-    // Every packet of 0.6.5 but CONNECT has a token.
+    // Every packet of 0.6.5 except CONNECT has a token.
     let lacks_token = proto == Proto::V65 && packet.header.token.is_none();
     if lacks_token || packet.notes.iter().any(|note| is_wrong(note.code)) {
         return worth;
@@ -155,7 +157,7 @@ fn weigh_control(packet: &Packet<'_>) -> i32 {
     let whole = match packet.control() {
         Some(Control::KeepAlive) => len == 1,
         Some(Control::Close { reason }) => reason.is_none_or(|reason| len == reason.len() + 2),
-        // Handshakes are read elsewhere.
+        // `hello` in `flow.rs` reads handshakes.
         _ => return 0,
     };
     if whole { KNOWN } else { WRONG }
@@ -189,9 +191,10 @@ fn weigh_chunks(packet: &Packet<'_>, sender: &mut Option<Side>) -> i32 {
     }
 }
 
-/// Returns the only side that sends this message, if there is one.
+/// Returns the only side that sends this message; `None` if both or neither do.
 ///
-/// Sources: protocol.h of Teeworlds 0.6.5 and 0.7.5, and the generated protocol of both; DDNet added none of its own below.
+/// Sources: protocol.h of Teeworlds 0.6.5 and 0.7.5, and the generated protocol of both; DDNet has added no message of
+/// its own in these ranges.
 fn only_sender(proto: Proto, id: MessageId) -> Option<Side> {
     let (servers, clients) = match (proto, id.layer) {
         (Proto::V7, Layer::System) => (2..=17, 18..=25),

@@ -1,8 +1,8 @@
-//! The datagrams between two addresses, as far as they show who is who: the first look at every datagram.
+//! Classifies the traffic between two addresses: which one is the client. Sees every datagram first.
 //!
-//! Handshakes decide at once. Without one the [`Evidence`] decides. A client that restarts on its port is a new
-//! flow: when the old one was closed at its CONNECT, else only when the server answers that, because a late or spoofed copy
-//! must not end a session.
+//! A handshake identifies the sides immediately; without one, [`Evidence`] is collected. A client that restarts on its
+//! port starts a new flow: at its CONNECT if the old flow was closed, otherwise only when the server replies to the
+//! CONNECT, because a late or spoofed copy must not end a session.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use teetap_wire::{Control, First, Packet, Proto, Scratch, Side, Token, detect, i
 use super::{acks::Acks, evidence::Evidence};
 use teetap_proxy::session::{SessionId, State, Time};
 
-/// The silence after which a pair of addresses is forgotten.
+/// Silence after which a pair of addresses is forgotten.
 pub const IDLE: Duration = Duration::from_secs(120);
 
-/// Datagrams after which an unclear flow is decided all the same.
+/// Number of datagrams after which a flow is classified even if the evidence is ambiguous.
 const LONG_ENOUGH: u32 = 48;
 
-/// The verdict on two addresses.
+/// Verdict on two addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Not decided yet.
@@ -33,61 +33,61 @@ pub(super) enum Verdict {
 pub(super) struct Peers {
     pub(super) proto: Proto,
     pub(super) low_is_client: bool,
-    /// The certainty of it.
+    /// How the peers were identified.
     pub(super) found: Found,
 }
 
-/// The certainty of a verdict.
+/// Certainty of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// A handshake showed it.
     Handshake,
-    /// The datagrams look like it, and one-sided messages show the sides.
+    /// The datagrams fit the protocol, and messages that only one side sends identify the sides.
     Looks,
-    /// The datagrams look like it; the sides are only likely.
+    /// The datagrams fit the protocol; the sides are only likely.
     Likely,
 }
 
-/// All datagrams between two addresses, until a restart.
+/// The traffic between two addresses, until a restart.
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) verdict: Verdict,
-    /// The last datagram, by the observer's own time.
+    /// Time of the last datagram on the observer's clock.
     pub(super) last: Time,
-    /// The last datagram, by the time of the recording; `None` before the first.
+    /// Time of the last datagram in the recording; `None` before the first one.
     pub(super) last_recorded: Option<Time>,
-    /// True if a long silence came before the current datagram.
+    /// True if a long silence preceded the current datagram.
     pub(super) was_quiet: bool,
-    /// Datagrams that wait for the verdict.
+    /// Number of datagrams that wait for the verdict.
     pub(super) waiting: usize,
-    /// True once nothing can be added.
+    /// True once no datagram can be added.
     pub(super) is_over: bool,
-    /// Bytes that the lower and the higher address sent.
+    /// Bytes sent by the lower and by the higher address.
     pub(super) bytes: [u64; 2],
-    /// The session in the events so far.
+    /// State of the session in the emitted events.
     pub(super) emitted: Emitted,
     evidence: Evidence,
     seen: u32,
-    /// True once the server has answered CONNECT.
+    /// True once the server has replied to CONNECT.
     answered: bool,
     /// True once the client has sent messages.
     talked: bool,
     closed: bool,
-    /// A CONNECT that may be a restart.
+    /// Protocol of a CONNECT that may be a restart.
     candidate: Option<Proto>,
 }
 
-/// The session in the events so far.
+/// State of the session in the emitted events.
 #[derive(Debug, Default)]
 pub(super) struct Emitted {
     pub(super) session: Option<SessionId>,
     pub(super) state: Option<State>,
-    /// Datagrams of client and server.
+    /// Number of datagrams of the client and of the server.
     pub(super) ordinals: [u64; 2],
-    /// The token of each direction, and the last one that differed.
+    /// Token of each direction, and the last different one.
     pub(super) tokens: [(Option<Token>, Option<Token>); 2],
     pub(super) acks: Acks,
-    /// True from the handshake until the server is known to have a slot, which DDNet's makes for ACCEPT only.
+    /// True from the handshake until the server is known to have a slot. DDNet's server creates it only on ACCEPT.
     pub(super) awaits_accept: bool,
     pub(super) is_foreign: bool,
 }
@@ -125,8 +125,8 @@ impl Flow {
         }
     }
 
-    /// Looks at a datagram. `whole`: its bytes, with zeros where the recording cut them off. Returns true, without
-    /// looking, when it begins a flow of its own.
+    /// Inspects a datagram. `whole` are its bytes, with zeros where the recording truncates them. Returns true, without
+    /// inspecting it, if the datagram begins a flow of its own.
     pub(super) fn look(&mut self, from_low: bool, whole: &[u8], is_cut: bool, scratch: &mut Scratch) -> bool {
         if is_connless(whole) {
             return false;
@@ -152,7 +152,8 @@ impl Flow {
         false
     }
 
-    /// Decides by the evidence. `likely`: true if the lower address is the client, where no message shows it.
+    /// Decides by the evidence. `likely` returns true if the lower address is probably the client, for flows in which
+    /// no message shows it.
     pub(super) fn decide(&mut self, likely: impl FnOnce() -> Option<bool>) {
         if self.verdict != Verdict::Open {
             return;
@@ -167,7 +168,7 @@ impl Flow {
             low_is_client: best
                 .low_is_client
                 .or_else(likely)
-                // Servers send more than clients.
+                // Servers send more bytes than clients.
                 .unwrap_or(low < high),
             found: if best.low_is_client.is_some() {
                 Found::Looks
@@ -177,12 +178,12 @@ impl Flow {
         });
     }
 
-    /// Returns true after a long silence, by the time of the recording.
+    /// Returns true after a long silence, in time of the recording.
     pub(super) fn is_silent(&self, now: Time) -> bool {
         self.last_recorded.is_some_and(|last| now.since(last) >= IDLE)
     }
 
-    /// Returns true if nothing is known of it.
+    /// Returns true if the evidence shows nothing yet.
     fn is_blank(&self) -> bool {
         self.verdict == Verdict::Open && self.evidence.best().is_none()
     }
@@ -225,7 +226,7 @@ impl Flow {
             }
             (Hello::GivesToken, Verdict::Open) => self.verdict = peers(Proto::V7, !from_low),
             (Hello::Acknowledges(proto), Verdict::Open) => self.verdict = peers(proto, from_low),
-            // The server's answer is missing, but this shows which one it was.
+            // The server's reply is missing, but this datagram shows its protocol.
             (Hello::Acknowledges(proto), Verdict::Peers(known))
                 if known.low_is_client == from_low && !self.answered && !self.talked =>
             {
@@ -237,7 +238,7 @@ impl Flow {
         false
     }
 
-    /// Follows what distinguishes a later CONNECT from a repeat, and looks closer where the server's answer is
+    /// Tracks what distinguishes a later CONNECT from a repeated one, and collects evidence if the server's reply is
     /// missing.
     fn follow(&mut self, peers: Peers, from_low: bool, datagram: &[u8], scratch: &mut Scratch) {
         if !self.answered && peers.found == Found::Handshake {
@@ -250,7 +251,7 @@ impl Flow {
                 });
             }
         }
-        // Most datagrams are messages, and inflating them is most of the work.
+        // Most datagrams contain messages, and inflating them would be most of the work.
         let control = peers.proto.layout().control;
         if datagram.first().is_none_or(|first| first & control == 0) {
             self.talked |= peers.low_is_client == from_low;
@@ -272,8 +273,8 @@ impl Peers {
     }
 }
 
-/// Detects a datagram of a recorded session, which need not be its first. With an ack or chunks it is not CONNECT of 0.6: the
-/// flags of compressed datagrams of 0.7 are the same, and the id is in the place of their tokens.
+/// Detects a datagram of a recorded session, which may not be its first. With an ack or chunks it is no CONNECT of 0.6:
+/// compressed datagrams of 0.7 have the same flags, and a token at the position of the id.
 pub(super) fn kind_of(datagram: &[u8]) -> First<'_> {
     match detect(datagram) {
         First::Connect { .. } if !datagram.starts_with(&[0x10, 0, 0]) => First::MidSession,
@@ -281,7 +282,7 @@ pub(super) fn kind_of(datagram: &[u8]) -> First<'_> {
     }
 }
 
-/// Returns the handshake of an unmistakable datagram.
+/// Returns the handshake that a datagram unmistakably is.
 fn hello(datagram: &[u8]) -> Option<Hello> {
     match kind_of(datagram) {
         First::Connect { proto, .. } => return Some(Hello::Requests(proto)),

@@ -1,8 +1,8 @@
-//! The known flows, by their addresses and by their number.
+//! Known flows, by address pair and by id.
 //!
-//! Law: at most [`MAX_FLOWS`](super::MAX_FLOWS) are open at once; closed ones stay until their waiting datagrams have
-//! become events. A lookup costs the same for any number of flows where a few pairs send most of the time, and little
-//! otherwise.
+//! Law: at most [`MAX_FLOWS`](super::MAX_FLOWS) flows are open at once; closed flows are kept until their waiting
+//! datagrams have become events. The cost of a lookup does not depend on the number of flows if a few pairs send most
+//! of the datagrams, and little otherwise.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,33 +12,33 @@ use std::{
 use super::flow::Flow;
 use teetap_proxy::session::Time;
 
-/// The number of a flow. It is reused once the flow is removed.
+/// Id of a flow, reused once the flow is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FlowId(usize);
 
-/// Two addresses, the lower one first.
+/// Two addresses, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pair {
     pub(super) low: SocketAddr,
     pub(super) high: SocketAddr,
 }
 
-/// Slots for the pairs that sent last.
+/// Number of slots for the pairs that sent most recently.
 const RECENT: usize = 64;
 
 /// All flows.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
-    /// By number.
+    /// Flows by id.
     slots: Vec<Option<(Pair, Flow)>>,
     free: Vec<FlowId>,
-    /// The open flows.
+    /// Open flows by address pair.
     open: BTreeMap<Pair, FlowId>,
-    /// The last few of them again, each in the slot of its ports.
+    /// Recently used open flows, each in the slot of its ports.
     recent: Box<[Option<(Pair, FlowId)>]>,
-    /// The open flows by a time of a datagram: not always the last one, which is `last` of the flow.
+    /// Open flows by the time of a datagram, which may be older than `last` of the flow.
     queue: BTreeSet<(Time, FlowId)>,
-    /// By number, the time of the flow in the queue.
+    /// Time of each flow in the queue, by id.
     queued: Vec<Time>,
 }
 
@@ -48,7 +48,7 @@ impl Flows {
         self.open.len()
     }
 
-    /// Returns the number of all flows.
+    /// Returns the number of open and closed flows.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.slots.iter().flatten().count()
@@ -90,7 +90,7 @@ impl Flows {
         id
     }
 
-    /// Closes a flow: nothing is added to it.
+    /// Closes a flow, so that no datagram is added to it.
     pub(super) fn close(&mut self, pair: &Pair) {
         self.remember(pair, None);
         if let Some(id) = self.open.remove(pair) {
@@ -105,7 +105,7 @@ impl Flows {
         }
     }
 
-    /// Returns the open flow that was silent longest.
+    /// Returns the open flow that has been silent longest.
     pub(super) fn idlest(&mut self) -> Option<FlowId> {
         loop {
             let (time, id) = *self.queue.first()?;
@@ -131,7 +131,7 @@ impl Flows {
         }
     }
 
-    /// Returns the open flows that fit.
+    /// Returns the open flows for which `is_wanted` returns true.
     pub(super) fn open_if(&self, is_wanted: impl Fn(&Flow) -> bool) -> Vec<FlowId> {
         self.open
             .values()
@@ -151,7 +151,7 @@ impl Flows {
 }
 
 impl Pair {
-    /// Returns the pair, and true if the first address is the lower.
+    /// Returns the pair of two addresses, and true if the first one is the lower.
     pub(super) fn of(from: SocketAddr, to: SocketAddr) -> (Self, bool) {
         if from <= to {
             (Self { low: from, high: to }, true)
@@ -160,7 +160,7 @@ impl Pair {
         }
     }
 
-    /// Returns the two addresses, in this order.
+    /// Returns the two addresses, the lower one first if `low_first`.
     pub(super) fn ends(&self, low_first: bool) -> (SocketAddr, SocketAddr) {
         if low_first {
             (self.low, self.high)
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn the_idlest_is_found_whoever_spoke_in_between() {
         let mut flows = Flows::default();
-        // All of them in one slot of the recent ones.
+        // All pairs share a slot of the recent ones.
         let ids = [1, 2, 3].map(|number| flows.add(pair(number * 64), Flow::new(Time(number.into()))));
         assert_eq!(flows.idlest(), Some(ids[0]));
         flows.get_mut(ids[0]).unwrap().1.last = Time(9);
@@ -208,7 +208,7 @@ mod tests {
             (flows.between(&pair(1)), flows.get(first).is_some()),
             (None, true)
         );
-        // While datagrams of it wait, the pair has a new one.
+        // While datagrams of the first flow wait, the pair has a second flow.
         let second = flows.add(pair(1), Flow::new(Time(2)));
         assert_ne!(first, second);
         flows.remove(first);

@@ -1,5 +1,5 @@
-//! Finds sessions in captures of other programs, and emits the events that the [`Hub`](teetap_proxy::session::Hub)
-//! emits for its own.
+//! Finds sessions in captures of other programs, and emits the same events as the [`Hub`](teetap_proxy::session::Hub)
+//! for its own sessions.
 //!
 //! # How it is driven
 //!
@@ -12,15 +12,14 @@
 //! # Its law
 //!
 //! Pure, like the Hub: time and bytes are inputs. The handshake shows client, server, variant and the start of a
-//! session; where a recording starts in the middle of a session they are guessed from many datagrams, and a notice
-//! says so. Until a pair of addresses is decided its datagrams wait, and all later ones with them, so that events
-//! come in the order of the recording.
+//! session. If a recording starts in the middle of a session, they are guessed from many datagrams, and a notice says
+//! so. Until a pair of addresses is decided, its datagrams wait, and so do all later datagrams, so that events are in
+//! the order of the recording.
 //!
-//! Bounded: at most [`MAX_FLOWS`] pairs of addresses at once (the one that was silent longest is dropped, idle ones
-//! are dropped after [`IDLE`]), and [`MAX_WAITING`] waiting datagrams.
+//! Bounded: at most [`MAX_FLOWS`] pairs of addresses at once (the pair that has been silent longest is dropped, and
+//! idle pairs are dropped after [`IDLE`]), and [`MAX_WAITING`] waiting datagrams.
 //!
-//! Acks are checked as in a live session. A recording that lacks datagrams is reported once for each hole that its acks
-//! show.
+//! Acks are checked as in a live session. Each hole of a recording that its acks reveal is reported once.
 
 mod acks;
 mod emit;
@@ -41,70 +40,70 @@ use flow::{Flow, Verdict};
 use flows::{FlowId, Flows, Pair};
 use teetap_proxy::session::{Event, SessionId, Time, Traffic, readable};
 
-/// The most pairs of addresses that are known at once.
+/// Maximum number of address pairs that are tracked at once.
 pub const MAX_FLOWS: usize = 4096;
 
-/// The most datagrams that wait for a verdict; beyond that the first one is decided.
+/// Maximum number of datagrams that wait for a verdict. Beyond it the flow of the first one is decided.
 pub const MAX_WAITING: usize = 4096;
 
-/// The longest wait for a verdict, in time of the recording.
+/// Maximum wait for a verdict, in time of the recording.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The interval between two searches for idle pairs, in time of the recording.
+/// Interval between two searches for idle pairs, in time of the recording.
 const SWEEP: Duration = Duration::from_secs(10);
 
-/// The most that one datagram advances the time of idle pairs: a clock that was set, or a pause of the recording,
-/// does not make them idle.
+/// Maximum advance of the idle clock by one datagram, so that pairs do not become idle if the clock was set or the
+/// recording paused.
 const LONGEST_STEP: Duration = Duration::from_secs(10);
 
-/// The most addresses whose partners are counted.
+/// Maximum number of addresses whose partners are counted.
 const MAX_PARTNERS: usize = 4 * MAX_FLOWS;
 
-/// The ports of servers: 8303 and the others that the browser tries in a local network, and some more.
+/// Ports of servers: 8303 and the others that the browser tries in a local network, and some more.
 const SERVER_PORTS: std::ops::RangeInclusive<u16> = 8303..=8403;
 
 /// One datagram of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting<'a> {
-    /// The time since the start of the recording.
+    /// Time since the start of the recording.
     pub at: Time,
-    /// The sender.
+    /// Address of the sender.
     pub from: SocketAddr,
-    /// The receiver.
+    /// Address of the receiver.
     pub to: SocketAddr,
-    /// The bytes, as far as they were recorded.
+    /// Recorded bytes, which may be truncated.
     pub bytes: &'a [u8],
-    /// The length on the wire.
+    /// Length on the wire.
     pub len: usize,
-    /// The number of the packet in the recording, from 1.
+    /// Number of the packet in the recording, from 1.
     pub frame: u64,
 }
 
 /// Counts of datagrams and sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Sessions found.
+    /// Number of sessions found.
     pub sessions: u64,
-    /// Datagrams of clients.
+    /// Datagrams sent by clients.
     pub c2s: Traffic,
-    /// Datagrams of servers.
+    /// Datagrams sent by servers.
     pub s2c: Traffic,
-    /// Datagrams of other protocols.
+    /// Number of datagrams of other protocols.
     pub foreign: u64,
 }
 
-/// The observer.
+/// Finds sessions in the datagrams of a recording.
 #[derive(Debug, Default)]
 pub struct Observer {
     flows: Flows,
-    /// The number of partners of an address.
+    /// Number of partners of each address.
     partners: BTreeMap<SocketAddr, u32>,
     waiting: VecDeque<Waiting>,
     events: VecDeque<Event>,
     tally: Tally,
-    /// The time of idle pairs: it continues where the time of the recording jumps.
+    /// Idle clock, which continues if the time of the recording jumps.
     now: Time,
-    /// The latest time of the recording since it last jumped back.
+    /// Latest time of the recording since it last jumped back.
     latest: Time,
     next_sweep: Time,
     last_session: u32,
@@ -112,11 +111,11 @@ pub struct Observer {
     filled: Vec<u8>,
 }
 
-/// A datagram, or the end of a flow, that is not an event yet.
+/// A datagram, or the end of a flow, that has not become an event yet.
 #[derive(Debug)]
 struct Waiting {
     at: Time,
-    /// The start of the wait, by the observer's own time.
+    /// Start of the wait, on the idle clock.
     since: Time,
     flow: FlowId,
     what: Wait,
@@ -147,13 +146,13 @@ enum Wait {
 }
 
 impl Observer {
-    /// Makes an observer without datagrams.
+    /// Creates an observer without datagrams.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes one datagram.
+    /// Handles one datagram.
     pub fn see(&mut self, sighting: Sighting<'_>) {
         let Sighting {
             at,
@@ -211,7 +210,7 @@ impl Observer {
         });
     }
 
-    /// Advances the time, however the clock of the recording was set.
+    /// Advances the idle clock, even if the clock of the recording was set.
     fn advance(&mut self, at: Time) {
         if at > self.latest {
             self.now = self.now + at.since(self.latest).min(LONGEST_STEP);
@@ -221,7 +220,7 @@ impl Observer {
         }
     }
 
-    /// Ends the recording: decides what waits.
+    /// Ends the recording: decides the flows of all waiting datagrams.
     pub fn finish(&mut self) {
         let end = self.latest;
         for id in self.flows.open_if(|flow| flow.is_silent(end)) {
@@ -244,7 +243,7 @@ impl Observer {
         self.tally
     }
 
-    /// Shows a datagram to its flow. Returns true when a new flow begins with it.
+    /// Shows a datagram to its flow. Returns true if the datagram begins a new flow.
     fn look(&mut self, id: FlowId, from_low: bool, bytes: &[u8], len: usize, at: Time) -> bool {
         let Some((_, flow)) = self.flows.get_mut(id) else {
             return false;
@@ -273,7 +272,7 @@ impl Observer {
         self.flows.add(pair, Flow::new(self.now))
     }
 
-    /// Ends a flow.
+    /// Closes a flow. Its end waits for its place among the events.
     fn end(&mut self, id: FlowId, how: Wait) {
         if let Some((pair, flow)) = self.flows.get_mut(id) {
             flow.is_over = true;
@@ -302,7 +301,7 @@ impl Observer {
         }
     }
 
-    /// Emits everything that need not wait any longer.
+    /// Emits all datagrams and ends that need not wait any longer.
     fn settle(&mut self) {
         while let Some(first) = self.waiting.front() {
             let open = self
@@ -330,7 +329,7 @@ impl Observer {
     }
 }
 
-/// Returns the recorded bytes of a datagram of `len` bytes, with zeros for the rest that receivers would see.
+/// Returns the recorded bytes of a datagram of `len` bytes, extended by zeros up to the length that receivers read.
 fn filled_up<'a>(filled: &'a mut Vec<u8>, bytes: &'a [u8], len: usize) -> &'a [u8] {
     let len = len.min(MAX_DATAGRAM);
     if bytes.len() >= len {
@@ -343,7 +342,8 @@ fn filled_up<'a>(filled: &'a mut Vec<u8>, bytes: &'a [u8], len: usize) -> &'a [u
 }
 
 impl Pair {
-    /// Guesses the side: a server has a port of servers, or many partners.
+    /// Guesses whether the lower address is the client: a server has a server's port, or many partners. Returns `None`
+    /// if both addresses are equally likely.
     fn likely_low_is_client(&self, partners: &BTreeMap<SocketAddr, u32>) -> Option<bool> {
         let [low, high] = [self.low, self.high].map(|address| {
             let many = partners.get(&address).copied().unwrap_or_default();
@@ -354,7 +354,7 @@ impl Pair {
 }
 
 impl Observer {
-    /// Returns the number of a new session.
+    /// Returns the id of a new session.
     fn next_session(&mut self) -> SessionId {
         self.tally.sessions += 1;
         self.last_session = self.last_session.saturating_add(1);

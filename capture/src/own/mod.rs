@@ -1,7 +1,7 @@
-//! The options beside the packets in the proxy's own captures: events of the schema without their bytes.
+//! Options beside the packets in teetap's captures: events in the JSON schema without their bytes.
 //!
-//! Law: an event that is written and read again is shown in the same words. Unknown names are those of a later version: such
-//! an event is left out by an earlier one, not guessed at.
+//! Law: an event that is written and read again is shown in the same words. An unknown name belongs to a later version,
+//! so the event is ignored instead of guessed.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ use teetap_proxy::{
 };
 use teetap_wire::Dir;
 
-/// Packets of one event that are kept, at most: more than custody holds.
+/// Maximum number of packets kept for an event; more than custody holds.
 pub(super) const MAX_PARTS: usize = 1024;
 
 /// An event without the bytes of its packets, which follow: first the received one, then those that were sent.
@@ -29,7 +29,7 @@ pub(super) struct Own<'a> {
     body: Body<'a>,
 }
 
-/// The names are those of the first version, of which `remark` is the notice without a kind.
+/// The names are those of the first version, in which `remark` is a notice without a kind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Body<'a> {
@@ -48,7 +48,7 @@ enum Body<'a> {
     Notice {
         #[serde(flatten)]
         body: NoticeBody<'a>,
-        /// 1 where it is about a datagram.
+        /// 1 if the notice is about a datagram, otherwise 0.
         #[serde(default)]
         packets: usize,
     },
@@ -57,7 +57,7 @@ enum Body<'a> {
     Gap(GapBody),
 }
 
-/// The subject of an [`Own`].
+/// Contents of an [`Own`].
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -70,7 +70,7 @@ pub(super) enum Of {
 }
 
 impl Own<'static> {
-    /// Reads one; `None` for one of a later version.
+    /// Parses an option; `None` for an event of a later version.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }
@@ -122,7 +122,7 @@ impl<'a> Own<'a> {
     }
 
     pub(super) fn write(&self) -> Vec<u8> {
-        // Nothing in it can fail to be written; without it the packet is like one of another program.
+        // Serialization cannot fail here. Without the option the packet would be read like one of another program.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
@@ -130,7 +130,7 @@ impl<'a> Own<'a> {
         Time(self.at)
     }
 
-    /// Returns the number of packets that belong to it.
+    /// Returns the number of packets that belong to the event.
     pub(super) fn packets(&self) -> usize {
         match &self.body {
             Body::Datagram(datagram) => datagram.packets(),
@@ -140,7 +140,7 @@ impl<'a> Own<'a> {
         }
     }
 
-    /// Returns the event with the bytes of its packets; `None` where they are too few.
+    /// Returns the event with the bytes of its packets; `None` if there are too few packets.
     pub(super) fn join(self, packets: &[Box<[u8]>]) -> Option<Of> {
         let what = match self.body {
             Body::Gap(gap) => return Some(Of::Gap(gap.lost)),

@@ -1,5 +1,5 @@
-//! Recordings of the first version, before notices had kinds: the same run in both formats, cut to its first and last
-//! milliseconds. Both are read as the lines that they were, but for what version 2 changed.
+//! Tests of recordings of the first version, in which notices had no kinds: the same run in both formats, cut to its
+//! first and last milliseconds. Both are read as the lines that were written, except for changes of version 2.
 
 use std::{fs::File, io::BufReader, num::NonZeroU32, path::PathBuf};
 
@@ -20,7 +20,7 @@ fn file(name: &str) -> BufReader<File> {
     BufReader::new(File::open(folder.join(name)).unwrap())
 }
 
-/// The lines of a recording, but for those of its start and end.
+/// Returns the lines of a recording, without those of its start and end.
 fn lines(mut read: impl FnMut() -> Option<Item>) -> Vec<Value> {
     let style = Style {
         json: true,
@@ -61,7 +61,7 @@ fn without_scales(value: &mut Value) {
     }
 }
 
-/// The lines as version 2 has them.
+/// Returns the lines in the form of version 2.
 fn expected() -> Vec<Value> {
     let mut lines = values(&std::io::read_to_string(file("v1.jsonl")).unwrap());
     lines.retain(|line| line["event"] != "start" && line["event"] != "summary");
@@ -89,10 +89,10 @@ fn json_lines_of_the_first_version_are_read() {
 fn captures_of_the_first_version_are_read() {
     let mut reader = Playback::pcapng(file("v1.pcapng"));
     let (mut lines, mut expected) = (lines(|| reader.read().unwrap()), expected());
-    // The program's last report is the summary there.
+    // In the pcapng file the program's last report is the summary.
     let summary = lines.pop().unwrap();
     assert!(summary["text"].as_str().unwrap().contains("exit 0"), "{summary}");
-    // Each watcher of a run sees its events in order, but the program's own reports come at other places among them.
+    // Every watcher of a run sees its events in the same order, but the program's own reports at different positions.
     for lines in [&mut lines, &mut expected] {
         lines.sort_by_key(|line| line["event"] == "log");
     }
@@ -123,12 +123,12 @@ fn lists_of_the_first_version_are_read() {
     assert!(datagram.notes.iter().eq([note]));
     assert_eq!(datagram.received(), Some(&b"one"[..]));
     assert!(datagram.sent().eq([&b"two"[..], b"three"]));
-    // What is written now is read as the same.
+    // The current version writes and reads the same event.
     let again = read_back(&event, &packets);
     assert_eq!(format!("{again:?}"), format!("{event:?}"));
 }
 
-/// Returns the event that an option is read as, with its packets.
+/// Writes an event as an option, and returns the event read from it and its packets.
 fn read_back(event: &Event, packets: &[Box<[u8]>]) -> Event {
     match Own::read(&Own::of(event).write()).unwrap().join(packets) {
         Some(Of::Event(event)) => event,

@@ -1,4 +1,4 @@
-//! pcapng files: reading those of any program, writing those of teetap.
+//! pcapng files: reading those of any program, and writing those of teetap.
 
 pub(crate) mod number;
 mod read;

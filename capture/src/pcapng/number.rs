@@ -1,13 +1,13 @@
-//! The numbers of pcapng, and the names in captures of teetap.
+//! Numbers of pcapng, and names in captures of teetap.
 //!
-//! Source: draft-ietf-opsawg-pcapng. What a packet cannot express (session, actions on a message) is in an option for local
-//! use, which other programs skip.
+//! Source: draft-ietf-opsawg-pcapng. Facts that a packet cannot express (session, actions on a message) are in an
+//! option for local use, which other programs skip.
 
 use teetap_wire::Side;
 
-/// The section header; the same in both byte orders.
+/// Type of a section header; the same in both byte orders.
 pub(crate) const SECTION: u32 = 0x0a0d_0d0a;
-/// The mark of the byte order.
+/// Number that shows the byte order.
 pub(crate) const MAGIC: u32 = 0x1a2b_3c4d;
 pub(crate) const INTERFACE: u32 = 1;
 pub(super) const OLD_PACKET: u32 = 2;
@@ -24,13 +24,13 @@ pub(super) const INTERFACE_OFFSET: u16 = 14;
 pub(super) const PACKET_FLAGS: u16 = 2;
 pub(super) const PACKET_DROPS: u16 = 4;
 pub(super) const STATISTICS_DROPS: u16 = 5;
-/// An option code for local use.
+/// Option code for local use.
 pub(crate) const OWN: u16 = 0x9e7a;
 
-/// The start of the program name in captures of teetap.
+/// Start of the program name in captures of teetap.
 pub(crate) const PROGRAM: &str = "teetap ";
 
-/// Returns true for a block that holds a packet.
+/// Returns true for the type of a block that contains a packet.
 pub(crate) const fn is_packet(kind: u32) -> bool {
     matches!(kind, PACKET | SIMPLE_PACKET | OLD_PACKET)
 }
@@ -43,7 +43,7 @@ pub(super) fn name_of(leg: Side) -> &'static str {
     }
 }
 
-/// Returns the leg of an interface name of teetap.
+/// Returns the leg for an interface name of teetap; `None` for other names.
 pub(super) fn leg_of(name: &[u8]) -> Option<Side> {
     [Side::Client, Side::Server]
         .into_iter()

@@ -1,6 +1,6 @@
-//! Reading pcapng files: several sections and interfaces, any time resolution, both byte orders.
+//! Reads pcapng files: several sections and interfaces, any time resolution, both byte orders.
 //!
-//! Law: unknown blocks are skipped; a block whose two lengths differ ends the reading, because everything after it
+//! Law: unknown blocks are skipped. A block whose two lengths differ ends the reading, because everything after it
 //! would be a guess.
 //!
 //! Source: draft-ietf-opsawg-pcapng.
@@ -16,18 +16,18 @@ use crate::{
     source::{LONGEST, Order, Source},
 };
 
-/// The most interfaces of a section.
+/// Maximum number of interfaces in a section.
 const MAX_INTERFACES: usize = 4096;
 
-/// A pcapng capture.
+/// A pcapng capture file.
 #[derive(Debug)]
 pub(crate) struct PcapNg<R> {
     source: Source<R>,
     order: Order,
     interfaces: Vec<Interface>,
-    /// The time of the last packet: simple packets have none.
+    /// Time of the last packet, for simple packets, which have none.
     time: u64,
-    /// Number of the interface of the last packet.
+    /// Index of the last packet's interface.
     interface: usize,
 }
 
@@ -38,20 +38,20 @@ struct Interface {
     snaplen: u32,
     /// Time units per second.
     units: u64,
-    /// Seconds to add.
+    /// Seconds to add to each time.
     offset: i64,
-    /// The leg, in captures of teetap.
+    /// Leg, in captures of teetap.
     leg: Option<Side>,
 }
 
-/// A block of interest.
+/// A block that the reader returns.
 #[derive(Debug)]
 pub(crate) enum Block<'a> {
     /// A new section.
     Section {
-        /// The program that wrote it.
+        /// Program that wrote the section.
         program: Option<&'a str>,
-        /// The run, in captures of teetap.
+        /// Description of the run, in captures of teetap.
         own: Option<&'a [u8]>,
     },
     Packet {
@@ -59,11 +59,11 @@ pub(crate) enum Block<'a> {
         leg: Option<Side>,
         own: Option<&'a [u8]>,
     },
-    /// Statistics of an interface. Captures of teetap use them for notes without a packet.
+    /// Interface statistics, which captures of teetap use for notes without a packet.
     Statistics { own: Option<&'a [u8]> },
 }
 
-/// The kind and the offset of a block.
+/// Type and offset of a block.
 #[derive(Clone, Copy)]
 struct Head {
     kind: u32,
@@ -71,7 +71,7 @@ struct Head {
 }
 
 impl<R: Read> PcapNg<R> {
-    /// Reads from the start of a file. The first block must be a section header.
+    /// Reads from the start of a file, whose first block must be a section header.
     pub(crate) fn new(input: R) -> Self {
         Self {
             source: Source::new(input),
@@ -82,20 +82,20 @@ impl<R: Read> PcapNg<R> {
         }
     }
 
-    /// Returns the interface of the last packet, as its number in the section.
+    /// Returns the index of the last packet's interface in its section.
     pub(crate) fn interface(&self) -> usize {
         self.interface
     }
 
-    /// Returns the bytes of whole blocks read so far.
+    /// Returns the number of bytes in the complete blocks read so far.
     pub(crate) fn offset(&self) -> u64 {
         self.source.offset()
     }
 
-    /// Returns the next block of interest; `None` at the end.
+    /// Returns the next section, packet or statistics; `None` at the end.
     ///
     /// # Errors
-    /// See [`ReadError`]; nothing more can be read then.
+    /// See [`ReadError`]. Nothing more can be read then.
     pub(crate) fn next(&mut self) -> Result<Option<Block<'_>>, ReadError> {
         let head = loop {
             let Some(head) = self.read()? else { return Ok(None) };
@@ -154,7 +154,7 @@ impl<R: Read> PcapNg<R> {
         }
     }
 
-    /// Reads a block; the body of a block of interest stays in the source.
+    /// Reads a block. The body of a block of interest stays in the source.
     fn read(&mut self) -> Result<Option<Head>, ReadError> {
         let begin = self.source.offset();
         let Some(head) = self.source.piece(begin, 8)? else {
@@ -230,7 +230,7 @@ impl<R: Read> PcapNg<R> {
     }
 }
 
-/// Returns a body without the second length of the block.
+/// Returns a body without the block's second length.
 fn without_length(body: &[u8]) -> &[u8] {
     body.split_last_chunk::<4>().map_or(body, |(body, _)| body)
 }
@@ -239,8 +239,8 @@ fn is_wanted(kind: u32) -> bool {
     number::is_packet(kind) || matches!(kind, number::SECTION | number::STATISTICS)
 }
 
-/// Returns the time units per second: a power of ten, or of two if the highest bit is set. A power that exceeds 64
-/// bits stands for nanoseconds.
+/// Returns the time units per second: a power of ten, or of two if the highest bit is set. A power that exceeds 64 bits
+/// means nanoseconds.
 fn units(resolution: u8) -> u64 {
     let exponent = u32::from(resolution & 0x7f);
     let base: u64 = if resolution & 0x80 == 0 { 10 } else { 2 };
@@ -248,7 +248,7 @@ fn units(resolution: u8) -> u64 {
 }
 
 impl Interface {
-    /// Returns the nanoseconds since 1970.
+    /// Converts a time in units of the interface to nanoseconds since 1970.
     fn nanoseconds(&self, units: u64) -> u64 {
         let time = u128::from(units) * 1_000_000_000 / u128::from(self.units.max(1));
         let offset = i128::from(self.offset) * 1_000_000_000;
@@ -257,7 +257,7 @@ impl Interface {
     }
 }
 
-/// A packet in its block.
+/// A packet within its block.
 struct Found<'a> {
     interface: usize,
     time: Option<u64>,
@@ -266,7 +266,7 @@ struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// Returns `None` when the packet is longer than the block.
+    /// Returns `None` if the packet is longer than the block.
     fn of(kind: u32, order: Order, body: &'a [u8]) -> Option<Self> {
         let at = |place| order.u32_at(body, place);
         if kind == number::SIMPLE_PACKET {
@@ -295,7 +295,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// The options at the end of a block.
+/// Options at the end of a block.
 #[derive(Clone, Copy)]
 struct Options<'a> {
     order: Order,
@@ -307,7 +307,7 @@ impl<'a> Options<'a> {
         Self { order, rest }
     }
 
-    /// Returns the first option of this code.
+    /// Returns the first option with this code.
     fn get(mut self, wanted: u16) -> Option<&'a [u8]> {
         loop {
             let (head, rest) = self.rest.split_at_checked(4)?;

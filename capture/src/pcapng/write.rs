@@ -1,4 +1,4 @@
-//! Writing pcapng blocks.
+//! Writes pcapng blocks.
 
 use teetap_wire::Side;
 
@@ -7,10 +7,10 @@ use super::number::{
     PACKET_DROPS, PACKET_FLAGS, SECTION, SECTION_PROGRAM, STATISTICS, STATISTICS_DROPS, name_of,
 };
 
-/// Raw IP would do, but libpcap 1.10 rejects a file with two interfaces of that type.
+/// Raw IP would be enough, but libpcap 1.10 rejects a file with two interfaces of that type.
 const LINKTYPE_ETHERNET: u16 = 1;
 const NANOSECONDS: u8 = 9;
-/// The longest comment, in bytes: a datagram can have 255 messages.
+/// Maximum bytes of a comment: a datagram can have 255 messages.
 const LONGEST_COMMENT: usize = 32 << 10;
 
 /// A packet of a capture of teetap.
@@ -18,12 +18,12 @@ pub(crate) struct Packet<'a> {
     pub(crate) leg: Side,
     /// Nanoseconds since 1970.
     pub(crate) time: u64,
-    /// The frame, from the Ethernet header on.
+    /// Frame, from the Ethernet header on.
     pub(crate) frame: &'a [u8],
     /// True for a received datagram, false for a sent one.
     pub(crate) is_inbound: bool,
     pub(crate) comment: &'a str,
-    /// Events missed since the packet before.
+    /// Number of events missed since the previous packet.
     pub(crate) drops: u64,
     pub(crate) own: Option<&'a [u8]>,
 }
@@ -33,7 +33,7 @@ pub(crate) fn section(program: &str, comment: &str, own: &[u8], out: &mut Vec<u8
     block(SECTION, out, |out| {
         out.extend_from_slice(&MAGIC.to_le_bytes());
         out.extend_from_slice(&[1, 0, 0, 0]);
-        // The length of the section is not known.
+        // The length of the section is unknown.
         out.extend_from_slice(&[0xff; 8]);
         option(COMMENT, comment.as_bytes(), out);
         option(SECTION_PROGRAM, program.as_bytes(), out);
@@ -77,7 +77,7 @@ pub(crate) fn bare_interface(link: u16, leg: Option<Side>, out: &mut Vec<u8>) {
     });
 }
 
-/// Appends a packet without options. `at`: nanoseconds since 1970.
+/// Appends a packet without options; `at` is in nanoseconds since 1970.
 pub(crate) fn bare_packet(interface: u32, at: u64, frame: &[u8], out: &mut Vec<u8>) {
     block(PACKET, out, |out| {
         out.extend_from_slice(&interface.to_le_bytes());
@@ -136,7 +136,7 @@ fn interface(leg: Side) -> u32 {
     }
 }
 
-/// Appends a time: the higher half first, in both byte orders.
+/// Appends a time: the upper half first, in both byte orders.
 fn time(nanoseconds: u64, out: &mut Vec<u8>) {
     let [a, b, c, d, e, f, g, h] = nanoseconds.to_le_bytes();
     out.extend_from_slice(&[e, f, g, h, a, b, c, d]);
@@ -149,7 +149,7 @@ fn comment(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends an option; a value that is too long is left out.
+/// Appends an option. Leaves out a value that is too long.
 fn option(code: u16, value: &[u8], out: &mut Vec<u8>) {
     let Ok(length) = u16::try_from(value.len()) else {
         return;
@@ -164,7 +164,7 @@ fn pad(length: usize, out: &mut Vec<u8>) {
     out.resize(out.len() + length.next_multiple_of(4) - length, 0);
 }
 
-/// Appends a block; its length stands at both ends.
+/// Appends a block, whose length is at both ends.
 fn block(kind: u32, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&kind.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Recorded sessions, whole and from the middle on, and what is none.
+//! Tests of recorded sessions, from their start and from the middle on, and of other traffic.
 
 mod acks;
 mod odd;
@@ -38,7 +38,7 @@ fn sightings(packets: &[capture::Packet]) -> impl Iterator<Item = Sighting<'_>> 
     })
 }
 
-/// Client and protocol of the sessions that were found, and how many of them were guessed.
+/// Returns client and protocol of the sessions that were found, and how many of them were guessed.
 fn found(events: &[Event]) -> (Vec<(SocketAddr, Proto)>, usize) {
     let mut sessions = BTreeMap::new();
     let mut guessed = 0;
@@ -59,7 +59,7 @@ const V65: Proto = Proto::V65;
 const DD: Proto = Proto::Ddnet;
 const V7: Proto = Proto::V7;
 
-/// Capture, the ports and protocols of its clients in the order of their first datagrams.
+/// Names of captures, and the protocols of their clients in the order of their first datagrams.
 const CAPTURES: [(&str, &[Proto]); 14] = [
     ("dd-session", &[DD]),
     ("dd16-to-tw06", &[V6]),
@@ -77,7 +77,7 @@ const CAPTURES: [(&str, &[Proto]); 14] = [
     ("tw07-session", &[V7]),
 ];
 
-/// The sessions of a capture by their clients: the senders of CONNECT.
+/// Returns the clients of a capture: the senders of CONNECT.
 fn clients(packets: &[capture::Packet]) -> Vec<SocketAddr> {
     let mut clients = Vec::new();
     for packet in packets {
@@ -135,7 +135,7 @@ fn every_recorded_session_is_found_from_any_seventh_datagram_on() {
             .collect();
         for start in (0..packets.len()).step_by(7) {
             let rest = &packets[start..];
-            // Of which sessions there is anything left but the exchange of tokens before them.
+            // Only sessions with a datagram after their exchange of tokens are expected.
             let mut expected: Vec<(SocketAddr, Proto)> = Vec::new();
             for packet in rest {
                 let client = [packet.from, packet.to]
@@ -156,7 +156,7 @@ fn every_recorded_session_is_found_from_any_seventh_datagram_on() {
     }
 }
 
-/// A pair of addresses that no other pair shares.
+/// Returns a pair of addresses that is unique for `number`.
 fn addresses(number: u16) -> (SocketAddr, SocketAddr) {
     (
         ([10, 0, 0, 1], 10_000 + number).into(),
@@ -164,7 +164,7 @@ fn addresses(number: u16) -> (SocketAddr, SocketAddr) {
     )
 }
 
-/// Datagrams one millisecond apart; true = from the client.
+/// Returns datagrams one millisecond apart; true = from the client.
 fn script(datagrams: &[(bool, Vec<u8>)], number: u16, start: u64) -> Vec<Sighting<'_>> {
     let (client, server) = addresses(number);
     let mut sightings = Vec::new();
@@ -181,7 +181,7 @@ fn script(datagrams: &[(bool, Vec<u8>)], number: u16, start: u64) -> Vec<Sightin
     sightings
 }
 
-/// The datagrams of the only session of a capture.
+/// Returns the datagrams of the only session in a capture.
 fn only_session(name: &str) -> Vec<(bool, Vec<u8>)> {
     let packets = capture::recorded(name).unwrap();
     let client = clients(&packets)[0];
@@ -206,7 +206,7 @@ fn states(events: &[Event]) -> Vec<(u32, State)> {
 fn a_client_that_restarts_on_its_port_begins_a_session() {
     for name in ["tw07-session", "tw06-session", "dd-session"] {
         let whole = only_session(name);
-        // The first one is not closed: it just begins anew.
+        // A session without a CLOSE ends when the next one begins.
         let unclosed = whole[..whole.len() / 2].to_vec();
         for (first, ends) in [(whole.clone(), true), (unclosed, false)] {
             let both = [first, whole.clone()].concat();
@@ -276,7 +276,7 @@ fn a_wrong_token_is_marked() {
 
 #[test]
 fn a_token_other_than_that_of_the_handshake_is_marked_from_the_first_datagram_on() {
-    // Where the header begins to have the token.
+    // Position of the token, or of the bit which says that there is one.
     for (name, at, code) in [
         ("tw07-session", 3, Code::WrongToken),
         ("tw06-session", 3, Code::WrongToken),
@@ -292,7 +292,7 @@ fn a_token_other_than_that_of_the_handshake_is_marked_from_the_first_datagram_on
             .position(|(is_client, bytes)| *is_client && is_data(bytes));
         let first = first.unwrap();
         let bytes = &mut datagrams[first].1;
-        // The token, or the bit that says that there is one.
+        // Changes the token, or clears the bit which says that there is one.
         bytes[at] ^= if at == 0 { 0x08 } else { 1 };
         let (events, _) = observe(script(&datagrams, 0, 0));
         let marked = events.iter().filter_map(|event| match &event.what {
@@ -303,7 +303,7 @@ fn a_token_other_than_that_of_the_handshake_is_marked_from_the_first_datagram_on
     }
 }
 
-/// Queries and answers of name servers, and a protocol of random bytes.
+/// Returns queries and replies of name servers, and a protocol of random bytes.
 fn strangers(number: u16) -> Vec<(bool, Vec<u8>)> {
     let query = |id: u8| {
         [
@@ -375,7 +375,7 @@ fn idle_sessions_and_surplus_ones_are_dropped() {
 }
 
 proptest! {
-    /// Any datagrams between few addresses, and bytes of real ones changed: all are emitted or counted, in order.
+    /// All datagrams between a few addresses are emitted or counted, in order, including changed copies of real ones.
     #[test]
     fn any_datagrams_are_emitted_or_counted(
         datagrams in prop::collection::vec((any::<bool>(), 0u16..3, prop::collection::vec(any::<u8>(), 0..80), any::<prop::sample::Index>(), 0usize..100), 1..200),

@@ -1,10 +1,11 @@
-//! Recordings with something missing or in disorder: cut datagrams, one direction only, clocks that were set, sessions without an end.
+//! Tests of incomplete or disordered recordings: truncated datagrams, one direction only, clocks that were set,
+//! sessions without an end.
 
 use teetap_proxy::session::Stranger;
 
 use super::*;
 
-/// Protocol and notes of each datagram, in order.
+/// Returns protocol and notes of each datagram, in order.
 fn readings(events: &[Event]) -> Vec<(Proto, Vec<Code>)> {
     let datagrams = events.iter().filter_map(|event| match &event.what {
         What::Datagram(datagram) => Some(datagram),
@@ -22,7 +23,7 @@ fn protos(events: &[Event]) -> Vec<Proto> {
     readings(events).into_iter().map(|(proto, _)| proto).collect()
 }
 
-/// The same at other times.
+/// Returns the same datagrams at other times.
 fn moved<'a>(
     sightings: impl IntoIterator<Item = Sighting<'a>>,
     time: impl Fn(usize, u64) -> u64,
@@ -43,7 +44,7 @@ fn what_the_recording_cuts_off_is_not_odd_about_the_datagram() {
     for (name, _) in CAPTURES {
         let packets = capture::recorded(name).unwrap();
         let whole = observe(sightings(&packets)).0;
-        // Behind Ethernet, IPv4 and UDP these are the snap lengths of old: 68, 96 and 128.
+        // Together with Ethernet, IPv4 and UDP headers these are common snap lengths: 68, 96 and 128.
         for keep in [26, 54, 86] {
             let cut = sightings(&packets).map(|sighting| Sighting {
                 bytes: &sighting.bytes[..sighting.bytes.len().min(keep)],
@@ -62,7 +63,7 @@ fn what_the_recording_cuts_off_is_not_odd_about_the_datagram() {
     }
 }
 
-/// A malformed handshake is named once for each flow, whatever else is in the capture; other protocols are not.
+/// A malformed handshake is reported once per flow, whatever else the capture contains; other protocols are not.
 #[test]
 fn a_malformed_handshake_is_named_in_a_capture_without_a_session() {
     let padded = |start: &[u8], len: usize| {
@@ -140,7 +141,8 @@ fn more_than_receivers_read_is_not_the_fault_of_the_recording() {
     assert_eq!(readings(&events)[last].1, [Code::Oversized]);
 }
 
-/// A server that refuses a client has given it no token, and a banned player gets a CLOSE without one, which DDNet's client drops.
+/// A server that refuses a client has given it no token, and a banned player is sent a CLOSE without one, which DDNet's
+/// client drops.
 #[test]
 fn a_close_without_a_token_is_read_whole() {
     let close = b"\x10\0\0\x04This server is full\0".to_vec();
@@ -165,7 +167,7 @@ fn a_close_without_a_token_is_read_whole() {
 
 #[test]
 fn an_idle_server_of_0_6_5_is_known_by_few_datagrams_of_its_own() {
-    // They fit 0.7, too, where each would ask for a resend.
+    // The datagrams fit 0.7, too, but each of them would request a resend.
     let whole = only_session("tw06-session");
     let servers: Vec<_> = whole.into_iter().filter(|(is_client, _)| !is_client).collect();
     for start in (1..servers.len() - 3).step_by(3) {
@@ -191,7 +193,7 @@ fn the_handshake_of_0_7_is_read_as_that_where_another_session_was() {
 
 #[test]
 fn what_the_client_takes_note_of_stands_for_the_answer() {
-    // A client of DDNet and a server that has no tokens: its answer is missing, and so is everything else that it sent.
+    // A client of DDNet and a server without tokens, whose reply and all other datagrams are missing.
     let whole = only_session("dd16-to-tw06");
     let clients: Vec<_> = whole.into_iter().filter(|(is_client, _)| *is_client).collect();
     let (events, _) = observe(script(&clients, 0, 0));
@@ -259,7 +261,7 @@ fn a_client_that_connects_after_a_long_time_begins_a_session() {
 fn what_falls_silent_is_closed_while_others_go_on_and_at_the_end() {
     let silent = only_session("dd-session")[..60].to_vec();
     let busy = only_session("tw07-session");
-    // One datagram each second, and one that comes after a pause.
+    // One datagram each second, and one after a pause.
     let others = moved(script(&busy[..200], 1, 0), |index, _| index as u64 * 1_000_000);
     let (events, _) = observe(script(&silent, 0, 0).into_iter().chain(others));
     let closed = events
