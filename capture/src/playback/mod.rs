@@ -1,8 +1,9 @@
-//! A recording, read back as events.
+//! Reads a recording back as events.
 //!
-//! Law: it streams; at most one block and the state of the observer are in memory. A capture of teetap gives the
-//! events of its run; any other gives the events that [`Observer`] derives from its datagrams. If another program has
-//! removed teetap's options from a capture, only the client leg is read, because every datagram is in both legs.
+//! Law: it streams; at most one block and the state of the observer are in memory. A capture of teetap returns the
+//! events of its run; any other capture returns the events that [`Observer`] derives from its datagrams. If another
+//! program has removed teetap's options from a capture, only the client leg is read, because both legs contain every
+//! datagram.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -22,26 +23,26 @@ use crate::{
     pcapng::{self, Block, PcapNg},
 };
 
-/// The most sessions that are counted as online at once, in captures of teetap.
+/// Maximum number of sessions counted as online at once, in captures of teetap.
 const MAX_SESSIONS: usize = 1 << 16;
 
-/// The most unknown link types that are reported.
+/// Maximum number of unknown link types that are reported.
 const MAX_LINKS: usize = 16;
 
-/// The start of an input log.
+/// First bytes of an input log.
 const INPUT_LOG: &[u8] = br#"{"input_log":"#;
 
 /// A reader of pcap and pcapng files.
 #[derive(Debug)]
 pub struct Playback<R> {
     input: Input<R>,
-    /// The start of time, in nanoseconds since 1970: of the run, or of the first packet.
+    /// Time zero, in nanoseconds since 1970: the start of the run, or the first packet.
     start: Option<u64>,
     is_own: bool,
     observer: Observer,
-    /// Packets of the recording so far, those before the place at which the reading began included.
+    /// Number of packets of the recording so far, including those before the place where the reading began.
     frame: u64,
-    /// An event of teetap that lacks some of its packets, and the number of its first one.
+    /// An event of teetap that lacks some of its packets.
     open: Option<Open>,
     items: VecDeque<Item>,
     tally: Tally,
@@ -57,7 +58,7 @@ pub struct Playback<R> {
 struct Open {
     own: Own<'static>,
     packets: Vec<Box<[u8]>>,
-    /// `None` if it has no packets.
+    /// Number of its first packet; `None` if it has no packets.
     frame: Option<u64>,
 }
 
@@ -67,7 +68,7 @@ enum Input<R> {
     PcapNg(PcapNg<R>),
 }
 
-/// The format of a recording, by its first bytes.
+/// The format of a recording, detected by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Classic pcap.
@@ -82,7 +83,7 @@ impl Format {
     /// All formats.
     pub const ALL: [Self; 3] = [Self::Pcap, Self::PcapNg, Self::JsonLines];
 
-    /// Returns the ending of file names.
+    /// Returns the file name ending.
     #[must_use]
     pub const fn ending(self) -> &'static str {
         match self {
@@ -92,10 +93,10 @@ impl Format {
         }
     }
 
-    /// Detects the format; the bytes stay in the input.
+    /// Detects the format. The bytes stay in the input.
     ///
     /// # Errors
-    /// [`ReadError::Unknown`] for any other file, and errors of the operating system.
+    /// [`ReadError::Unknown`] for any other file, or an error of the operating system.
     pub fn of(input: &mut impl BufRead) -> Result<Self, ReadError> {
         let first = input
             .fill_buf()
@@ -119,7 +120,7 @@ impl Format {
     }
 }
 
-/// Returns true if there are JSON lines of teetap, the first of which may be damaged.
+/// Returns true if the bytes contain JSON lines of teetap, the first of which may be damaged.
 fn has_json_lines(first: &[u8]) -> bool {
     let mut lines = first.split(|byte| *byte == b'\n');
     let is_object = |line: &[u8]| line.trim_ascii_start().starts_with(b"{");
@@ -158,7 +159,7 @@ impl<R: Read> Playback<R> {
         }
     }
 
-    /// Counts packets from the one after these: the reading begins at a place in the middle.
+    /// Sets the number of packets before the place at which the reading begins.
     #[must_use]
     pub const fn after(mut self, packets: u64) -> Self {
         self.frame = packets;
@@ -168,10 +169,10 @@ impl<R: Read> Playback<R> {
     /// Returns the next item; `None` at the end.
     ///
     /// # Errors
-    /// See [`ReadError`]. Everything before the damage comes first; nothing follows.
+    /// See [`ReadError`]. Everything before the damage is returned first, and nothing after it.
     pub fn read(&mut self) -> Result<Option<Item>, ReadError> {
         loop {
-            // Events of the observer follow those taken from it.
+            // Events of the observer precede items that were read later.
             let next = self.items.pop_front();
             if let Some(item) = next.or_else(|| self.observer.poll().map(Item::Event)) {
                 if let Item::Event(event) = &item {
@@ -292,7 +293,7 @@ impl<R: Read> Playback<R> {
         }
     }
 
-    /// Begins a section; with a run it is one of teetap.
+    /// Begins a section. With a run the section is one of teetap.
     fn section(&mut self, run: Option<Run>) {
         self.open = None;
         self.is_own = run.is_some();
@@ -306,7 +307,7 @@ impl<R: Read> Playback<R> {
         });
     }
 
-    /// Adds a packet of teetap: the first of an event, or one more.
+    /// Adds a packet of teetap, which begins an event or belongs to the current one.
     fn packet(&mut self, own: Option<Own<'static>>, bytes: Box<[u8]>) {
         if let Some(own) = own {
             self.begin(own, Some(self.frame));
@@ -319,7 +320,7 @@ impl<R: Read> Playback<R> {
         self.complete();
     }
 
-    /// Begins an event of teetap. If the one before lacks packets, its run ended in the middle of it.
+    /// Begins an event of teetap. If the previous event lacks packets, its run ended in the middle of it.
     fn begin(&mut self, own: Own<'static>, frame: Option<u64>) {
         self.open = Some(Open {
             own,
@@ -357,7 +358,7 @@ impl<R: Read> Playback<R> {
         self.observer.finish();
     }
 
-    /// Counts events of teetap; the observer counts its own.
+    /// Counts an event of teetap; the observer counts its own.
     fn count(&mut self, item: &Item) {
         let event = match item {
             Item::Gap { lost, .. } => {

@@ -1,4 +1,4 @@
-//! One session in every kind of file, damaged files, and any bytes.
+//! Tests of one session in every kind of file, of damaged files, and of arbitrary bytes.
 
 use std::net::SocketAddr;
 
@@ -7,10 +7,10 @@ use teetap_kit::capture;
 
 use super::{super::frame, *};
 
-/// A clock far from 1970 and nothing near a limit of its digits.
+/// A time far from 1970, with no digits near a limit.
 const START: u64 = 1_700_000_000_123_456_000;
 
-/// A file in the making.
+/// A file under construction.
 struct File {
     is_big: bool,
     bytes: Vec<u8>,
@@ -24,7 +24,7 @@ impl File {
         }
     }
 
-    /// Adds a number of which these are the bytes, the highest first.
+    /// Appends a number, given as big-endian bytes.
     fn number<const N: usize>(&mut self, mut bytes: [u8; N]) -> &mut Self {
         if !self.is_big {
             bytes.reverse();
@@ -74,7 +74,7 @@ impl File {
         });
     }
 
-    /// `resolution`: the byte of the option, and seconds to add.
+    /// Appends an interface. `resolution` is the byte of the option, and the seconds to add to each time.
     fn interface(&mut self, resolution: Option<(u8, i64)>) {
         self.block(1, |file| {
             file.u16(1).u16(0).u32(0);
@@ -98,12 +98,12 @@ impl File {
     }
 }
 
-/// The lower half.
+/// Returns the lower half.
 fn low(value: u64) -> u32 {
     u32::try_from(value & u64::from(u32::MAX)).unwrap()
 }
 
-/// Times and frames of a recorded session.
+/// Returns times and frames of a recorded session.
 fn frames() -> Vec<(u64, Vec<u8>)> {
     let packets = capture::recorded("dd-session").unwrap();
     let first = packets[0].time;
@@ -124,14 +124,14 @@ fn pcap(is_big: bool, magic: u32, unit: u64) -> Vec<u8> {
     file.bytes
 }
 
-/// The first half in the first section.
+/// Returns a file with two sections, each with half of the frames.
 fn pcapng(is_big: bool, resolution: Option<(u8, i64)>, units: impl Fn(u64) -> u64) -> Vec<u8> {
     let mut file = File::new(is_big);
     let frames = frames();
     for half in frames.chunks(frames.len() / 2 + 1) {
         file.section();
         file.interface(None);
-        // Blocks that are not known, and names.
+        // Unknown blocks, and names.
         file.block(0x4000_0001, |file| file.bytes.extend([7; 11]));
         file.block(4, |file| {
             file.u32(0);
@@ -231,7 +231,7 @@ fn other_packets_are_counted() {
     for frame in [&frames[0].1, &fragment, &arp, &frames[0].1[..30].to_vec()] {
         file.packet(0, 0, frame);
     }
-    // A simple packet, and one of the old kind.
+    // A simple packet, and a packet of the old kind.
     let length = u32::try_from(frames[1].1.len()).unwrap();
     file.block(3, |file| {
         file.u32(length);
@@ -243,7 +243,7 @@ fn other_packets_are_counted() {
     });
     let (items, error, tally) = play_bytes(&file.bytes);
     assert!(error.is_none(), "{error:?}");
-    // Numbers count all packets, as other programs do.
+    // Numbers count all packets, as in other programs.
     let numbers = items
         .iter()
         .filter_map(|item| item.split_once("frame: Some(")?.1.split_once(')'));
@@ -296,7 +296,7 @@ fn what_comes_before_the_damage_is_given_out() {
         matches!(&error, Some(ReadError::Damaged { text, .. }) if text.contains("differ")),
         "{error:?}"
     );
-    // Without the CLOSE the session does not end.
+    // Without its CLOSE the session does not end.
     assert_eq!(items.len(), 1 + 429 + 2);
 }
 
@@ -318,7 +318,7 @@ fn what_is_no_recording_is_refused() {
     );
 }
 
-/// A reader that gives one byte at a time, and fails at its end.
+/// A reader that returns one byte at a time, and fails at its end.
 struct Slow<'a>(&'a [u8]);
 
 impl Read for Slow<'_> {
@@ -342,7 +342,7 @@ fn an_error_of_the_system_is_told_behind_what_was_read() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Whatever is changed in a file, reading ends, and no more packets come out than are in it.
+    /// Whatever bytes are changed, reading ends, and returns no more packets than the file has.
     #[test]
     fn any_damage_is_survived(
         is_ng in any::<bool>(),
@@ -422,7 +422,7 @@ fn an_event_of_any_number_of_packets_takes_no_memory_without_end() {
             playback.packet(None, Box::default());
         }
         assert_eq!(playback.open.as_ref().unwrap().packets.len(), MAX_PARTS);
-        // The next one is read as ever.
+        // The next event is read normally.
         playback.begin(Own::gap(Time(2), 3), None);
         assert_eq!(playback.tally.lost, 3);
     }

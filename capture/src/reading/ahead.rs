@@ -1,8 +1,8 @@
-//! Recordings that a thread reads ahead, while what it has read is looked at.
+//! Reads a recording ahead, on a thread of its own.
 //!
-//! Law: the items and their order are those of the recording. At most `BATCHES` batches of `BATCH` items wait, so the memory
-//! is bounded, and the reader waits where the other side is slow. Events go back to it: memory is freed fast only where it was
-//! allocated.
+//! Law: items are returned in the order of the recording. At most `BATCHES` batches of `BATCH` items are waiting, so
+//! that memory is bounded and the thread waits for a slow caller. Events are returned to the thread, because memory is
+//! freed fast only by the thread that allocated it.
 
 use std::{
     io::BufRead,
@@ -17,13 +17,13 @@ use teetap_proxy::session::Event;
 use super::Recording;
 use crate::{Item, ReadError, Tally};
 
-/// The items that are handed over at once.
+/// Number of items in a batch.
 const BATCH: usize = 128;
 
-/// The batches that may wait.
+/// Maximum number of waiting batches.
 const BATCHES: usize = 4;
 
-/// A recording from its start to its end, read ahead or not.
+/// Reads a recording from start to end, ahead or on request.
 pub enum Reader<R> {
     /// Each item is read when it is requested.
     Direct(Recording<R>),
@@ -31,36 +31,36 @@ pub enum Reader<R> {
     Ahead(Box<Ahead>),
 }
 
-/// A recording that a thread reads.
+/// A recording that a thread reads ahead.
 pub struct Ahead {
     batches: Receiver<Batch>,
-    /// The items of the last batch that are left.
+    /// Remaining items of the last batch.
     items: vec::IntoIter<Item>,
     tally: Tally,
-    /// The end, once it is read.
+    /// The end of the recording with its damage; `None` until it was read.
     end: Option<Option<ReadError>>,
-    /// The events that were looked at and have not gone back.
+    /// Events that the caller has finished with, to be returned to the thread.
     spent: Vec<Event>,
     back: Sender<Vec<Event>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Some items, in their order.
+/// Several items, in order.
 struct Batch {
     items: Vec<Item>,
-    /// The counts after them.
+    /// Counts after the items.
     tally: Tally,
-    /// The end of the recording after them, with the damage if it is one.
+    /// The end of the recording after the items, with the damage if there is any.
     end: Option<Option<ReadError>>,
 }
 
 impl<R: BufRead + Send + 'static> Reader<R> {
-    /// Reads ahead. That is not for a recording that grows, whose last items would wait for more of them, nor where the reading may
-    /// end early: the counts are those of all that was read.
+    /// Reads ahead. Do not use this for a recording that grows, whose last items would wait for a full batch, nor if
+    /// the reading may end early, since the counts include everything that was read.
     pub fn ahead(recording: Recording<R>) -> Self {
         let (sender, batches) = mpsc::sync_channel(BATCHES);
         let (hand, taken) = mpsc::sync_channel(1);
-        // No more than the batches that were sent.
+        // Unbounded, but never holds more than the batches that were sent.
         let (back, spent) = mpsc::channel();
         let start = thread::Builder::new().name("reader".to_owned());
         let thread = start.spawn(move || {
@@ -78,7 +78,7 @@ impl<R: BufRead + Send + 'static> Reader<R> {
                 back,
                 thread: thread.ok(),
             })),
-            // There is no such thread.
+            // The thread could not be started.
             Err(mpsc::SendError(recording)) => Self::Direct(recording),
         }
     }
@@ -94,12 +94,12 @@ impl<R: BufRead + Send + 'static> Reader<R> {
         }
     }
 
-    /// Takes back an event that was looked at.
+    /// Returns an event that the caller has finished with, for reuse.
     pub fn done(&mut self, event: Event) {
         if let Self::Ahead(ahead) = self {
             ahead.spent.push(event);
             if ahead.spent.len() >= BATCH {
-                // The reader may be done, too.
+                // The thread may have ended.
                 let _gone = ahead.back.send(std::mem::take(&mut ahead.spent));
             }
         }
@@ -124,7 +124,7 @@ impl Ahead {
                 return end.take().map_or(Ok(None), Err);
             }
             let Ok(batch) = self.batches.recv() else {
-                // The reader ends without the end of the recording only by a panic.
+                // Without the end of the recording, the thread has panicked.
                 match self.thread.take().map(JoinHandle::join) {
                     Some(Err(panic)) => resume_unwind(panic),
                     _ => return Ok(None),
@@ -136,7 +136,7 @@ impl Ahead {
     }
 }
 
-/// Reads a recording to its end, or until the other side takes no more.
+/// Reads a recording to its end, or until the receiver is dropped.
 fn read_all<R: BufRead>(
     mut recording: Recording<R>,
     batches: &SyncSender<Batch>,
@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns what a reader has to say about a recording, in its order.
+    /// Returns the items and the error of a recording, in order.
     fn all(mut reader: Reader<Cursor<Vec<u8>>>) -> Vec<String> {
         let mut said = Vec::new();
         loop {
@@ -190,7 +190,7 @@ mod tests {
     fn reading_ahead_shows_the_same_items_counts_and_damage() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures");
         let whole = fs::read(folder.join("rich-dd16.pcap")).unwrap();
-        // One that ends at once, one that is cut off, a whole one.
+        // A recording that ends at once, a truncated one, and a complete one.
         for len in [24, whole.len() / 2, whole.len()] {
             let bytes = || Cursor::new(whole[..len].to_vec());
             let direct = all(Reader::Direct(Recording::of(bytes()).unwrap()));

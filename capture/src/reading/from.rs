@@ -1,4 +1,4 @@
-//! The reading of a recording on a thread of its own, from a place on.
+//! Reads a recording from a place on, on a thread of its own.
 //!
 //! Law: the thread waits for the receiver, never the other way, and ends soon after the receiver is dropped.
 
@@ -25,56 +25,56 @@ use teetap_wire::def::Registry;
 use super::Recording;
 use crate::{Item, Place, ReadError, Run};
 
-/// Bytes read from the file at once.
+/// Bytes per read of the file.
 const BLOCK: usize = 256 << 10;
 
-/// Items that are handed over together.
+/// Maximum number of items in a batch.
 const BATCH: usize = 512;
 
-/// Batches that wait at most.
+/// Maximum number of waiting batches.
 const WAITING: usize = 16;
 
-/// The time after which an incomplete batch is handed over.
+/// Time after which an incomplete batch is sent.
 const SOON: Duration = Duration::from_millis(30);
 
 /// A recording to read.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// The path of a regular file.
+    /// Path of a regular file.
     pub path: PathBuf,
-    /// The definitions through which it is decoded.
+    /// Message definitions for decoding.
     pub registry: &'static Registry,
-    /// The newest snapshots, for the screen.
+    /// Newest snapshots, for the screen.
     pub snapshots: Snapshots,
-    /// The time of the first packet, in nanoseconds since 1970; 0 until it is known.
+    /// Time of the first packet, in nanoseconds since 1970; 0 until it is known.
     pub begin: Arc<AtomicU64>,
 }
 
 /// An item for the screen.
 #[derive(Debug)]
 pub enum Found {
-    /// The start of a run: the time in nanoseconds since 1970, and the run if it is one of teetap.
+    /// Start of a run: the time in nanoseconds since 1970, and the run if teetap recorded it.
     Start(u64, Option<Box<Run>>),
     /// An event.
     Event(Arc<DecodedEvent>),
     /// A log line of the program.
     Log(Time, Level, String),
-    /// The number of events that are missing.
+    /// A gap with this number of missing events.
     Gap(u64),
 }
 
-/// Items, and the bytes that were read before them.
+/// Several items, and the offset at which they were read.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// Bytes read before the items.
+    /// Number of bytes read before the items.
     pub offset: u64,
-    /// The items, in their order.
+    /// Items, in order.
     pub items: Vec<Found>,
-    /// The reading has ended here: at the end of the recording, or at damage.
+    /// Set if the reading ended after these items: at the end of the recording, or with the error.
     pub end: Option<Result<(), String>>,
 }
 
-/// A reading that goes on.
+/// A reading in progress.
 #[derive(Debug)]
 pub struct Reader {
     batches: Receiver<Batch>,
@@ -83,7 +83,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads from a place on; with a filter only what passes it.
+    /// Starts to read at a place. With a filter, returns only what passes it.
     ///
     /// # Errors
     /// The system has no threads left.
@@ -107,7 +107,7 @@ impl Reader {
         })
     }
 
-    /// Returns the next batch, if there is one.
+    /// Returns the next batch; `None` if none is ready.
     pub fn next(&self) -> Option<Batch> {
         match self.batches.try_recv() {
             Ok(batch) => Some(batch),
@@ -120,7 +120,7 @@ impl Reader {
         }
     }
 
-    /// Returns the bytes that were read so far.
+    /// Returns the number of bytes read so far.
     pub fn read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
@@ -132,10 +132,10 @@ impl Drop for Reader {
     }
 }
 
-/// Bytes that are counted as they are read.
+/// Counts bytes as they are read.
 struct Counted<R> {
     input: R,
-    /// Bytes of the header that comes first, which are not counted.
+    /// Remaining bytes of the place's header, which are not counted.
     head: u64,
     read: Arc<AtomicU64>,
 }
@@ -150,7 +150,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// A recording that is open at a place.
+/// Opens a recording at a place.
 fn open(
     source: &Source,
     place: &Place,
@@ -169,8 +169,8 @@ fn open(
     Recording::after(place.packets, BufReader::with_capacity(BLOCK, input))
 }
 
-/// Returns the time that is added to those after a start. Captures of other programs have no start of a run, so that a part
-/// of one begins at 0.
+/// Returns the time to add to times after a start. Captures of other programs have no start of a run, so that the times
+/// of a part begin at 0.
 fn shift(source: &Source, wall: u64, run: Option<&Run>) -> Duration {
     if run.is_some() {
         return Duration::ZERO;
@@ -184,7 +184,7 @@ fn shift(source: &Source, wall: u64, run: Option<&Run>) -> Duration {
     }
 }
 
-/// Returns the start of a recording: the time, and the run if it is one of teetap.
+/// Returns the start of a recording: the time, and the run if teetap recorded it.
 ///
 /// # Errors
 /// See [`ReadError`].
@@ -199,7 +199,7 @@ pub fn beginning(source: &Source) -> Result<(u64, Option<Run>), ReadError> {
     Ok((0, None))
 }
 
-/// Returns the time of the first item after a place that has one; `None` at the end of the recording.
+/// Returns the time of the first item after a place that has a time; `None` at the end of the recording.
 ///
 /// # Errors
 /// See [`ReadError`].
@@ -207,10 +207,10 @@ pub fn first_time(source: &Source, place: &Place) -> Result<Option<Time>, ReadEr
     times(source, place, &mut |_| false)
 }
 
-/// Returns the time of the last item after a place.
+/// Returns the time of the last item after a place; `None` if there is none.
 pub fn last_time(source: &Source, place: &Place) -> Option<Time> {
     let mut last = None;
-    // Up to damage, if there is any.
+    // Reads up to damage, if there is any.
     let _damage = times(source, place, &mut |time| {
         last = Some(time);
         true
@@ -218,7 +218,8 @@ pub fn last_time(source: &Source, place: &Place) -> Option<Time> {
     last
 }
 
-/// Reads on while `more` of the time of an item returns true. Returns the time at which it did not.
+/// Reads items while `more` returns true for their times. Returns the time for which it returned false; `None` at the
+/// end.
 fn times(
     source: &Source,
     place: &Place,
@@ -242,7 +243,7 @@ fn times(
     Ok(None)
 }
 
-/// The work of the thread.
+/// State of the thread.
 struct Work {
     sender: SyncSender<Batch>,
     read: Arc<AtomicU64>,
@@ -266,7 +267,7 @@ impl Work {
         let end = self.read_all(source, place, &mut decoder, &mut batch);
         if !self.stopped.load(Ordering::Relaxed) {
             batch.end = Some(end.map_err(|error| error.to_string()));
-            // The screen may be closed.
+            // The screen may have been closed.
             let _closed = self.sender.send(batch);
         }
     }

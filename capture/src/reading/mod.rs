@@ -1,4 +1,4 @@
-//! Recordings of every format: read in place, by a thread that reads ahead, or from a place on.
+//! Reads recordings of every format: directly, ahead on a thread, or from a place on.
 
 pub mod ahead;
 pub mod from;
@@ -10,7 +10,7 @@ use teetap_inspect::jsonl::Lines;
 
 use crate::{Format, Item, Playback, ReadError, Tally};
 
-/// Any recording.
+/// A recording of any format.
 pub enum Recording<R> {
     /// A capture, pcap or pcapng.
     Capture(Box<Playback<R>>),
@@ -19,15 +19,15 @@ pub enum Recording<R> {
 }
 
 impl<R: BufRead> Recording<R> {
-    /// Opens a recording by its first bytes.
+    /// Opens a recording, detecting its format by the first bytes.
     ///
     /// # Errors
-    /// The first bytes are those of no format, or cannot be read.
+    /// The first bytes match no format, or cannot be read.
     pub fn of(input: R) -> Result<Self, ReadError> {
         Self::after(0, input)
     }
 
-    /// Opens a recording at a place behind this number of packets.
+    /// Opens a recording at a place after `packets` packets.
     ///
     /// # Errors
     /// Same as [`Self::of`].

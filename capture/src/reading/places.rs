@@ -1,4 +1,4 @@
-//! The index of a recording, made on a thread of its own, and the times of its places.
+//! Indexes a recording on a thread of its own, and finds places by time.
 
 use std::{
     io::{self, BufReader},
@@ -14,20 +14,20 @@ use teetap_proxy::{io::files::open_regular, session::Time};
 use super::from::{self, Source};
 use crate::{Format, Index, Place};
 
-/// Bytes read from the file at once.
+/// Bytes per read of the file.
 const BLOCK: usize = 256 << 10;
 
-/// The places that are known so far.
+/// Places found so far.
 #[derive(Debug)]
 struct Known {
     places: Vec<Place>,
-    /// Bytes that were looked at.
+    /// Number of bytes that were indexed.
     indexed: u64,
-    /// The time of the last event.
+    /// Time of the last event; `None` until it is known.
     until: Option<Time>,
 }
 
-/// The places of a recording.
+/// The places of a recording from which reading can start.
 #[derive(Debug)]
 pub struct Places {
     known: Arc<Mutex<Known>>,
@@ -36,7 +36,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Begins to look for the places.
+    /// Starts to index the recording.
     ///
     /// # Errors
     /// The system has no threads left.
@@ -59,14 +59,14 @@ impl Places {
         })
     }
 
-    /// Returns the bytes behind which no place is known yet, and the time of the last event once it is known.
+    /// Returns the number of bytes that were indexed, and the time of the last event once it is known.
     #[must_use]
     pub fn state(&self) -> (u64, Option<Time>) {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         (known.indexed, known.until)
     }
 
-    /// Returns the last known place that is not after this byte.
+    /// Returns the last known place at or before this byte offset.
     #[must_use]
     pub fn before(&self, offset: u64) -> Place {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,7 +75,7 @@ impl Places {
         place.cloned().unwrap_or_else(Place::start)
     }
 
-    /// Returns the last known place that is not after this time. Times are taken to grow.
+    /// Returns the last known place at or before this time. Assumes that times increase.
     #[must_use]
     pub fn of_time(&self, time: Time) -> Place {
         let places = {
@@ -98,7 +98,7 @@ impl Drop for Places {
     }
 }
 
-/// Finds all places, then the time of the last event. A file that cannot be read has no places; the reader reports why.
+/// Finds all places, then the time of the last event. Finds none if the file cannot be read, which the reader reports.
 fn look(source: &Source, format: Format, known: &Mutex<Known>, stopped: &AtomicBool) {
     let Ok(file) = open_regular(&source.path) else {
         return;

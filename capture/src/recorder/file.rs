@@ -1,7 +1,7 @@
-//! The file of a recording: opened, checked and locked before anything starts, and written in whole events.
+//! The file of a recording: opened, checked and locked before the run starts, and written in complete events.
 //!
-//! Law: no other file is changed. An existing file is appended to only if it is a recording of teetap; an event that
-//! a crash left half written at its end is cut off, with a warning.
+//! Law: no other file is changed. An existing file is appended to only if it is a recording of teetap. If a crash has
+//! left an incomplete event at its end, that event is removed, with a warning.
 
 use std::{
     fs::{self, File},
@@ -21,66 +21,66 @@ use crate::{
     pcapng::{self, Block, PcapNg},
 };
 
-/// A file that cannot be recorded to.
+/// Reason why a file cannot be recorded to.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// An existing file that is not a recording of teetap.
+    /// The file exists and is not a recording of teetap.
     #[error("cannot record to {path}: it exists and is not a teetap recording; name another file", path = printable_path(.0))]
     NotOurs(PathBuf),
-    /// A recording in progress.
+    /// Another teetap records to the file.
     #[error("cannot record to {path}: another teetap records to it; name another file", path = printable_path(.0))]
     Busy(PathBuf),
-    /// A recording that is damaged before its end.
+    /// The recording is damaged before its end.
     #[error("cannot append to {path}: {error}; name another file", path = printable_path(path))]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The damage and its place.
+        /// Damage and its position.
         error: ReadError,
     },
-    /// A file that others own or can read.
+    /// Other users own the file or can read it.
     #[error("cannot record to {path}: {error}", path = printable_path(path))]
     Others {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The reason.
+        /// Reason why the file is refused.
         error: PrivateError,
     },
-    /// A file that cannot be created or written.
+    /// The file cannot be created or written.
     #[error("cannot write the recording {path}: {error}", path = printable_path(path))]
     Create {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The error of the operating system.
+        /// Error of the operating system.
         error: io::Error,
     },
 }
 
-/// Finds the end of the last whole event of a recording; `None` if it is not a recording of teetap.
+/// Returns the end of the last complete event in a recording; `None` if it is not a recording of teetap.
 ///
 /// # Errors
-/// See [`ReadError`], when it is damaged before its end.
+/// See [`ReadError`]; the recording is damaged before its end.
 pub type FindEnd = fn(&mut BufReader<&File>) -> Result<Option<u64>, ReadError>;
 
-/// A file that is ready for a recording. Dropped before [`RecordingFile::keep`], it is removed if it is new.
+/// A file that is ready for a recording. If it is new, it is removed when dropped before [`RecordingFile::keep`].
 #[derive(Debug)]
 pub struct RecordingFile {
     path: PathBuf,
     file: File,
     is_new: bool,
-    /// True if others could read the file before.
+    /// True if other users could read or write the file before.
     was_open: bool,
     is_kept: bool,
     cut: u64,
-    /// Bytes in the file.
+    /// Number of bytes in the file.
     end: u64,
 }
 
 impl RecordingFile {
-    /// Opens or creates the file. Others can no longer read it.
+    /// Opens or creates the file. Other users can no longer read it.
     ///
     /// # Errors
-    /// See [`FileError`]; the file is unchanged then.
+    /// See [`FileError`]. The file is unchanged then.
     pub fn open(path: &Path, find_end: FindEnd) -> Result<Self, FileError> {
         let failed = |error| FileError::Create {
             path: path.to_owned(),
@@ -115,7 +115,7 @@ impl RecordingFile {
         match flock(&opened.file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => return Err(FileError::Busy(path.to_owned())),
-            // The file system has no locks.
+            // The file system does not support locks.
             Err(_) => {}
         }
         let length = opened.file.metadata().map_err(failed)?.len();
@@ -131,10 +131,10 @@ impl RecordingFile {
         Ok(opened)
     }
 
-    /// Keeps the file from now on, without the half event at its end.
+    /// Keeps the file from now on, and removes an incomplete event at its end.
     ///
     /// # Errors
-    /// Errors of the operating system.
+    /// An error of the operating system.
     pub fn keep(&mut self) -> Result<(), FileError> {
         self.is_kept = true;
         let cut = self.file.set_len(self.end);
@@ -145,13 +145,13 @@ impl RecordingFile {
             })
     }
 
-    /// The file.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the bytes of the half event that is cut off at its end.
+    /// Returns the number of bytes in the incomplete event at its end, which [`Self::keep`] removes.
     #[must_use]
     pub fn cut(&self) -> u64 {
         self.cut
@@ -163,20 +163,20 @@ impl RecordingFile {
         self.was_open
     }
 
-    /// Returns true if the file holds a recording that is appended to.
+    /// Returns true if the file contains a recording, to which the run is appended.
     #[must_use]
     pub fn is_appended(&self) -> bool {
         self.end > 0
     }
 
-    /// Returns true if the path no longer leads to the file: it was deleted or moved, or another file has its name.
+    /// Returns true if the path no longer leads to the file, because it was deleted, moved or replaced.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         is_moved(&self.file, &self.path)
     }
 
-    /// Writes bytes; `ends` are the ends of whole events in them. On an error, returns the number of events in the
-    /// file.
+    /// Writes bytes, which contain complete events that end at `ends`. On an error, returns the number of events that
+    /// are in the file.
     pub(super) fn write(&mut self, bytes: &[u8], ends: &[usize]) -> Result<(), (usize, io::Error)> {
         let mut written = 0;
         let failed = loop {
@@ -199,7 +199,7 @@ impl RecordingFile {
             .copied()
             .unwrap_or(0);
         self.end += kept as u64;
-        // If that fails too, the next run that appends cuts it off.
+        // If this fails, too, the next run that appends removes the incomplete event.
         let _half_an_event_stays = self.file.set_len(self.end);
         Err((whole, failed))
     }
@@ -213,10 +213,10 @@ impl Drop for RecordingFile {
     }
 }
 
-/// [`FindEnd`] of pcapng.
+/// Implements [`FindEnd`] for pcapng.
 ///
 /// # Errors
-/// The file cannot be read.
+/// The file cannot be read, or is damaged before its end.
 pub fn end_of_pcapng(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadError> {
     let mut blocks = PcapNg::new(file);
     loop {
@@ -230,7 +230,7 @@ pub fn end_of_pcapng(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadErr
             }
             Ok(Some(_)) => {}
             Ok(None) => return Ok(Some(blocks.offset())),
-            // Left by a crash.
+            // A crash has left an incomplete event.
             Err(ReadError::Cut(begin)) if begin > 0 => return Ok(Some(begin)),
             Err(ReadError::Cut(_) | ReadError::Unknown(_)) => return Ok(None),
             Err(ReadError::Damaged { offset: 0, .. }) => return Ok(None),

@@ -1,8 +1,8 @@
-//! The recorder: a watcher on its own thread that writes events to a file.
+//! The recorder: a watcher that writes events to a file, on a thread of its own.
 //!
-//! Law: the data thread never waits for it and never wakes it. It lags by at most its tick and that of the bus, 25
-//! ms, so a crash loses no more than that. If the file cannot be written, the run continues: that is reported once,
-//! and the missing packets are counted.
+//! Law: the data thread never waits for the recorder and never wakes it. The recorder lags by at most its tick and the
+//! tick of the bus, 25 ms in total, so that a crash loses no more. If the file cannot be written, the run continues;
+//! the error is reported once, and the missing packets are counted.
 
 mod file;
 
@@ -24,27 +24,27 @@ use teetap_proxy::{
     session::{Event, Level, Notice, Time, What},
 };
 
-/// The interval between two looks at the bus.
+/// Interval between two polls of the bus.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Looks at the bus between two looks at the path of the file.
+/// Number of polls between two checks of the file's path.
 const FILE_EVERY: u32 = 50;
 
 /// Bytes per write.
 const BLOCK: usize = 256 << 10;
 
-/// A format of recordings.
+/// Encoder for a format of recordings.
 pub trait Encode: Send {
     /// Appends the start of a run.
     fn start(&mut self, out: &mut Vec<u8>);
 
-    /// Appends something that was seen.
+    /// Appends an event or a gap.
     fn seen(&mut self, seen: &Seen<DecodedEvent>, now: Time, out: &mut Vec<u8>);
 
     /// Appends a log line of the program.
     fn log(&mut self, at: Time, level: Level, text: &str, out: &mut Vec<u8>);
 
-    /// Appends the summary of the run. `json`: the same as a JSON line.
+    /// Appends the summary of the run. `json` is the same summary as a JSON line.
     fn summary(&mut self, at: Time, text: &str, _json: &[u8], out: &mut Vec<u8>) {
         self.log(at, Level::Info, text, out);
     }
@@ -62,19 +62,19 @@ pub struct Recording {
 #[derive(Clone, Debug)]
 pub struct Faults(Arc<Shared>);
 
-/// A recording that lacks only its summary.
+/// A recording that is complete except for its summary.
 pub struct Done {
     writer: Writer,
 }
 
-/// The outcome of a recording.
+/// Result of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Packets in the file: each datagram counts once received and once per copy sent.
+    /// Number of packets in the file: each datagram counts once as received and once per sent copy.
     pub packets: u64,
-    /// Packets that could not be written.
+    /// Number of packets that could not be written.
     pub missing: u64,
-    /// Events lost because the recorder was slower than the traffic.
+    /// Number of events lost because the recorder was slower than the traffic.
     pub lost: u64,
 }
 
@@ -83,16 +83,16 @@ struct Shared {
     stop: AtomicBool,
     fault: OnceLock<String>,
     is_reported: AtomicBool,
-    /// The file is no longer at its path.
+    /// True if the file is no longer at its path.
     is_gone: AtomicBool,
 }
 
-/// The state of the thread.
+/// State of the recorder's thread.
 struct Writer {
     file: RecordingFile,
     encode: Box<dyn Encode>,
     block: Vec<u8>,
-    /// The ends of the whole events in the block, and the packets of each.
+    /// Ends of the complete events in the block, and the number of packets in each.
     ends: Vec<usize>,
     packets: Vec<u64>,
     recorded: Recorded,
@@ -102,7 +102,7 @@ struct Writer {
 /// Writes the start of the run and starts the thread.
 ///
 /// # Errors
-/// Errors of the operating system; then there is no recording.
+/// An error of the operating system; there is no recording then.
 pub fn start(
     mut file: RecordingFile,
     mut encode: Box<dyn Encode>,
@@ -149,7 +149,7 @@ impl Recording {
         Faults(Arc::clone(&self.shared))
     }
 
-    /// Writes the rest of the events. Returns `None` if the thread panicked.
+    /// Writes the remaining events. Returns `None` if the thread panicked.
     #[must_use]
     pub fn finish(self) -> Option<Done> {
         self.shared.stop.store(true, Ordering::Release);
@@ -199,7 +199,7 @@ impl Writer {
         let mut looks = 0;
         let mut was_gone = false;
         loop {
-            // Read before the last look, so that no event is left.
+            // Loaded before the last poll, so that no event is left.
             let is_last = self.shared.stop.load(Ordering::Acquire);
             while let Some(seen) = watcher.poll() {
                 self.take(&seen, clock.now());
@@ -235,7 +235,7 @@ impl Writer {
         self.end_of(packets);
     }
 
-    /// Ends an event of so many packets.
+    /// Ends an event with this number of packets.
     fn end_of(&mut self, packets: u64) {
         self.ends.push(self.block.len());
         self.packets.push(packets);

@@ -1,4 +1,5 @@
-//! Runs of made-up events, recorded and played again; files of other people, crashes, and files that take no more.
+//! Tests of invented events that are recorded and played back, of other people's files, of crashes, and of files that
+//! cannot be written.
 
 use std::{fs, io::BufReader, os::unix::fs::PermissionsExt as _, path::Path, thread};
 
@@ -68,7 +69,7 @@ fn delayed(_: &[u8]) -> Transit {
     }
 }
 
-/// One of every kind.
+/// Returns one event of every kind.
 fn events() -> Vec<Event> {
     let change = SessionChange {
         state: State::Closing,
@@ -123,7 +124,7 @@ fn events() -> Vec<Event> {
     ]
 }
 
-/// Everything that is shown of it.
+/// Returns everything that is shown of an event.
 fn shown(event: &Event) -> String {
     let mut event = event.clone();
     if let What::Notice(notice) = &event.what {
@@ -151,7 +152,7 @@ fn encoder() -> Box<dyn Encode> {
     Box::new(Encoder::new(run(), gist))
 }
 
-/// Records `events` over a bus of this capacity.
+/// Records `events` through a bus with this capacity.
 fn record(path: &Path, capacity: usize, events: &[Event]) -> Recorded {
     let bus = Bus::with_capacity(capacity);
     let watcher = bus.watch();
@@ -239,7 +240,7 @@ fn others_read_the_packets_with_addresses_times_and_comments() {
     assert!(packets.iter().all(|packet| packet.drops == 0));
 }
 
-/// Behind a redirect the ports are those of its listen socket and its server.
+/// After a redirect, packets have the ports of the redirect's listen socket and server.
 #[test]
 fn what_a_redirect_led_elsewhere_is_recorded_there() {
     let folder = tempfile::tempdir().unwrap();
@@ -353,7 +354,7 @@ fn nothing_of_anybody_else_is_touched() {
         RecordingFile::open(&nowhere, end_of_pcapng),
         Err(FileError::Create { .. })
     ));
-    // One that is being written, and one that was never begun.
+    // A file that is being written, and a recording that was never started.
     let held = RecordingFile::open(&path, end_of_pcapng).unwrap();
     assert!(matches!(
         RecordingFile::open(&path, end_of_pcapng),
@@ -367,7 +368,7 @@ fn nothing_of_anybody_else_is_touched() {
     assert!(!fresh.exists() && path.exists());
 }
 
-/// Something is in the file within the promised time, without any end of the run.
+/// The file contains an event within the promised time, although the run has not ended.
 #[test]
 fn a_crash_loses_no_more_than_a_tick() {
     let folder = tempfile::tempdir().unwrap();
@@ -395,7 +396,7 @@ fn a_crash_loses_no_more_than_a_tick() {
     assert!(recording.finish().is_some());
 }
 
-/// Packets go to the file that was there, and that is reported once.
+/// Packets are still written to the file, and the change of its path is reported once.
 #[test]
 fn a_file_that_is_no_longer_at_its_path_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
@@ -425,7 +426,7 @@ fn a_file_that_is_no_longer_at_its_path_is_noticed() {
             faults.is_gone()
         });
         assert_eq!(is_noticed, is_gone);
-        // Once, also at the end.
+        // The change is reported only once, even at the end.
         assert!(recording.finish().is_some());
         assert!(!faults.is_gone());
         let _not_there = fs::remove_file(&path);

@@ -1,4 +1,4 @@
-//! Notes that no datagram shows by itself: a recording of a run has the same as the run.
+//! Tests of notes that no single datagram shows: a recording has the same notes as its run.
 
 use std::io::Cursor;
 
@@ -10,11 +10,11 @@ use teetap_wire::{Flags, Header, Token, packet, write_chunk};
 
 use super::*;
 
-/// A datagram of 0.7 with these vital messages: number, resend flag, first byte of the text.
+/// Returns a datagram of 0.7 with these vital messages: number, resend flag, first byte of the text.
 fn vital(ack: u16, flags: Flags, messages: &[(u16, bool, u8)]) -> Vec<u8> {
     let mut payload = Vec::new();
     for (seq, resent, text) in messages {
-        // sv_motd
+        // The id of sv_motd.
         let data = [2, *text, 0];
         write_chunk(Proto::V7, Some(Seq::new(*seq)), *resent, &data, &mut payload).unwrap();
     }
@@ -29,7 +29,7 @@ fn vital(ack: u16, flags: Flags, messages: &[(u16, bool, u8)]) -> Vec<u8> {
     out
 }
 
-/// A datagram: milliseconds, direction, ack, resend flag, messages, and the decision of the core about the only one.
+/// A datagram: milliseconds, direction, ack, resend flag, messages, and the core's action on its only message.
 type Row<'a> = (u64, Dir, u16, bool, &'a [(u16, bool, u8)], Option<Action>);
 
 const ROWS: [Row<'static>; 9] = [
@@ -40,12 +40,12 @@ const ROWS: [Row<'static>; 9] = [
     (50, Dir::C2s, 3, false, &[(1, false, b'x')], None),
     (60, Dir::S2c, 1, false, &[(3, true, b'c')], None),
     (70, Dir::S2c, 1, false, &[(3, false, b'd')], None),
-    // From here on the core counts for the server.
+    // From here on the core numbers messages for the server.
     (80, Dir::C2s, 3, false, &[(2, false, b'y')], Some(Action::Drop)),
     (90, Dir::C2s, 3, false, &[(4, false, b'z')], Some(Action::Gap)),
 ];
 
-/// A session in which much goes wrong: what is lost, repeated, changed and skipped, and an ack that does not move.
+/// Returns a session with many faults: lost, repeated, changed and skipped messages, and an ack that does not advance.
 fn session() -> Vec<Event> {
     let state = |state| {
         What::Session(SessionChange {
@@ -81,7 +81,7 @@ fn session() -> Vec<Event> {
     events
 }
 
-/// Returns the notes with the values behind them, and when they came.
+/// Returns the notes with their values, and their times.
 fn notes(decoded: &DecodedEvent) -> Vec<(u64, Code, String)> {
     let Some(reading) = &decoded.reading else {
         return Vec::new();
