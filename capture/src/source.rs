@@ -1,7 +1,7 @@
-//! The bytes of a recording, piece by piece.
+//! Reads the bytes of a recording, piece by piece.
 //!
-//! Law: a piece is at most [`LONGEST`] bytes, so that a damaged length costs no memory; unwanted pieces are skipped
-//! without being stored. Pieces are borrowed from the read buffer, without a copy.
+//! Law: a piece has at most [`LONGEST`] bytes, so that a damaged length costs no memory. Unwanted pieces are skipped
+//! without being stored. Pieces are borrowed from the read buffer without a copy.
 
 use std::{
     io::{self, Read},
@@ -10,7 +10,7 @@ use std::{
 
 use crate::ReadError;
 
-/// The longest piece, in bytes: more than any packet with its comments.
+/// Maximum bytes of a piece; more than any packet with its comments.
 pub(super) const LONGEST: u32 = 4 << 20;
 
 /// Bytes per read.
@@ -19,7 +19,7 @@ const BLOCK: usize = 256 << 10;
 /// Bytes per step of a skip.
 const STEP: usize = 64 << 10;
 
-/// The byte order of the numbers in a file.
+/// Byte order of the numbers in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Little,
@@ -41,7 +41,7 @@ impl Order {
         }
     }
 
-    /// Returns the number at this place; 0 beyond the end, so check the length before.
+    /// Returns the number at offset `at`; 0 if it is out of bounds.
     pub(super) fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
         let found = bytes.get(at..).and_then(<[u8]>::first_chunk);
         self.u32(found.copied().unwrap_or_default())
@@ -54,16 +54,16 @@ impl Order {
     }
 }
 
-/// A reader of pieces that knows its offset.
+/// Reads pieces and tracks their offset.
 #[derive(Debug)]
 pub(super) struct Source<R> {
     input: R,
-    /// Bytes returned so far.
+    /// Number of bytes returned so far.
     offset: u64,
     buffer: Vec<u8>,
-    /// Bytes read but not returned yet.
+    /// Range of the bytes that are read but not returned yet.
     ahead: Range<usize>,
-    /// The last piece.
+    /// Range of the last piece.
     last: Range<usize>,
 }
 
@@ -78,16 +78,16 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Returns the bytes read so far.
+    /// Returns the number of bytes returned so far.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Returns the next `len` bytes, at most [`LONGEST`]; `None` at the end of the input. `begin`: the offset of the
-    /// block or record they belong to.
+    /// Returns the next `len` bytes, at most [`LONGEST`]; `None` at the end of the input. `begin` is the offset of the
+    /// block or record to which they belong.
     ///
     /// # Errors
-    /// [`ReadError::Cut`] when there are fewer, and errors of the operating system.
+    /// [`ReadError::Cut`] if the input ends before them, or an error of the operating system.
     pub(super) fn piece(&mut self, begin: u64, len: u32) -> Result<Option<&[u8]>, ReadError> {
         let wanted = usize::try_from(len.min(LONGEST)).unwrap_or_default();
         if self.ahead.len() < wanted {
@@ -130,12 +130,12 @@ impl<R: Read> Source<R> {
         Ok(())
     }
 
-    /// Reads until `wanted` bytes are buffered, or to the end.
+    /// Reads until `wanted` bytes are buffered, or the input ends.
     fn fill(&mut self, wanted: usize) -> Result<(), ReadError> {
         let room = wanted.max(BLOCK);
         // Moves less than a piece, once per block.
         if self.buffer.len() < room {
-            // Zeroed by the allocator: cheaper than to grow the old one, for recordings of some bytes too.
+            // The allocator zeroes it, which is cheaper than growing the old buffer, even for short recordings.
             let mut buffer = vec![0; room];
             let kept = self.buffer.get(self.ahead.clone()).unwrap_or_default();
             if let Some(begin) = buffer.get_mut(..kept.len()) {
@@ -207,13 +207,13 @@ mod tests {
             assert!(source.last() == &bytes[begin..begin + len]);
             begin += len;
             assert_eq!(source.offset(), begin as u64);
-            // Longer than a block, too.
+            // Skips more than a block, too.
             len = len * 17 % 300_007;
         }
         source
             .skip(begin as u64, u32::try_from(bytes.len() - begin - 1).unwrap())
             .unwrap();
-        // The last byte is still returned; the error is that of the byte after it.
+        // The last byte is still returned; the error belongs to the byte after it.
         assert_eq!(source.more(5, 1).unwrap(), &bytes[bytes.len() - 1..]);
         assert!(matches!(
             source.piece(5, 1),

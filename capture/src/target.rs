@@ -1,4 +1,4 @@
-//! The file a user names for a recording. Its ending selects the format.
+//! The file that a user names for a recording. Its ending selects the format.
 
 use std::path::{Path, PathBuf};
 
@@ -23,10 +23,10 @@ enum Format {
 }
 
 impl Target {
-    /// Reads the name of a file.
+    /// Parses the name of a file.
     ///
     /// # Errors
-    /// The reason, when the ending is neither `.pcapng` nor `.jsonl`.
+    /// Returns the reason if the ending is neither `.pcapng` nor `.jsonl`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let path = PathBuf::from(text);
         let is = |ending: &str| {
@@ -55,7 +55,7 @@ impl Target {
     /// Opens or creates the file, and locks it.
     ///
     /// # Errors
-    /// See [`FileError`]; the file is unchanged then.
+    /// See [`FileError`]. The file is unchanged then.
     pub fn open(&self) -> Result<RecordingFile, FileError> {
         match self.format {
             Format::PcapNg => RecordingFile::open(&self.path, end_of_pcapng),

@@ -1,8 +1,8 @@
 //! Placeholders for addresses.
 //!
-//! Law: the same address always has the same placeholder, different ones have different ones, and no host has one of
-//! them. They are numbered in their order, so that a placeholder reveals nothing else, and a scrubbed recording stays
-//! the same.
+//! Law: an address always has the same placeholder, different addresses have different ones, and no host has a
+//! placeholder's address. Placeholders are numbered in the order of the addresses, so that they reveal nothing else,
+//! and a scrubbed recording stays unchanged if it is scrubbed again.
 //!
 //! | family | placeholder | source |
 //! |---|---|---|
@@ -10,21 +10,21 @@
 //! | IPv6 | 2001:db8::1 and so on | RFC 3849 documentation |
 //! | MAC | 02:00:00:00:00:01 and so on | IEEE 802 locally administered |
 //!
-//! An IPv4 address within an IPv6 one (`::ffff:a.b.c.d`) has its own placeholder, within the same prefix. Loopback,
-//! unspecified and broadcast addresses are the same everywhere and stay.
+//! An IPv4 address within an IPv6 address (`::ffff:a.b.c.d`) has its own placeholder, within the same prefix. Loopback,
+//! unspecified and broadcast addresses are the same everywhere and stay unchanged.
 
 use std::{
     collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
-/// The most addresses of one family; a bound on memory.
+/// Maximum number of addresses per family, which bounds the memory.
 const MAX: usize = 1 << 20;
 
-/// The last number that fits the range for documentation.
+/// Last number that fits the range for documentation.
 const DOCUMENTATION: u32 = 254;
 
-/// All addresses so far, numbered from 1.
+/// Addresses so far, numbered from 1.
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
     four: BTreeMap<Ipv4Addr, u32>,
@@ -38,7 +38,7 @@ impl Addresses {
         (self.four.len() + self.six.len()) as u64
     }
 
-    /// Returns the placeholder; `None` if there are too many.
+    /// Returns the placeholder of an address; `None` if there are too many addresses.
     pub(super) fn ip(&mut self, ip: IpAddr) -> Option<IpAddr> {
         Some(match ip {
             _ if stays(ip) => ip,
@@ -50,7 +50,7 @@ impl Addresses {
         })
     }
 
-    /// Same as [`Self::ip`]; the port stays.
+    /// Same as [`Self::ip`], for an address with a port, which stays unchanged.
     pub(super) fn socket(&mut self, address: SocketAddr) -> Option<SocketAddr> {
         Some(SocketAddr::new(self.ip(address.ip())?, address.port()))
     }
@@ -79,7 +79,7 @@ impl Addresses {
     }
 }
 
-/// Returns true for an address that is the same everywhere.
+/// Returns true for an address that is the same everywhere and stays unchanged.
 pub(super) fn stays(ip: IpAddr) -> bool {
     let ip = ip.to_canonical();
     ip.is_loopback() || ip.is_unspecified() || ip == IpAddr::V4(Ipv4Addr::BROADCAST)

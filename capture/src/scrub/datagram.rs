@@ -1,7 +1,7 @@
-//! One datagram of the protocol without its secrets.
+//! Removes secrets from one datagram.
 //!
-//! Law: header, token, ack, and the header of every chunk stay; the end of a text in the place of a token does not. Without a replacement not a bit changes; with one, a
-//! compressed payload is compressed again.
+//! Law: header, token, ack, and the header of every chunk stay unchanged, but not the end of a text at the position of
+//! a token. Without a replacement no bit changes. With a replacement, a compressed payload is compressed again.
 
 use teetap_wire::{
     ChunkHeader, Chunks, Connless, Control, Dir, Flags, HeaderView, Inflated, MAX_DATAGRAM, Packet, Proto,
@@ -10,18 +10,18 @@ use teetap_wire::{
 
 use super::{PLACEHOLDER, Scrubber};
 
-/// In the place of a token.
+/// Replaces bytes at the position of a token.
 const PLACEHOLDERS: [u8; 4] = [PLACEHOLDER; 4];
 
-/// A datagram that cannot be read, so that its secrets cannot be found.
+/// Error for a datagram that cannot be read, so that its secrets cannot be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unreadable;
 
 impl Scrubber {
-    /// Replaces `out` by a datagram of a connection.
+    /// Scrubs a datagram of a connection, and writes it to `out`.
     ///
     /// # Errors
-    /// [`Unreadable`]; `out` holds nothing of use then.
+    /// Returns [`Unreadable`]; the contents of `out` must not be used then.
     pub(super) fn datagram(
         &mut self,
         proto: Proto,
@@ -67,7 +67,7 @@ impl Scrubber {
             write(&packet, seen, (clear, tail), out);
         }
         if out.len() > MAX_DATAGRAM {
-            // It was shorter compressed; receivers read only the first bytes of a clear one.
+            // Compression made it shorter; of an uncompressed datagram receivers would read only the first bytes.
             return Err(Unreadable);
         }
         pad(out, datagram.len() - seen.len());
@@ -83,7 +83,7 @@ impl Scrubber {
                 self.chunk(packet.proto, dir, data);
             }
         }
-        // The header of a chunk that does not fit shows why.
+        // The header of a truncated chunk stays, since it shows why the chunk does not fit.
         let header = match ChunkHeader::decode(packet.proto, chunks.rest()) {
             Some((_, len)) if chunks.missing() > 0 => len,
             _ => 0,
@@ -95,10 +95,10 @@ impl Scrubber {
         }
     }
 
-    /// Replaces `out` by a datagram outside a connection.
+    /// Scrubs a datagram outside of connections, and writes it to `out`.
     ///
     /// # Errors
-    /// [`Unreadable`]; `out` holds nothing of use then.
+    /// Returns [`Unreadable`]; the contents of `out` must not be used then.
     pub(super) fn connless(&mut self, datagram: &[u8], out: &mut Vec<u8>) -> Result<(), Unreadable> {
         let message = Connless::parse(datagram).ok_or(Unreadable)?;
         let proto = match message {
@@ -113,19 +113,20 @@ impl Scrubber {
     }
 }
 
-/// Returns the token that follows the payload; `None` without one, and for protocols that have it in the header.
+/// Returns the token after the payload; `None` without a token, and for protocols with the token in the header.
 fn tail(packet: &Packet<'_>) -> Option<[u8; 4]> {
     let is_tail = packet.proto.layout().token == TokenPlace::PayloadTail;
     packet.header.token.filter(|_| is_tail).map(|token| token.0)
 }
 
-/// Returns true if the bytes in the place of the token are the end of the message before it: the sender left the token out.
+/// Returns true if the bytes at the token's position are the end of the message before it, because the sender left out
+/// the token.
 fn is_text(packet: &Packet<'_>, tail: [u8; 4]) -> bool {
     let payload = packet.payload;
     if packet.header.flags.contains(Flags::CONTROL) {
         let [text @ .., end] = tail;
         let is_short = payload.len() == 1 && end == 0 && text.iter().all(|byte| *byte >= b' ');
-        // A reason without its end.
+        // The reason lacks its terminator.
         let is_open = payload.len() > 1 && payload.last() != Some(&0);
         return matches!(packet.control(), Some(Control::Close { .. })) && (is_short || is_open);
     }
@@ -138,7 +139,7 @@ fn is_text(packet: &Packet<'_>, tail: [u8; 4]) -> bool {
     chunks.missing() == 0 && chunks.rest().is_empty()
 }
 
-/// Replaces `out` by `packet` with another payload and token of the same length. `datagram`: the datagram it was read from.
+/// Writes `packet` to `out` with another payload and token of the same length. `packet` was read from `datagram`.
 fn write(packet: &Packet<'_>, datagram: &[u8], (clear, tail): (&[u8], Option<[u8; 4]>), out: &mut Vec<u8>) {
     let layout = packet.proto.layout();
     let header = HeaderView::new(packet.proto, datagram).len();
@@ -155,7 +156,7 @@ fn write(packet: &Packet<'_>, datagram: &[u8], (clear, tail): (&[u8], Option<[u8
             out.truncate(MAX_DATAGRAM);
             return;
         }
-        // As a sender does that gains nothing by compression.
+        // Like a sender for which compression saves nothing.
         out.truncate(header);
         if let Some(first) = out.first_mut() {
             *first &= !layout.compression;
@@ -165,7 +166,8 @@ fn write(packet: &Packet<'_>, datagram: &[u8], (clear, tail): (&[u8], Option<[u8
     out.extend_from_slice(tail);
 }
 
-/// Appends placeholders for bytes that no receiver reads. A datagram that got shorter has none: they would be read.
+/// Appends placeholders for bytes that no receiver reads. If the datagram has become shorter, appends none, since
+/// receivers would read them.
 pub(super) fn pad(out: &mut Vec<u8>, len: usize) {
     if out.len() == MAX_DATAGRAM {
         out.resize(out.len() + len, PLACEHOLDER);

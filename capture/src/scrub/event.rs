@@ -1,7 +1,7 @@
-//! Events of recordings written by teetap, without secrets and addresses.
+//! Removes secrets and addresses from events of recordings written by teetap.
 //!
-//! Law: an event stays an event: a datagram that cannot be read becomes one of `*`, because the actions on it belong
-//! to the event.
+//! Law: no event is left out. A datagram that cannot be read becomes a datagram of `*`, because the actions on it
+//! belong to the event.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -19,7 +19,7 @@ impl Scrubber {
         run.target = self.target(&run.target);
     }
 
-    /// Returns the same event with placeholders.
+    /// Returns the event with placeholders.
     #[must_use]
     pub fn event(&mut self, event: Event) -> Event {
         let what = match event.what {
@@ -31,9 +31,9 @@ impl Scrubber {
                 What::Notice(notice)
             }
             What::Answer(mut answer) => {
-                // It may name a rule, or have a part of the command.
+                // The reason may name a rule, or contain a part of the command.
                 answer.result = answer.result.map_err(|why| self.of_others(&why).into());
-                // Held messages have the texts of peers.
+                // Held messages contain texts of peers.
                 answer.held = None;
                 What::Answer(answer)
             }
@@ -62,12 +62,13 @@ impl Scrubber {
         }
     }
 
-    /// Returns the reason of a session's end. Without a side it is of the proxy, of a rule or of the user.
+    /// Returns the reason for the end of a session with placeholders. Without a side, the reason is from the proxy, a
+    /// rule or the user.
     fn reason(&mut self, by: Option<Side>, mut reason: Box<[u8]>) -> Box<[u8]> {
         let text = String::from_utf8_lossy(&reason);
         if self.keep.text {
             let kept = self.of_others(&text);
-            // Bytes that are not text stay, too.
+            // Keeps bytes that are not text, too.
             return if kept == text {
                 reason
             } else {
@@ -110,7 +111,7 @@ impl Scrubber {
         new
     }
 
-    /// Returns the fate of a chunk; marks are texts of rules.
+    /// Returns the fate of a chunk with placeholders for its marks, which are texts of rules.
     fn placed(&mut self, placed: &Placed) -> Placed {
         let marks = placed.marks.iter().map(|mark| self.of_rule(mark).into());
         Placed {
@@ -159,7 +160,7 @@ impl Scrubber {
         }
     }
 
-    /// Returns the placeholder of an address; of one too many, the unspecified address.
+    /// Returns the placeholder of an address; the unspecified address if there are too many addresses.
     pub(super) fn socket(&mut self, address: SocketAddr) -> SocketAddr {
         self.addresses.socket(address).unwrap_or_else(|| {
             self.tally.crowded += 1;

@@ -1,6 +1,6 @@
-//! Captures, from file to file.
+//! Scrubs captures, from file to file.
 //!
-//! pcap stays pcap with its link type and time resolution, pcapng stays pcapng with its sections and interfaces; both
+//! pcap stays pcap with its link type and time resolution, pcapng stays pcapng with its sections and interfaces. Both
 //! are written in little-endian byte order, times of pcapng in nanoseconds.
 
 use std::io::{self, Chain, Cursor, Read, Write};
@@ -24,16 +24,16 @@ const BLOCK: usize = 256 << 10;
 /// Bytes in the header of a pcap file.
 const HEADER: u64 = 24;
 
-/// The magic numbers of a file with microseconds, and with nanoseconds.
+/// Magic numbers of a file with microseconds, and with nanoseconds.
 const MAGIC: [u32; 2] = [0xa1b2_c3d4, 0xa1b2_3c4d];
 
-/// The most bytes of a packet, for the header of a pcap file.
+/// Maximum bytes of a packet, for the header of a pcap file.
 const SNAPLEN: u32 = 262_144;
 
-/// A failure to scrub a capture to its end.
+/// Error that ended the scrubbing of a capture.
 #[derive(Debug, thiserror::Error)]
 pub enum ScrubError {
-    /// The input cannot be read any further; the part before is in the output.
+    /// The input cannot be read any further. The output contains the part before.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The output cannot be written.
@@ -41,7 +41,7 @@ pub enum ScrubError {
     Write(#[from] io::Error),
 }
 
-/// A capture to be scrubbed.
+/// A capture to scrub.
 #[derive(Debug)]
 pub struct Capture<R>(Input<R>);
 
@@ -71,7 +71,7 @@ impl<R: Read> Capture<R> {
             .zip(link)
             .map(|((order, unit), link)| (order.u32(link) & 0xffff, unit));
         let pcap = Pcap::new(Cursor::new(header).chain(input))?;
-        // An incomplete header was refused.
+        // An incomplete header was refused above.
         let (link, unit) = found.unwrap_or_default();
         Ok(Self(Input::Pcap {
             pcap,
@@ -112,7 +112,7 @@ impl<R: Read> Capture<R> {
     }
 }
 
-/// A write error, or the read error that ended the input; the packets before it are written.
+/// A write error, or the read error that ended the input after its last packet was written.
 type Outcome = io::Result<Result<(), ReadError>>;
 
 fn scrub_pcap<R: Read, W: Write>(
@@ -195,7 +195,7 @@ fn scrub_pcapng<R: Read, W: Write>(
     Ok(done)
 }
 
-/// A writer of captures.
+/// Writes captures.
 struct Writer<W> {
     out: W,
     buffer: Vec<u8>,
@@ -208,7 +208,7 @@ enum Form {
         unit: u64,
     },
     PcapNg {
-        /// The interfaces of the input that this section of the output has.
+        /// Interfaces of the input for which this section of the output has an interface.
         known: Vec<usize>,
     },
 }

@@ -1,7 +1,7 @@
-//! The headers around a datagram, with other addresses.
+//! The headers around a datagram, with their addresses replaced.
 //!
-//! Law: IP options, extension headers, and bytes after the datagram are not carried over, because they may hold addresses;
-//! checksums are as right or wrong as they were.
+//! Law: IP options, extension headers, and bytes after the datagram are dropped, because they may contain addresses.
+//! Valid checksums stay valid, and wrong checksums stay wrong.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,7 +14,7 @@ use crate::frame::{Ip, Link, Udp};
 #[derive(Clone, Debug)]
 pub(super) struct Headers {
     link: Link,
-    /// Everything before the IP header.
+    /// Bytes before the IP header.
     before: Vec<u8>,
     from: SocketAddr,
     to: SocketAddr,
@@ -28,17 +28,17 @@ enum Header {
     Six(Box<Ipv6Header>),
 }
 
-/// A checksum.
+/// State of a checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sum {
     Right,
-    /// 0: there is none, or the network card was to fill it in.
+    /// The checksum is 0: there is none, or the network card was to compute it.
     Unused,
     Wrong,
 }
 
 impl Headers {
-    /// Returns the headers of a datagram that was captured whole.
+    /// Returns the headers of a datagram; `None` unless the frame was captured completely.
     pub(super) fn of(link: Link, udp: &Udp<'_>) -> Option<Self> {
         let ip = match &udp.ip {
             Ip::V4(slice) => {
@@ -64,8 +64,8 @@ impl Headers {
         })
     }
 
-    /// Appends a frame around another datagram. Returns false, with an incomplete frame in `out`, when there are too
-    /// many addresses.
+    /// Appends a frame around another datagram. Returns false, with an incomplete frame in `out`, if there are too many
+    /// addresses.
     pub(super) fn write(&self, addresses: &mut Addresses, bytes: &[u8], out: &mut Vec<u8>) -> bool {
         self.try_write(addresses, bytes, out).is_some()
     }
@@ -111,7 +111,7 @@ impl Headers {
         let is_four = matches!(self.ip, Header::Four(..));
         match self.link {
             Link::Raw | Link::Other(_) => {}
-            // The numbers of IPv4 and IPv6, little-endian as the file.
+            // Numbers of IPv4 and IPv6, little-endian like the file.
             Link::Loopback => out.extend_from_slice(&[if is_four { 2 } else { 30 }, 0, 0, 0]),
             Link::Ethernet => {
                 let (receiver, rest) = self.before.split_first_chunk()?;
@@ -124,7 +124,7 @@ impl Headers {
             Link::Cooked2 => {
                 let start = out.len();
                 self.write_cooked(12, (11, 1), addresses, out)?;
-                // Reserved.
+                // The field is reserved.
                 if let Some(reserved) = out.get_mut(start + 2..start + 4) {
                     reserved.fill(0);
                 }
@@ -133,8 +133,8 @@ impl Headers {
         Some(())
     }
 
-    /// Writes a cooked header. `at`: the offset of the sender's address, which has eight bytes; `length`: offset and
-    /// size of its length.
+    /// Writes a cooked header. `at` is the offset of the sender's address, which has eight bytes; `length` is the
+    /// offset and size of the address length.
     fn write_cooked(
         &self,
         at: usize,
@@ -167,14 +167,14 @@ impl Sum {
         match (self, right ^ 0x0101) {
             (Self::Right, _) => right,
             (Self::Unused, _) => 0,
-            // Any wrong value does.
+            // Any wrong value is sufficient.
             (Self::Wrong, 0) => 0x0202,
             (Self::Wrong, wrong) => wrong,
         }
     }
 }
 
-/// Returns the right checksum of a UDP datagram; `None` if it is too long.
+/// Returns the valid checksum of a UDP datagram; `None` if the datagram is too long.
 fn checksum(from: SocketAddr, to: SocketAddr, bytes: &[u8]) -> Option<u16> {
     let header = UdpHeader {
         source_port: from.port(),

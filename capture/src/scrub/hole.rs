@@ -1,4 +1,4 @@
-//! Bytes of a message that are replaced.
+//! Ranges of a message that are replaced.
 
 use std::ops::Range;
 
@@ -10,24 +10,24 @@ pub(super) struct Hole {
 }
 
 impl Hole {
-    /// Returns true if another hole has no byte beside those of this one.
+    /// Returns true if this hole includes all bytes of another one.
     pub(super) fn covers(&self, other: &Self) -> bool {
         self.range.start <= other.range.start && other.range.end <= self.range.end
     }
 }
 
-/// The kind of bytes in a hole.
+/// Kind of bytes in a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// Bytes of any meaning.
     Bytes,
-    /// Text after a part that stays: the spaces between them stay, too.
+    /// Text after a part that stays unchanged. Spaces between them stay, too.
     Rest,
-    /// Ints of the protocol: each keeps its length.
+    /// Ints of the protocol, each of which keeps its length.
     Ints,
-    /// A decimal number before its NUL.
+    /// A decimal number, terminated by NUL.
     Decimal,
-    /// Text of a peer, in bytes or in ints.
+    /// Text of a peer, as bytes or as ints.
     Text,
     TextInts,
     /// An IPv6 address.

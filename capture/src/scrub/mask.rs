@@ -1,9 +1,9 @@
 //! Replacements for texts.
 
-/// Stands for the path of a file.
+/// Replaces the path of a file.
 pub(super) const FILE: &str = "FILE";
 
-/// Returns as many `*` as a text has characters.
+/// Returns one `*` for each character of a text.
 pub(super) fn stars(text: &str) -> String {
     text.chars().map(|_| '*').collect()
 }

@@ -1,7 +1,7 @@
-//! One message without its secrets.
+//! Removes secrets from one message.
 //!
-//! Law: the definitions mark secrets, as for any output. A value is replaced in its place and keeps its length, ints
-//! keep theirs; no byte beside it changes. Bytes without a definition are replaced, too.
+//! Law: the definitions mark secrets, as for any output. A value is replaced in place and keeps its length, and so does
+//! each int; no other byte changes. Bytes without a definition are replaced, too.
 
 use std::ops::Range;
 
@@ -17,24 +17,24 @@ use super::{
 };
 
 impl Scrubber {
-    /// Replaces in the data of a chunk.
+    /// Scrubs the data of a chunk.
     pub(super) fn chunk(&mut self, proto: Proto, dir: Dir, data: &mut [u8]) {
         let id = identify(data).map_or(0, |(_, len)| len);
         self.replace(id, data, |decoded, registry, data| {
             let def = decoded.message(registry, proto, dir, data);
-            // An unknown UUID is read as the envelope it is.
+            // A message with an unknown UUID is read as the envelope.
             def.filter(|_| registry.known_message(proto, dir, data).is_some())
         });
     }
 
-    /// Replaces in the clear payload of a control packet.
+    /// Scrubs the uncompressed payload of a control packet.
     pub(super) fn control(&mut self, proto: Proto, dir: Dir, data: &mut [u8]) {
         self.replace(1, data, |decoded, registry, data| {
             decoded.control(registry, proto, dir, data)
         });
     }
 
-    /// Replaces in a connless message.
+    /// Scrubs a connless message.
     pub(super) fn connless_message(&mut self, proto: Proto, data: &mut [u8]) {
         let id = if data.starts_with(&[0xff; 4]) { 8 } else { 0 };
         self.replace(id, data, |decoded, registry, data| {
@@ -42,8 +42,8 @@ impl Scrubber {
         });
     }
 
-    /// Replaces in a message that `read` decodes. `id`: bytes of its id. The built-in definitions count beside those of the
-    /// user, whose file may be of another person.
+    /// Scrubs a message that `read` decodes; `id` is the length of its id in bytes. Applies the built-in definitions in
+    /// addition to the user's, whose file may be written by another person.
     fn replace(
         &mut self,
         id: usize,
@@ -82,7 +82,7 @@ impl Scrubber {
         self.holes = holes;
     }
 
-    /// Adds the holes of a message that was just decoded; with `is_whole` those of bytes without a meaning, too.
+    /// Adds the holes of a message that was just decoded. If `is_whole`, also adds those of bytes without a meaning.
     fn find(&mut self, def: &Def, data: &[u8], is_whole: bool, holes: &mut Vec<Hole>) {
         let source = Source::Bytes(data);
         let decoded = std::mem::take(&mut self.decoded);
@@ -94,13 +94,13 @@ impl Scrubber {
             };
             let (start, end) = (record.at as usize, (record.at + record.len) as usize);
             if start > known && is_whole {
-                // Ints of an object that has more of them than fields.
+                // An object has more ints than fields.
                 self.blank((known..start, Form::UnknownInts), data, false, holes);
             }
             known = known.max(end);
             let secret = decoded.view().secret(def, record, source);
             let secret = secret.map(|secret| match record.value {
-                // Its rest is text like any other.
+                // The rest of the value is replaced like other text.
                 Value::Text(len) if !self.keep.text => secret.start..start + len as usize,
                 _ => secret,
             });
@@ -111,10 +111,10 @@ impl Scrubber {
             }));
         }
         if is_whole {
-            // Ints of an object at the end.
+            // Surplus ints of an object at the end.
             let end = decoded.known_end().clamp(known, data.len());
             self.blank((known..end, Form::UnknownInts), data, false, holes);
-            // Unreadable bytes may be half a secret; bytes after the fields are of a later version.
+            // Unreadable bytes may contain a part of a secret; bytes after the fields are from a later version.
             let is_surplus = decoded.notes().contains(Code::SurplusBytes);
             let keep = is_surplus && self.keep.unknown;
             self.blank((end..data.len(), Form::Unknown), data, keep, holes);
@@ -122,7 +122,7 @@ impl Scrubber {
         self.decoded = decoded;
     }
 
-    /// Adds a hole, but for zeros, which are padding.
+    /// Adds a hole, unless its bytes are all zero, which is padding.
     fn blank(&mut self, (range, form): (Range<usize>, Form), data: &[u8], keep: bool, holes: &mut Vec<Hole>) {
         let has_data = data
             .get(range.clone())
@@ -191,7 +191,7 @@ impl Scrubber {
     }
 }
 
-/// Returns the hole in the part of a value that is not secret.
+/// Returns the hole for the part of a value that is not secret; `None` if it stays unchanged.
 fn open(
     def: &Def,
     field: &Field,
@@ -214,7 +214,7 @@ fn open(
     })
 }
 
-/// Texts that the program of a peer, or its installation, determines.
+/// Texts that a peer's program or its installation determines.
 pub(super) const KEPT: &[(&str, &[&str])] = &[
     ("cl_call_vote", &["type"]),
     ("cl_command", &["name"]),
@@ -240,7 +240,7 @@ fn stays(def: &Def, field: &Field) -> bool {
         .any(|(message, fields)| *message == &*def.name && fields.contains(&&*field.name))
 }
 
-/// Returns the form of a secret. `is_rest`: it follows a part that stays.
+/// Returns the form of a secret. `is_rest` is true if it follows a part that stays unchanged.
 fn hidden(field: &Field, is_rest: bool) -> Form {
     match field.ty {
         Type::Int

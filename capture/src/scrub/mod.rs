@@ -1,36 +1,36 @@
-//! Recordings without secrets, texts of peers and addresses, to be shown to others.
+//! Scrubs recordings so that they can be shown to others: removes secrets, texts of peers and addresses.
 //!
 //! # What is replaced
 //!
-//! * Every value that the definitions mark as secret (passwords, rcon commands, codes), by as many `*`.
-//! * Every text that a peer wrote (chat, broadcasts, votes, names of players, clans and servers, lines of the remote console,
-//!   reasons of CLOSE), by as many `*`, unless [`Keep::text`] is set. Texts that a program or its installation
-//!   determines stay: versions, names of maps and game types, commands with their help.
-//! * Every IP address and every MAC address, by a placeholder that stays the same throughout the file: 192.0.2.1 to
-//!   192.0.2.254, then 240.0.0.1 and so on; 2001:db8::1 and so on; 02:00:00:00:00:01 and so on. Ports stay, and so do loopback
-//!   addresses, which are the same everywhere.
+//! * Every value that the definitions mark as secret (passwords, rcon commands, codes), by one `*` for each character.
+//! * Every text that a peer wrote (chat, broadcasts, votes, names of players, clans and servers, lines of the remote
+//!   console, reasons of CLOSE), by one `*` for each character, unless [`Keep::text`] is set. Texts that a program or
+//!   its installation determines stay: versions, names of maps and game types, commands with their help.
+//! * Every IP address and every MAC address, by a placeholder that is the same throughout the file: 192.0.2.1 to
+//!   192.0.2.254, then 240.0.0.1 and so on; 2001:db8::1 and so on; 02:00:00:00:00:01 and so on. Ports stay, and so do
+//!   loopback addresses, which are the same everywhere.
 //! * Bytes without a definition: those after the last known field, and unknown messages. They become `*`, unless
 //!   [`Keep::unknown`] is set.
-//! * Texts of rules and of the user: rules, their names, marks and reports, reasons of `close`, expressions, command lines
-//!   and paths, unless [`Keep::text`] is set. Log lines of the program stay where they are one of its sentences. Secrets that
-//!   the traffic shows are replaced in all of these texts, too.
-//! * Text beside the packets: comments, names of hosts, interfaces and programs. None of it is copied; the comments
-//!   of captures written by teetap are written anew.
+//! * Texts of rules and of the user: rules, their names, marks and reports, reasons of `close`, expressions, command
+//!   lines and paths, unless [`Keep::text`] is set. Log lines of the program stay if they are one of its sentences.
+//!   Secrets that the traffic shows are replaced in all of these texts, too.
+//! * Text beside the packets: comments, names of hosts, interfaces and programs. None of it is copied. Captures written
+//!   by teetap get new comments.
 //!
 //! # What is left out
 //!
-//! Packets whose secrets could not be found: other protocols, parts of fragmented packets, datagrams that were not
-//! recorded whole or cannot be read. They are counted ([`Scrubbed`]).
+//! Packets whose secrets cannot be found: other protocols, parts of fragmented packets, truncated datagrams, and
+//! datagrams that cannot be read. They are counted ([`Scrubbed`]).
 //!
 //! # What stays
 //!
-//! Every message at its place and with its length, sequence numbers, tokens (they end with their session, and a
-//! report about tokens needs them), times, and snapshots: those of 0.6 hold names of players, as ints whose sum is
-//! checked. A compressed packet with a replacement is compressed again and may have another length, which the headers
-//! around it follow. A checksum that was right is right again, a wrong one stays wrong, an unused one stays unused.
+//! Every message with its position and length, sequence numbers, tokens (they end with their session, and a report
+//! about tokens needs them), times, and snapshots. Snapshots of 0.6 contain names of players as ints, which are part of
+//! a checksum. A compressed packet with a replacement is compressed again and may have another length, to which the
+//! headers around it are adapted. A valid checksum stays valid, a wrong one stays wrong, an unused one stays unused.
 //!
-//! Law: it streams, and only bytes that were decoded get into the output: files are written anew, not patched.
-//! Scrubbing a scrubbed recording changes nothing.
+//! Law: it streams, and only decoded bytes are written to the output: files are written anew, not patched. Scrubbing a
+//! scrubbed recording changes nothing.
 
 mod addresses;
 mod datagram;
@@ -62,30 +62,30 @@ pub use file::{Capture, ScrubError};
 pub use opened::Opened;
 pub use text::Secrets;
 
-/// The placeholder of a byte: not the first byte of a longer int, so that a reader sees only what was there.
+/// Placeholder of a byte. As an int it ends with this byte, so that a reader of ints never reads beyond it.
 const PLACEHOLDER: u8 = b'*';
 
-/// Bytes that stay on request; by default all of them are replaced.
+/// Bytes that stay on request. By default all of them are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Keep {
-    /// Bytes that no definition explains.
+    /// Bytes without a definition.
     pub unknown: bool,
-    /// Texts of peers. Their secrets are replaced all the same.
+    /// Texts of peers, except for secrets in them.
     pub text: bool,
 }
 
-/// Counts of replacements, and of packets left out.
+/// Counts of replacements and of packets left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scrubbed {
-    /// Datagrams in the output; in captures of teetap each counts once received and once per copy sent.
+    /// Datagrams in the output. In captures of teetap each counts once as received and once per sent copy.
     pub packets: u64,
     /// Values that the definitions mark as secret.
     pub secrets: u64,
-    /// IP addresses with a placeholder.
+    /// IP addresses that were replaced.
     pub addresses: u64,
     /// Texts of peers, rules and the user.
     pub texts: u64,
-    /// Messages that are unknown, or not known to their end.
+    /// Messages that are unknown or only partly known.
     pub unknown: u64,
     /// Packets that are not UDP.
     pub other: u64,
@@ -93,45 +93,45 @@ pub struct Scrubbed {
     pub foreign: u64,
     /// Parts of fragmented packets.
     pub fragments: u64,
-    /// Packets with headers that are cut off or contradict themselves.
+    /// Packets with truncated or inconsistent headers.
     pub broken: u64,
-    /// Datagrams that were not recorded whole.
+    /// Datagrams that were truncated by the recording.
     pub cut: u64,
-    /// Datagrams that cannot be read, or belong to nothing.
+    /// Datagrams that cannot be read, or belong to no event.
     pub unreadable: u64,
-    /// Datagrams of recordings written by teetap that cannot be read: they are `*` in the output.
+    /// Unreadable datagrams of recordings written by teetap, which become `*`.
     pub blanked: u64,
     /// Packets left out because there were too many addresses.
     pub crowded: u64,
 }
 
 impl Scrubbed {
-    /// Returns the number of packets that are not in the output.
+    /// Returns the number of packets left out of the output.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.other + self.foreign + self.fragments + self.broken + self.cut + self.unreadable + self.crowded
     }
 }
 
-/// Replaces secrets, texts and addresses.
+/// Replaces secrets, texts and addresses in recordings.
 #[derive(Debug)]
 pub struct Scrubber {
     registry: &'static Registry,
     keep: Keep,
     addresses: Addresses,
-    /// Names of the servers of the runs.
+    /// Names of the runs' servers.
     hosts: Vec<Box<str>>,
     secrets: Secrets,
     tally: Scrubbed,
     decoded: Decoded,
-    /// Holes of the current message.
+    /// Holes in the current message.
     holes: Vec<hole::Hole>,
     scratch: Scratch,
     clear: Vec<u8>,
 }
 
 impl Scrubber {
-    /// Makes a scrubber with these definitions.
+    /// Returns a scrubber with these definitions.
     #[must_use]
     pub fn new(registry: &'static Registry, keep: Keep) -> Self {
         Self {
@@ -148,7 +148,8 @@ impl Scrubber {
         }
     }
 
-    /// Returns a decoder for the lines beside scrubbed packets. It names no players: those of 0.6 stay in snapshots.
+    /// Returns a decoder for the text beside scrubbed packets. It names no players, since their names in 0.6 stay in
+    /// snapshots.
     #[must_use]
     pub fn decoder(&self) -> Decoder {
         let mut decoder = Decoder::new(self.registry);

@@ -1,6 +1,6 @@
-//! Notices without secrets, texts and addresses.
+//! Removes secrets, texts and addresses from notices.
 //!
-//! Law: every kind names all of its values, so that neither a later kind nor a later value can be forgotten.
+//! Law: the match names all values of every kind, so that no later kind or value can be forgotten.
 
 use teetap_proxy::session::Notice;
 
@@ -53,7 +53,7 @@ impl Scrubber {
             | Notice::ExitRequested { .. }
             | Notice::LoginStalled { .. }
             | Notice::PeerSilent { .. } => self.notice_with_texts(notice),
-            // They have numbers and words of the program only.
+            // These kinds contain only numbers and words of the program.
             Notice::UpstreamSilent { time: _ }
             | Notice::Renumbered { dir: _ }
             | Notice::Released {
@@ -135,7 +135,7 @@ impl Scrubber {
                 dir: _,
             } => {
                 *rule = self.of_rule(rule).into();
-                // The sentence about an expected message has the text of its rule.
+                // The sentence about an expected message contains the text of its rule.
                 *why = self.of_rule(why).into();
                 *message = message.take().map(|name| self.name(&name).into());
             }
@@ -158,7 +158,7 @@ impl Scrubber {
             } => {
                 *after = after.take().map(|name| self.name(&name).into());
                 *waits_for = self.name(waits_for).into();
-                // The names of rules may stand in it.
+                // The reason may contain names of rules.
                 *why = why.take().map(|why| self.of_others(&why).into());
             }
             Notice::PeerSilent {

@@ -1,4 +1,4 @@
-//! Recordings of every format, scrubbed.
+//! Scrubs recordings of every format.
 
 use std::{
     io::{BufRead, Write},
@@ -11,10 +11,10 @@ use teetap_proxy::{io::Seen, session::Time};
 use super::{Capture, ScrubError, Scrubber};
 use crate::{Encode as _, Format, Item, ReadError, jsonl::JsonLines};
 
-/// Bytes written at once.
+/// Bytes per write.
 const BLOCK: usize = 256 << 10;
 
-/// A recording to be scrubbed.
+/// A recording to scrub.
 pub enum Opened<R> {
     /// A capture, pcap or pcapng.
     Capture(Box<Capture<R>>),
@@ -23,10 +23,10 @@ pub enum Opened<R> {
 }
 
 impl<R: BufRead> Opened<R> {
-    /// Opens a recording, which is at its start. Returns its format, too.
+    /// Opens a recording at its start. Also returns its format.
     ///
     /// # Errors
-    /// The first bytes are those of no format, or cannot be read.
+    /// The first bytes match no format, or cannot be read.
     pub fn of(mut input: R) -> Result<(Format, Self), ReadError> {
         let format = Format::of(&mut input)?;
         let opened = match format {
@@ -40,7 +40,7 @@ impl<R: BufRead> Opened<R> {
     /// Writes the scrubbed recording in its own format.
     ///
     /// # Errors
-    /// The recording is damaged, or the output cannot be written. The good part before damage is written.
+    /// The recording is damaged, or the output cannot be written. The part before the damage is written.
     pub fn scrub(self, scrubber: &mut Scrubber, out: &mut impl Write) -> Result<(), ScrubError> {
         match self {
             Self::Capture(capture) => capture.scrub(scrubber, out),

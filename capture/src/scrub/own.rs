@@ -1,7 +1,7 @@
-//! Captures of teetap: read as their events, and recorded again.
+//! Scrubs captures of teetap: reads their events and records them again.
 //!
-//! Law: the first packet of an event describes it, as for the reader of such captures. Packets without an event are
-//! left out.
+//! Law: the first packet of an event describes it, as in the reader of such captures. Packets without an event are left
+//! out.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -22,7 +22,7 @@ use teetap_proxy::{
 pub(super) struct Again {
     encoder: Encoder,
     decoder: Decoder,
-    /// An event that waits for the rest of its packets.
+    /// Event that waits for the rest of its packets.
     open: Option<(Own<'static>, Vec<Part>)>,
 }
 
@@ -47,7 +47,7 @@ impl Again {
         }
     }
 
-    /// Adds a packet; `own` begins an event.
+    /// Adds a packet. `own` begins an event.
     pub(super) fn packet(
         &mut self,
         own: Option<Own<'static>>,
@@ -65,7 +65,7 @@ impl Again {
         self.complete(scrubber, out);
     }
 
-    /// Begins an event. If the one before lacks packets, its run ended in the middle of it.
+    /// Begins an event. If the previous event lacks packets, its run ended in the middle of it.
     pub(super) fn begin(&mut self, own: Own<'static>, scrubber: &mut Scrubber, out: &mut Vec<u8>) {
         self.finish(scrubber);
         self.open = Some((own, Vec::new()));
@@ -88,7 +88,7 @@ impl Again {
         match own.join(&bytes) {
             Some(Of::Event(mut event)) => {
                 if matches!(event.what, What::Notice(_)) {
-                    // From an unknown sender, without an address.
+                    // The notice is about an unknown sender, and has no address.
                     scrubber.tally.unreadable += parts.len() as u64;
                 }
                 find_ends(&mut event, &parts);
@@ -108,7 +108,7 @@ impl Again {
     }
 }
 
-/// Gives an event the addresses of its packets.
+/// Sets the addresses of an event from its packets.
 fn find_ends(event: &mut Event, parts: &[Part]) {
     let dir = match &event.what {
         What::Datagram(datagram) => datagram.dir,

@@ -1,15 +1,15 @@
-//! Log lines of the program in recordings: sentences with values in them.
+//! Log lines of the program in recordings: sentences that contain values.
 //!
-//! Law: a line stays only if all of its words are those of a sentence below; its values are replaced. Any other line becomes `*`,
-//! because a peer, a rule or the user may have written a part of it.
+//! Law: a line stays only if it matches a sentence below completely; its values are replaced. Any other line becomes
+//! `*`, because a peer, a rule or the user may have written a part of it.
 
 use super::{
     Scrubber,
     mask::{FILE, stars},
 };
 
-/// The sentences. `{n}` is a number, `{a}` an address, `{f}` the path of a file, `{t}` any text, `{k}`
-/// a version, game type or map, which stay in the packets, too.
+/// Sentences of the program. `{n}` is a number, `{a}` an address, `{f}` the path of a file, `{t}` any text, `{k}` a
+/// version, game type or map, which stay in packets, too.
 const SENTENCES: &[&str] = &[
     "port {n} is taken: listening on {a}",
     "the server {a} did not answer: {t}",
@@ -31,14 +31,14 @@ const SENTENCES: &[&str] = &[
     "a control connection was cut off: its peer read nothing for {n} s",
 ];
 
-/// The reasons with which the proxy itself ends a session.
+/// Reasons with which the proxy itself ends a session.
 const REASONS: &[&str] = &[
     "Timeout",
     "Too weak connection (not acked for {n} seconds)",
     "teetap was stopped",
 ];
 
-/// The parts of the last line of a summary, between commas.
+/// Comma-separated parts of the last line of a summary.
 const COUNTS: &[&str] = &[
     "{n} s",
     "the data thread crashed",
@@ -81,12 +81,12 @@ const COUNTS: &[&str] = &[
     "exit {n}",
 ];
 
-/// Returns true for the reason of the proxy itself for the end of a session.
+/// Returns true if the proxy itself ends sessions with this reason.
 pub(super) fn is_reason(scrubber: &mut Scrubber, text: &str) -> bool {
     first(scrubber, REASONS, text).is_some()
 }
 
-/// Returns true for a line that is one sentence, without a text of a rule or of the user.
+/// Returns true if a line matches a sentence, and contains no text of a rule or of the user.
 pub(super) fn is_sentence(scrubber: &mut Scrubber, text: &str) -> bool {
     first(scrubber, SENTENCES, text).is_some()
 }
@@ -108,13 +108,14 @@ pub(super) fn scrubbed(scrubber: &mut Scrubber, text: &str) -> String {
     }
 }
 
-/// Replaces each line.
+/// Replaces each line of a text.
 fn blanked(scrubber: &mut Scrubber, text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(|line| scrubber.of_others(line)).collect();
     lines.join("\n")
 }
 
-/// Returns the last line of a summary; `None` for another line. Parts of a path or a reason with commas in it are replaced.
+/// Returns the last line of a summary with placeholders; `None` for other lines. Replaces unknown parts, which belong
+/// to a path or a reason with commas.
 fn counts(scrubber: &mut Scrubber, line: &str) -> Option<String> {
     let name = "teetap: ";
     let (prefix, line) = line.strip_prefix(name).map_or(("", line), |line| (name, line));
@@ -127,21 +128,21 @@ fn counts(scrubber: &mut Scrubber, line: &str) -> Option<String> {
     Some(format!("{prefix}{}", parts.join(", ")))
 }
 
-/// Returns a text with placeholders by the first sentence that it fits.
+/// Returns a text with placeholders, by the first sentence that it matches; `None` if it matches none.
 fn first(scrubber: &mut Scrubber, sentences: &[&str], text: &str) -> Option<String> {
     sentences
         .iter()
         .find_map(|sentence| matched(scrubber, sentence, text))
 }
 
-/// Returns a text with placeholders if it fits a sentence.
+/// Returns a text with placeholders if it matches a sentence.
 fn matched(scrubber: &mut Scrubber, sentence: &str, text: &str) -> Option<String> {
     let (fixed, mut sentence) = sentence.split_once('{').unwrap_or((sentence, ""));
     let mut rest = text.strip_prefix(fixed)?;
     let mut out = fixed.to_owned();
     while let Some((kind, after)) = sentence.split_once('}') {
         let (fixed, next) = after.split_once('{').unwrap_or((after, ""));
-        // The last value reaches as far as the end of the sentence allows.
+        // The last value extends up to the fixed end of the sentence.
         let length = match (fixed, next) {
             ("", _) => rest.len(),
             (_, "") => rest
@@ -159,7 +160,7 @@ fn matched(scrubber: &mut Scrubber, sentence: &str, text: &str) -> Option<String
     rest.is_empty().then_some(out)
 }
 
-/// Returns a value of this kind with its placeholder; `None` for a value of another kind.
+/// Returns a value of this kind with its placeholder; `None` if the value is of another kind.
 fn replaced(scrubber: &mut Scrubber, kind: &str, value: &str) -> Option<String> {
     match kind {
         "n" => {

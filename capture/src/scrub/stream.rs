@@ -1,6 +1,6 @@
-//! Captures of other programs: every datagram waits until the observer has decided its flow.
+//! Scrubs captures of other programs: every datagram waits until the observer has decided its flow.
 //!
-//! Law: a datagram without an event of the observer is left out. The order of the capture stays.
+//! Law: a datagram without an event of the observer is left out. The order of the capture is kept.
 
 use std::{collections::VecDeque, io};
 
@@ -13,31 +13,31 @@ use crate::{
 };
 use teetap_proxy::session::{Event, Time, What};
 
-/// A receiver of scrubbed packets.
+/// Receives scrubbed packets.
 pub(super) trait Sink {
     fn packet(&mut self, place: Place, time: u64, frame: &[u8]) -> io::Result<()>;
 }
 
-/// The origin of a packet in the capture.
+/// Origin of a packet in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The number of the interface.
+    /// Index of the interface.
     pub(super) interface: usize,
     pub(super) link: Link,
-    /// The leg, in captures of teetap.
+    /// Leg, in captures of teetap.
     pub(super) leg: Option<Side>,
 }
 
-/// A whole datagram and its headers.
+/// A complete datagram and its headers.
 #[derive(Debug)]
 pub(super) struct Sighted {
     /// Nanoseconds since 1970.
     time: u64,
     link: Link,
     headers: Headers,
-    /// As many bytes as receivers read.
+    /// Bytes that receivers read.
     bytes: Box<[u8]>,
-    /// The length on the wire.
+    /// Length on the wire.
     len: usize,
 }
 
@@ -54,14 +54,14 @@ struct Held {
 pub(super) struct Stream {
     observer: Observer,
     held: VecDeque<Held>,
-    /// The time of the first datagram, in nanoseconds since 1970.
+    /// Time of the first datagram, in nanoseconds since 1970.
     start: Option<u64>,
     out: Vec<u8>,
     frame: Vec<u8>,
 }
 
 impl Sighted {
-    /// Reads the datagram of a frame; counts a frame without one.
+    /// Reads the datagram of a frame; `None` if there is none, which is counted.
     pub(super) fn of(captured: &Captured<'_>, scrubber: &mut Scrubber) -> Option<(Self, Observed)> {
         let tally = &mut scrubber.tally;
         let udp = match frame::datagram(captured.link, captured.frame) {
@@ -104,7 +104,7 @@ impl Sighted {
     }
 }
 
-/// The two ends of a datagram.
+/// Addresses of a datagram.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observed {
     from: std::net::SocketAddr,
@@ -112,10 +112,10 @@ pub(super) struct Observed {
 }
 
 impl Stream {
-    /// Takes one datagram.
+    /// Shows one datagram to the observer, and keeps it until its flow is decided.
     ///
     /// # Errors
-    /// Errors of the sink.
+    /// Returns the errors of the sink.
     pub(super) fn see(
         &mut self,
         (sighted, between): (Sighted, Observed),
@@ -140,7 +140,7 @@ impl Stream {
         };
         self.held.push_back(Held { at, place, sighted });
         self.settle(scrubber, sink)?;
-        // The observer has emitted all before those that still wait.
+        // The observer has emitted all datagrams before those that still wait.
         while self.held.len() > MAX_WAITING {
             self.held.pop_front();
             scrubber.tally.foreign += 1;
@@ -154,10 +154,10 @@ impl Stream {
         self.held.len()
     }
 
-    /// Ends the session traffic so far; the same observer sees the rest.
+    /// Ends the sessions so far; the same observer sees later datagrams.
     ///
     /// # Errors
-    /// Errors of the sink.
+    /// Returns the errors of the sink.
     pub(super) fn finish(&mut self, scrubber: &mut Scrubber, sink: &mut impl Sink) -> io::Result<()> {
         self.observer.finish();
         self.settle(scrubber, sink)?;

@@ -1,11 +1,11 @@
-//! Texts beside the traffic: of notices, marks, reasons and log lines.
+//! Scrubs texts beside the traffic: in notices, marks, reasons and log lines.
 //!
-//! Law: a text is of one of four classes, and none of them passes unchanged. *Names* of messages stay if they look like one.
-//! Texts *of the system* (errors, refusals) stay, without paths, hosts and addresses. Texts *of others* (peers, rules, the user)
-//! become `*`. Log lines of the program may have all of these in them: they stay as far as they are sentences of
-//! [`sentence`](super::sentence).
+//! Law: each text belongs to one of four classes, none of which stays unchecked. *Names* of messages stay if they look
+//! like one. Texts *of the system* (errors, refusals) stay, without paths, hosts and addresses. Texts *of others*
+//! (peers, rules, the user) become `*`. Log lines of the program may contain all of these: they stay if they are
+//! sentences of [`sentence`](super::sentence).
 //!
-//! With [`Keep::text`](super::Keep::text) texts of others and log lines stay, without hosts, addresses and secrets.
+//! With [`Keep::text`](super::Keep::text), texts of others and log lines stay, without hosts, addresses and secrets.
 
 use std::{
     collections::BTreeSet,
@@ -19,29 +19,29 @@ use super::{
     sentence,
 };
 
-/// Stands for the name of a server: a name that no host can have (RFC 2606).
+/// Replaces the name of a server: a name that no host can have (RFC 2606).
 pub(super) const SERVER: &str = "server.invalid";
 
-/// Names that are the same everywhere: the second one is what `teetap demo` calls its server.
+/// Names that are the same everywhere. `demo` is the name of the server in `teetap demo`.
 const KEPT: [&str; 2] = ["localhost", "demo"];
 
-/// Punctuation before a word, and after it.
+/// Punctuation before and after a word.
 const BEFORE: [char; 3] = ['(', '\'', '"'];
 const AFTER: [char; 7] = [')', '\'', '"', ';', ':', ',', '.'];
 
-/// Endings of files of this program.
+/// File name endings of this program.
 const ENDINGS: [&str; 10] = [
     ".pcapng", ".pcap", ".jsonl", ".tap", ".toml", ".tw", ".xml", ".log", ".journal", ".sock",
 ];
 
-/// The maximum number of secrets that are remembered, and bytes of one.
+/// Maximum number of secrets that are remembered, and maximum bytes of each.
 const MAX_SECRETS: usize = 4096;
 const MAX_SECRET: usize = 1400;
 
-/// Shorter secrets are replaced as words of their own only.
+/// Minimum bytes of a secret that is also replaced within words.
 const LONG: usize = 4;
 
-/// The secrets that the traffic of a recording shows.
+/// Secrets that the traffic of a recording shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Secrets(BTreeSet<Box<str>>);
 
@@ -57,7 +57,8 @@ impl Secrets {
         }
     }
 
-    /// Replaces all secrets in a text, as they are and in hex; the longest first, as one may be a part of another.
+    /// Replaces all secrets in a text, both as text and in hex. Replaces the longest first, since one may contain
+    /// another.
     fn removed_from(&self, text: &str) -> String {
         let mut out = text.to_owned();
         let mut all: Vec<&str> = self.0.iter().map(|secret| &**secret).collect();
@@ -79,14 +80,14 @@ impl Scrubber {
         self.secrets
     }
 
-    /// Returns the scrubber with the secrets of the whole recording: texts of rules may come before the traffic.
+    /// Sets the secrets of the whole recording, since texts of rules may precede the traffic.
     #[must_use]
     pub fn with_secrets(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;
         self
     }
 
-    /// Returns the server as the user wrote it, with a placeholder. Remembers its name for texts.
+    /// Returns the server as the user wrote it, with a placeholder. Remembers its name for other texts.
     pub(super) fn target(&mut self, target: &str) -> String {
         let (host, port) = match target.rsplit_once(':') {
             Some((host, port)) if port.parse::<u16>().is_ok() && !host.ends_with(':') => (host, Some(port)),
@@ -100,7 +101,7 @@ impl Scrubber {
             Err(_) if KEPT.iter().any(|kept| host.eq_ignore_ascii_case(kept)) => host.to_owned(),
             Err(_) => {
                 let is_known = host.is_empty() || self.hosts.iter().any(|known| **known == *host);
-                // A bound for hostile files: a run has one server.
+                // Bounded for hostile files; a run has only one server.
                 if !is_known && self.hosts.len() < 64 {
                     self.hosts.push(host.into());
                 }
@@ -141,7 +142,7 @@ impl Scrubber {
         stars(text)
     }
 
-    /// Returns the name or the text of a rule with placeholders. Values in a text can be secrets that were never sent.
+    /// Returns the name or the text of a rule with placeholders. A rule may contain secrets that were never sent.
     pub(super) fn of_rule(&mut self, text: &str) -> String {
         if self.keep.text {
             return without_values(&self.kept(text));
@@ -149,7 +150,7 @@ impl Scrubber {
         self.of_others(text)
     }
 
-    /// Returns the name of a message; placeholders for anything else.
+    /// Returns the name of a message; placeholders for other texts.
     pub(super) fn name(&mut self, name: &str) -> String {
         let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte);
         if name.bytes().all(is_part) && name.len() < 64 {
@@ -159,7 +160,7 @@ impl Scrubber {
         }
     }
 
-    /// Returns numbers with the words between them; placeholders for anything else.
+    /// Returns numbers and the words between them; placeholders for other texts.
     pub(super) fn numbers(&mut self, numbers: &str) -> String {
         let mut words = numbers.split([' ', ',']).filter(|word| !word.is_empty());
         let is_known = |word: &str| {
@@ -183,7 +184,7 @@ impl Scrubber {
         words.join(" ")
     }
 
-    /// Returns a word with a placeholder if it is an address.
+    /// Returns a word; its placeholder if it is an address.
     fn word(&mut self, word: &str) -> String {
         let bare = word.trim_start_matches(BEFORE);
         let before = word.get(..word.len() - bare.len()).unwrap_or_default();
@@ -201,7 +202,7 @@ impl Scrubber {
         }
     }
 
-    /// Returns the placeholder of an address, with its port if it has one; `None` for anything else.
+    /// Returns the placeholder of an address, with its port if it has one; `None` for other texts.
     pub(super) fn address(&mut self, text: &str) -> Option<String> {
         match (text.parse::<SocketAddr>(), text.parse::<IpAddr>()) {
             (Ok(address), _) => {
@@ -219,7 +220,7 @@ impl Scrubber {
     }
 }
 
-/// Replaces the paths of files. Those in quotes may contain spaces.
+/// Replaces the paths of files, which may contain spaces.
 fn without_paths(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -231,7 +232,7 @@ fn without_paths(text: &str) -> String {
     out + rest
 }
 
-/// Returns the range of the first path. It ends with the last word in a row that looks like a part of one.
+/// Returns the range of the first path. It ends with the last consecutive word that looks like a part of a path.
 fn path(text: &str) -> Option<Range<usize>> {
     let mut at = 0;
     let mut found: Option<Range<usize>> = None;
@@ -253,7 +254,7 @@ fn path(text: &str) -> Option<Range<usize>> {
                 }
             }
             None => {}
-            // A folder with a space in its name.
+            // A folder name contains a space.
             Some(path) if inner.contains('/') || has_ending(inner) => {
                 path.end = end;
                 if bare.len() < word.len() {
@@ -267,8 +268,8 @@ fn path(text: &str) -> Option<Range<usize>> {
     found
 }
 
-/// Returns true for a path: one of several parts, or with an ending of this program. `8/64` are players, and `/info` is a
-/// chat command.
+/// Returns true for a path: a text of several parts, or with an ending of this program. `8/64` are players, and `/info`
+/// is a chat command.
 fn is_path(word: &str) -> bool {
     let is_rooted = ["/", "./", "../", "~/"].iter().any(|root| word.starts_with(root));
     let is_number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/');
@@ -282,8 +283,8 @@ fn has_ending(word: &str) -> bool {
         .any(|ending| word.ends_with(ending) && word.len() > ending.len())
 }
 
-/// Returns the text of a rule with `*` in place of texts, regular expressions and bytes: everything in quotes and between
-/// slashes, and words of hex digits that are too long for a number.
+/// Returns the text of a rule with `*` instead of texts, regular expressions and bytes: everything in quotes and
+/// between slashes, and hex words that are too long for a number.
 fn without_values(rule: &str) -> String {
     let mut out = String::with_capacity(rule.len());
     let mut end = None;
@@ -318,7 +319,7 @@ fn without_values(rule: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Replaces a part of a text, in any case; with `is_apart` only as a word of its own.
+/// Replaces a part of a text, ignoring case. If `is_apart`, replaces it only as a separate word.
 fn replace(text: &str, part: &str, is_apart: bool, new: &str) -> String {
     if part.is_empty() {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Whole captures: those of others, and our own.
+//! Tests of whole captures, those of other programs and those of teetap.
 
 use std::{
     net::{Ipv4Addr, Ipv6Addr},
@@ -29,7 +29,7 @@ fn scrubber() -> Scrubber {
     Scrubber::new(Registry::builtin(), Keep::default())
 }
 
-/// A session from Ethernet with real addresses, as pcap.
+/// Returns a session over Ethernet with real addresses, as pcap.
 fn session(name: &str) -> Vec<u8> {
     let mut file = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
     file.extend([0; 8]);
@@ -49,7 +49,7 @@ fn session(name: &str) -> Vec<u8> {
     file
 }
 
-/// An Ethernet frame with a datagram.
+/// Returns an Ethernet frame with a datagram.
 fn udp(from: &str, to: &str, bytes: &[u8]) -> Vec<u8> {
     let mut frame = Vec::new();
     write(
@@ -122,7 +122,7 @@ fn other_packets_are_left_out_and_counted() {
     assert_eq!((counts, tally.left_out()), ((1, 1, 1, 1, 1), 5));
 }
 
-/// A place where nothing may arrive.
+/// A sink that must not receive a packet.
 struct Nowhere;
 
 impl Sink for Nowhere {
@@ -175,7 +175,7 @@ fn what_comes_before_the_damage_is_scrubbed() {
 
 #[test]
 fn a_capture_of_ours_without_our_options_is_one_of_anybody() {
-    // Both legs, with the interface names of teetap, as `editcap` leaves them.
+    // Both legs with teetap's interface names, as `editcap` leaves them.
     let mut file = Vec::new();
     blocks::section("someone", "at alice-pc", b"{}", &mut file);
     for leg in 0..2_u32 {
@@ -209,7 +209,7 @@ fn a_capture_of_ours_without_our_options_is_one_of_anybody() {
     assert_eq!(of_file(&out).0, out);
 }
 
-/// A session as a recording written by teetap, with telling comments.
+/// Returns a session as recorded by teetap, with revealing comments.
 fn recorded_by_us() -> Vec<u8> {
     let address = |text: &str| text.parse().unwrap();
     let run = Run {
@@ -245,7 +245,7 @@ fn recorded_by_us() -> Vec<u8> {
     out
 }
 
-/// Returns a secret of [`recorded_by_us`] that is left.
+/// Returns a secret of [`recorded_by_us`] that is still in the output.
 fn left(out: &[u8]) -> Option<&'static [u8]> {
     let parts: [&[u8]; 5] = [
         b"alice-pc",

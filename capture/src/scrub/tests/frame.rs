@@ -1,4 +1,4 @@
-//! Frames of every link type.
+//! Tests of frames with every link type.
 
 use proptest::prelude::*;
 use teetap_wire::def::Registry;
@@ -10,7 +10,7 @@ fn put(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
-/// The Internet checksum (RFC 1071).
+/// Computes the Internet checksum (RFC 1071).
 fn checksum(bytes: &[u8]) -> u16 {
     let words = bytes
         .chunks(2)
@@ -25,7 +25,7 @@ fn scrubber() -> Scrubber {
     Scrubber::new(Registry::builtin(), Keep::default())
 }
 
-/// The IP packet within a frame for Ethernet.
+/// Returns the IP packet within an Ethernet frame.
 fn packet(from: &str, to: &str) -> Vec<u8> {
     let mut frame = Vec::new();
     write(
@@ -38,7 +38,7 @@ fn packet(from: &str, to: &str) -> Vec<u8> {
     frame.split_off(14)
 }
 
-/// The same packet behind the header of each link type. The card has the number 9.
+/// Returns the packet with the header of each link type. The network card has the number 9.
 fn frames(packet: &[u8]) -> Vec<(Link, Vec<u8>)> {
     let ethertype: &[u8] = if packet[0] >> 4 == 4 {
         &[8, 0]
@@ -69,7 +69,7 @@ fn frames(packet: &[u8]) -> Vec<(Link, Vec<u8>)> {
     ]
 }
 
-/// The frame with placeholders around the same datagram.
+/// Returns the frame with placeholders, around the same datagram.
 fn scrub(link: Link, frame: &[u8]) -> Option<Vec<u8>> {
     let (mut scrubber, mut out) = (scrubber(), Vec::new());
     let captured = Captured { time: 0, link, frame };

@@ -1,4 +1,4 @@
-//! Messages and datagrams; the frames around them are in `frame`, whole captures in `file`.
+//! Tests of messages and datagrams; `frame` tests the frames around them, `file` whole captures.
 
 mod file;
 mod frame;
@@ -22,7 +22,7 @@ fn scrubber() -> Scrubber {
     Scrubber::new(Registry::builtin(), Keep::default())
 }
 
-/// Leaves texts as they are.
+/// Returns a scrubber that keeps texts.
 fn keeping_text() -> Scrubber {
     let keep = Keep {
         unknown: false,
@@ -31,7 +31,7 @@ fn keeping_text() -> Scrubber {
     Scrubber::new(Registry::builtin(), keep)
 }
 
-/// A packet with these messages.
+/// Returns a packet with these messages.
 fn packet(proto: Proto, messages: &[&[u8]], compress: Option<Trailing>) -> Vec<u8> {
     let mut payload = Vec::new();
     for message in messages {
@@ -66,7 +66,7 @@ fn scrub(scrubber: &mut Scrubber, proto: Proto, dir: Dir, datagram: &[u8]) -> Ve
     out
 }
 
-/// Header and clear payload.
+/// Returns header and uncompressed payload.
 fn read(proto: Proto, datagram: &[u8]) -> (Header, Vec<u8>) {
     let mut scratch = Scratch::new();
     let packet = Packet::parse(proto, datagram, &mut scratch).unwrap();
@@ -83,7 +83,7 @@ fn the_tunings_of_ddnet_stay() {
         (Proto::Ddnet, 33),
         (Proto::V7, 32),
     ] {
-        // Game message 6, and two bytes for each tuning.
+        // Game message 6, with two bytes for each tuning.
         let mut tunings = vec![6 * 2];
         (0..own + 14).for_each(|tuning| tunings.extend([0x80 | tuning, 1 + tuning]));
         let given = packet(proto, &[&tunings], None);
@@ -117,7 +117,7 @@ fn a_password_becomes_as_many_stars_and_nothing_else_changes() {
     }
 }
 
-/// A library that forgets the token of DDNet: the last bytes of its message are in the place of the token.
+/// Some libraries leave out DDNet's token, so that the last bytes of a message are at the position of the token.
 #[test]
 fn the_end_of_a_text_is_no_token() {
     let (proto, secret) = (
@@ -168,7 +168,7 @@ fn the_end_of_a_text_is_no_token() {
         let is_hidden = |byte: &u8| matches!(byte, b'*' | 0);
         assert!(out[4..].iter().all(is_hidden), "{out:?}");
     }
-    // A token that is one, behind a message that is cut.
+    // Real tokens, one of them after a truncated message.
     for (given, token) in [
         (packet(proto, &[&say], None), TOKEN),
         (close(&[b"no\0", &TOKEN.0[..]].concat()), TOKEN),
@@ -185,7 +185,7 @@ fn the_end_of_a_text_is_no_token() {
 
 #[test]
 fn what_no_longer_gets_shorter_by_compression_is_sent_clear() {
-    // Twenty zeros take as many bits, and stars many more.
+    // Twenty zeros compress to few bits, but stars do not.
     let zeros = [&[0xff_u8][..], &[0; 40]].concat();
     let mut payload = Vec::new();
     write_chunk(Proto::Ddnet, None, false, &[0x7f], &mut payload).unwrap();
@@ -206,7 +206,7 @@ fn read_flags(datagram: &[u8]) -> Flags {
         .flags
 }
 
-/// One chunk's data, scrubbed.
+/// Returns the scrubbed data of one chunk.
 fn chunk(scrubber: &mut Scrubber, proto: Proto, dir: Dir, data: &[u8]) -> Vec<u8> {
     let mut data = data.to_vec();
     scrubber.chunk(proto, dir, &mut data);
@@ -232,7 +232,7 @@ fn with_the_texts_stays_what_may_be_shown_of_a_secret() {
     assert_eq!(scrubber.tally().texts, 0);
 }
 
-/// Messages, each with its fields before and after, and the number of texts in them.
+/// Messages, each with its fields before and after, and the number of texts in it.
 const TEXTS: &str = "
 c2s 0.6   info          0 | version=0.6 626fce9a778df4d4 | version=0.6 626fce9a778df4d4
 c2s 0.6   info          0 | password=pw                  | password=**
@@ -335,14 +335,14 @@ fn what_is_not_known_is_replaced_unless_it_is_to_stay() {
         assert_eq!(chunk(&mut scrubber(), Proto::Ddnet, Dir::C2s, &data), wanted);
         assert_eq!(chunk(&mut keep, Proto::Ddnet, Dir::C2s, &data), data);
     }
-    // Ints of an object that has more of them than are known, before another field and at the end.
+    // An object has more ints than are known, before another field and at the end.
     let (input, more) = ([5, 6, 48, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7], [0x87, 0x03, 0x09]);
     for (proto, id, behind) in [(Proto::V7, 0x29, &[5][..]), (Proto::V6, 0x21, &[])] {
         let given = [&[id][..], &input, &more, behind].concat();
         let wanted = [&[id][..], &input, &[0xaa, 0x2a, 0x2a], behind].concat();
         assert_eq!(chunk(&mut scrubber(), proto, Dir::C2s, &given), wanted);
     }
-    // Half a secret is replaced all the same, and zeros never.
+    // A part of a secret is replaced, but zeros never.
     let info = message(Proto::Ddnet, "info", &[("password", "hunter2")]);
     let half = &info[..info.len() - 3];
     let mut keep = Scrubber::new(
@@ -365,7 +365,7 @@ fn what_receivers_do_not_read_is_replaced() {
     let mut payload = Vec::new();
     write_chunk(Proto::V7, None, false, &chat, &mut payload).unwrap();
     let fits = payload.len();
-    // Behind the last chunk, and a chunk that is longer than what is there.
+    // Bytes after the last chunk, and a chunk that exceeds the payload.
     let trailing = [&payload[..], b"secret"].concat();
     let cut = [&payload[..], &[0x01, 0x00], b"secret"].concat();
     for (payload, count, kept) in [(&trailing, 1, fits), (&cut, 2, fits + 2)] {
@@ -377,7 +377,7 @@ fn what_receivers_do_not_read_is_replaced() {
             assert_eq!(read.payload, [&payload[..kept], b"******"].concat());
         }
     }
-    // Behind the compressed data, and beyond what any receiver reads.
+    // Bytes after the compressed data, beyond what any receiver reads.
     let zeros = [0; 60];
     let given = packet(
         Proto::V7,
@@ -391,7 +391,7 @@ fn what_receivers_do_not_read_is_replaced() {
         &[&given[..], b"secret"].concat(),
     );
     assert_eq!(out, [&given[..], b"******"].concat());
-    // What gets shorter has nothing behind it: it would be read.
+    // A datagram that becomes shorter has no bytes after it, since receivers would read them.
     let unknown = [&[0x7f][..], &[1; 40], &[0; 900]].concat();
     let mut given = packet(Proto::Ddnet, &[&unknown], Some(Trailing::Always));
     given.resize(1450, 1);
@@ -434,7 +434,7 @@ fn connless_messages_have_placeholders_too() {
     );
 }
 
-/// Bytes that often are messages.
+/// Generates bytes that often are messages.
 fn any_payload() -> impl Strategy<Value = (u8, Vec<u8>)> {
     let data = prop::collection::vec(any::<u8>(), 0..60);
     let ids = Registry::builtin()

@@ -1,4 +1,4 @@
-//! Every text of every kind of notice.
+//! Tests of every text in every kind of notice.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use teetap_proxy::session::{Event, Notice, Time, What};
 
 use super::*;
 
-/// A value for each name that a value of a notice has; most kinds pass over those that they do not have.
+/// Returns a value for each name that any notice has. Most kinds ignore those that they do not have.
 fn values() -> Value {
     json!({
         "for_s": 1.5, "error": "x", "client": "127.0.0.1:1", "server": "127.0.0.1:2", "listen": "127.0.0.1:3",
@@ -34,7 +34,7 @@ fn notice(kind: &str, replaced: Option<(&str, Value)>) -> Option<Notice> {
     (!matches!(notice, Notice::Other { .. })).then_some(notice)
 }
 
-/// Returns a notice as files and lines have it.
+/// Returns a notice in the form of files and lines.
 fn scrubbed(scrubber: &mut Scrubber, notice: Notice) -> String {
     let event = Event {
         at: Time::ZERO + Duration::from_secs(1),
@@ -59,7 +59,7 @@ fn no_text_of_any_kind_of_notice_is_left() {
             } else {
                 json!(TEXT)
             };
-            // A value that is not a text makes it another kind.
+            // A value of another type than text makes the notice invalid.
             let Some(notice) = notice(kind, Some((name, value))) else {
                 continue;
             };
@@ -68,7 +68,7 @@ fn no_text_of_any_kind_of_notice_is_left() {
                 continue;
             }
             texts.push(format!("{kind}.{name}"));
-            // Errors of the operating system stay, but for addresses, hosts and paths.
+            // Errors of the operating system stay, except for addresses, hosts and paths.
             let is_of_system = ["error", "why"].contains(&&**name)
                 && [
                     "upstream_unreachable",

@@ -1,4 +1,4 @@
-//! Addresses, names and paths in the texts of the program.
+//! Tests of addresses, names and paths in texts of the program.
 
 use proptest::prelude::*;
 use teetap_wire::def::Registry;
@@ -33,7 +33,7 @@ fn our_own_texts() {
     ] {
         assert_eq!(scrubber.target(target), wanted, "{target}");
     }
-    // With their texts, log lines stay but for hosts, addresses and paths.
+    // If texts are kept, log lines stay except for hosts, addresses and paths.
     let mut scrubber = keeping_text();
     let _remembered = (scrubber.target("ger10.ddnet.org"), scrubber.target("alice-pc"));
     for (text, wanted) in [
@@ -116,7 +116,7 @@ fn a_log_line_stays_only_as_a_sentence_of_the_program() {
             "3.2 s, 1 session, ended by the end of the command, cmd_exit 1 (stopped by teetap), seed 7, exit 1",
             "3.2 s, 1 session, ended by the end of the command, cmd_exit 1 (stopped by teetap), seed 7, exit 1",
         ),
-        // Nothing of a text of others passes for a part of a sentence.
+        // A text of others never matches a part of a sentence.
         (
             "port secret is taken: listening on 84.1.2.3:9",
             "*********************************************",
