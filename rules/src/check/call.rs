@@ -1,4 +1,4 @@
-//! Functions.
+//! Checks of functions.
 
 use teetap_wire::def::suggest;
 
@@ -11,7 +11,7 @@ use crate::eval::{Cond, Number, Source, Target};
 use crate::span::Span;
 use crate::syntax::{Call, Expr, Kind, Quantity};
 
-/// All functions and their forms.
+/// All functions with their syntax.
 pub(super) const FUNCTIONS: [(&str, &str); 8] = [
     ("seen", "seen(message)"),
     ("count", "count(message)"),
@@ -104,7 +104,7 @@ impl Checker<'_> {
         Some(place(&mut self.program.counted, target))
     }
 
-    /// Returns a message, or all of a class, or all that carry snapshots.
+    /// Returns the target of a message argument: a message, all messages of a class, or all that carry snapshots.
     fn message_argument(&mut self, call: &Call, argument: &Expr) -> Option<Target> {
         let Kind::Path(path) = &argument.kind else {
             let what = format!("`{}` takes the name of a message", call.name.text);
@@ -148,7 +148,7 @@ impl Checker<'_> {
             let what = "`last` takes a message; the field follows the bracket";
             return self.failed(Diagnostic::new(Code::Arguments, argument.span, what));
         }
-        // Both the value of this message and the kept one of the last message.
+        // Checks the field of this message, and of the last message, whose value is kept.
         let Operand::Field(now, what) = self.field_of(Source::Message, &named.label, &named.defs, &call.rest)
         else {
             return Operand::Failed;

@@ -17,15 +17,16 @@ pub(super) struct Checker<'r> {
     /// The definitions of the program's fields, entry by entry; `None` for a whole item or message.
     pub(super) kinds: Vec<Vec<Option<&'r Field>>>,
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// One entry for each of `defs`: true if the message may be this one at the current place.
+    /// For each of `defs`: true if the message may be this one at the current position.
     pub(super) scope: Vec<bool>,
     pub(super) each: Option<Each>,
-    /// The items that an action changes while its value is checked: one without an id is the one that changes.
+    /// The items that an action changes while its value is checked. A field of an item without an id is that of the
+    /// changed item.
     pub(super) changing: Vec<Key>,
     pub(super) knows: Knows,
     /// The variables that rules set.
     pub(super) variables: Variables,
-    /// True for an expression of a rule.
+    /// True while an expression of a rule is checked.
     pub(super) is_rule: bool,
 }
 
@@ -39,7 +40,7 @@ pub(super) struct Knows {
 /// The state of the surrounding `any(..)` or `all(..)`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Each {
-    /// The list it iterates over, once it is known.
+    /// The list over which it iterates, once it is known.
     pub(super) list: Option<u16>,
 }
 
@@ -71,7 +72,7 @@ impl<'r> Checker<'r> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Reports an error and returns a condition in its place.
+    /// Reports an error and returns an unknown condition.
     pub(super) fn wrong(&mut self, diagnostic: Diagnostic) -> Cond {
         self.report(diagnostic);
         Cond::Unknown

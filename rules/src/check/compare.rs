@@ -1,4 +1,4 @@
-//! Comparisons.
+//! Checks of comparisons.
 
 use teetap_wire::def::suggest;
 
@@ -13,7 +13,7 @@ use crate::eval::{Cond, IntTest, Test, TextTest};
 use crate::span::Span;
 use crate::syntax::{Compare, Expr, Kind, Quantity};
 
-/// Returns true if an expression is constant: a literal, or the name of a value.
+/// Returns true if an expression is constant: a literal, or a named value.
 pub(super) fn fixed(expr: &Expr) -> bool {
     match &expr.kind {
         Kind::Number(_) | Kind::Text(_) | Kind::Regex(_) => true,
@@ -27,7 +27,7 @@ impl Checker<'_> {
             return self.wrong(diagnostic);
         }
         let ordered = !matches!(op, Compare::Contains | Compare::Matches);
-        // The name of a message is a word, too: beside a literal it is not the name of a value.
+        // The name of a message is a word, too. Compared with a literal, it is not a named value.
         let literal = |expr: &Expr| fixed(expr) && word(expr).is_none();
         let (left, op, right) =
             match ordered && fixed(left) && !fixed(right) || literal(left) && !literal(right) {
@@ -159,7 +159,7 @@ impl Checker<'_> {
         };
         let (can, mut cannot) = (dialects(true), dialects(false));
         cannot.retain(|dialect| !can.contains(dialect));
-        // Several fields of one dialect belong to several messages, some of which were meant.
+        // Several fields of one dialect belong to several messages, of which only some may be meant.
         let several = can
             .iter()
             .zip(can.iter().skip(1))
@@ -187,7 +187,7 @@ impl Checker<'_> {
         });
     }
 
-    /// Returns the ranges of a field, dialect by dialect.
+    /// Returns the ranges of a field as text, by dialect.
     fn ranges(&mut self, left: &Expr) -> String {
         let before = self.diagnostics.len();
         let operand = self.operand(left);
@@ -211,10 +211,10 @@ impl Checker<'_> {
         self.wrong(Diagnostic::new(Code::WrongOperator, span, what))
     }
 
-    /// Returns a literal as a number of the quantity.
+    /// Converts a literal to a number of this quantity.
     pub(super) fn fixed_number(&mut self, left: &Expr, quantity: Quantity, right: &Expr) -> Option<i64> {
         let Kind::Number(number) = &right.kind else {
-            // The name may be that of a value.
+            // The word may be a named value.
             let found = if matches!(right.kind, Kind::Path(_)) {
                 "a word"
             } else {

@@ -1,4 +1,4 @@
-//! Words that complete what is being typed.
+//! Completions for the text being typed.
 //!
 //! Law: every list is made from the table that the checker uses.
 
@@ -12,11 +12,11 @@ use super::vocabulary::{class_of, lints};
 use super::words::{ATOMS, FRAME, VALUES};
 use crate::syntax::{ACTIONS, MODIFIERS, OPERATORS};
 
-/// A word, with a short explanation.
+/// A word with a short explanation.
 pub type Completion = (String, &'static str);
 
-/// Returns the words that can complete the end of a text, and the number of bytes at its end that they replace. `rule`: the
-/// text is a rule, which has actions and modifiers besides.
+/// Returns the words that can complete the end of a text, and the number of bytes at its end that they replace. `rule`
+/// is true for the text of a rule, which also has actions and modifiers.
 #[must_use]
 pub fn completions(text: &str, rule: bool, registry: &Registry) -> (usize, Vec<Completion>) {
     let is_part = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.');
@@ -69,7 +69,7 @@ pub fn is_rule_word(word: &str) -> bool {
     ACTIONS.contains(&word) || ["link", "let", "use", "seed", "profile"].contains(&word)
 }
 
-/// Adds what can follow a name and a dot.
+/// Adds the words that can follow a name and a dot.
 fn members(head: &str, registry: &Registry, add: &mut impl FnMut(String, &'static str)) {
     fact::names()
         .into_iter()
@@ -132,7 +132,7 @@ mod tests {
         }
         let (_, list) = words("dro", false);
         assert!(!list.contains(&"drop".to_owned()));
-        // Rules do not know it.
+        // Rules do not have `frame`.
         for (rule, is_there) in [(false, true), (true, false)] {
             let (_, list) = words("c2s and fra", rule);
             assert_eq!(list.contains(&"frame".to_owned()), is_there, "{list:?}");

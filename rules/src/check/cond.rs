@@ -1,4 +1,4 @@
-//! Conditions.
+//! Checks of conditions.
 
 use teetap_wire::def::{Field, Registry, Type, suggest};
 use teetap_wire::{Code as Lint, Property};
@@ -27,7 +27,7 @@ pub(crate) fn check(
 }
 
 impl Checker<'_> {
-    /// Checks the expression that the program is about.
+    /// Checks the root expression of the program.
     pub(super) fn check_root(&mut self, expr: &Expr) {
         let is = |name: &Name| name.text.eq_ignore_ascii_case("snap_single");
         self.knows = Knows {
@@ -74,7 +74,7 @@ impl Checker<'_> {
         self.wrong(diagnostic.help("compare it, as in `… == 1`"))
     }
 
-    /// Checks a path as a condition: a word, a message, or a fact that is true or false.
+    /// Checks a path as a condition: a word, a message, or a boolean fact.
     fn path_cond(&mut self, path: &Path, expr: &Expr) -> Cond {
         let [first, rest @ ..] = &*path.segments else {
             return Cond::Unknown;
@@ -143,7 +143,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Uses a value as a condition, which works for true or false only.
+    /// Uses a value as a condition, which is possible only for booleans.
     pub(super) fn truth(&mut self, operand: &Operand, span: Span) -> Cond {
         match operand {
             Operand::Failed => Cond::Unknown,

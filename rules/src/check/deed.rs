@@ -1,4 +1,4 @@
-//! Values that rules write: into fields, and into messages of their own.
+//! Checks of values that rules write, into fields and into messages of their own.
 
 use regex::bytes::Regex;
 use teetap_wire::Dir;
@@ -25,22 +25,22 @@ pub(crate) enum Deed {
     Replace(Box<Replace>),
     /// `inject` and `reply`
     Make(Box<Template>),
-    /// `log`; `None` for the name of the message.
+    /// `log`; `None` logs the name of the message.
     Log(Option<Box<[LogPart]>>),
-    /// `mark`; `None` for the name of the rule.
+    /// `mark`; `None` uses the name of the rule.
     Mark(Option<std::sync::Arc<str>>),
     /// `var`: the index of the variable, and its name.
     Var(u16, Box<str>, Box<VarValue>),
     /// `fail`
     Fail(Box<str>),
-    /// `expect`: the index among those of the rule.
+    /// `expect`: the index among the expectations of the rule.
     Expect(usize),
     /// `exit`
     Exit(u8),
 }
 
 impl Deed {
-    /// Returns true if it runs on every copy of a message: it changes no message and no session.
+    /// Returns true if the action runs on every copy of a message, because it changes neither a message nor a session.
     pub(crate) const fn runs_on_copies(&self) -> bool {
         match self {
             Self::Log(_)
@@ -53,7 +53,7 @@ impl Deed {
         }
     }
 
-    /// Returns true if it ends the search for rules, see [`Action::ends`](syntax::Action::ends).
+    /// Returns true if no later rule is tried after the action, see [`Action::ends`](syntax::Action::ends).
     pub(crate) const fn ends(&self) -> bool {
         match self {
             Self::Plain(action) => action.ends(),
@@ -61,13 +61,13 @@ impl Deed {
         }
     }
 
-    /// Returns true if it changes items of a snapshot.
+    /// Returns true if the action changes items of a snapshot.
     pub(crate) fn sets_items(&self) -> bool {
         let is_item = |assign: &Assign| assign.target != Target::Message;
         matches!(self, Self::Set(assigns) if assigns.iter().any(is_item))
     }
 
-    /// Returns true if what it does to a part of a snapshot it also does to the parts that follow, without another decision.
+    /// Returns true if the action also applies to later parts of the same snapshot, without another decision.
     pub(crate) const fn covers_parts(&self) -> bool {
         match self {
             Self::Set(_) | Self::Replace(_) | Self::Mark(_) => true,
@@ -84,7 +84,7 @@ impl Deed {
         }
     }
 
-    /// Returns true if it is the same without a message.
+    /// Returns true if the action can be carried out without a message.
     pub(crate) fn needs_no_message(&self) -> bool {
         match self {
             Self::Plain(action) => {
@@ -108,9 +108,9 @@ pub(crate) enum LogPart {
     Text(Box<str>),
     /// A number in the base unit of its quantity.
     Number(Number, Quantity),
-    /// A number with names for its values.
+    /// A number with named values.
     Named(Number, Names),
-    /// A number whose bits have names.
+    /// A number with named bits.
     Flags(Number, Names),
     Value(Text),
 }
@@ -118,14 +118,14 @@ pub(crate) enum LogPart {
 /// `set path = value`
 #[derive(Debug, Clone)]
 pub(crate) struct Assign {
-    /// The field, as written.
+    /// The field as written.
     pub(crate) what: Box<str>,
     pub(crate) target: Target,
-    /// The place and the value for each message, or item, that has the field.
+    /// Position and value of the field in each message or item that has it.
     pub(crate) places: Box<[(Key, Place, Value)]>,
 }
 
-/// The owner of a field that an action changes.
+/// Owner of a field that an action changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     Message,
@@ -136,23 +136,23 @@ pub(crate) enum Target {
 /// `replace path /regex/ with "text"`
 #[derive(Debug, Clone)]
 pub(crate) struct Replace {
-    /// The field, as written.
+    /// The field as written.
     pub(crate) what: Box<str>,
     pub(crate) places: Box<[(Key, Place)]>,
     pub(crate) regex: Regex,
     pub(crate) with: Box<[u8]>,
 }
 
-/// A message that a rule makes.
+/// A message that a rule creates.
 #[derive(Debug, Clone)]
 pub(crate) struct Template {
-    /// The name, as written.
+    /// The name as written.
     pub(crate) what: Box<str>,
-    /// The direction; `None` for an answer.
+    /// The direction; `None` for a reply.
     pub(crate) dir: Option<Dir>,
-    /// True if it goes ahead of the message that matches.
+    /// True if it is sent ahead of the message that matches.
     pub(crate) before: bool,
-    /// The message in each dialect that has it with all the fields.
+    /// The form of the message in each dialect in which it has all the fields.
     pub(crate) forms: Box<[Form]>,
 }
 
@@ -165,11 +165,11 @@ pub(crate) struct Form {
     pub(crate) fields: Box<[(std::sync::Arc<str>, Value)]>,
 }
 
-/// A field that an action changes: the message, the place in it, and the definition.
+/// A field that an action changes: the message, the path in it, and its definition.
 pub(super) type Written = (Key, Place, &'static Field);
 
-/// Checks the condition of a rule and its actions, which share what they remember. The result is valid only if no
-/// diagnostic is an error.
+/// Checks the condition of a rule and its actions, which share their memory. The result is valid only if no diagnostic
+/// is an error.
 pub(crate) fn check_rule(
     when: Option<&Expr>,
     actions: &[syntax::Action],
@@ -192,7 +192,7 @@ pub(crate) fn check_rule(
 }
 
 impl Checker<'static> {
-    /// Checks an action. `None` if it has an error. `expects` is the number of expectations before it.
+    /// Checks an action. Returns `None` if it has an error. `expects` is the number of preceding expectations.
     fn deed(&mut self, action: &syntax::Action, expects: &mut usize) -> Option<Deed> {
         Some(match action {
             syntax::Action::Set(assigns) => {
@@ -220,7 +220,7 @@ impl Checker<'static> {
         })
     }
 
-    /// Narrows the scope to the messages that the condition of the rule is about.
+    /// Narrows the scope to the messages to which the condition of the rule refers.
     pub(super) fn narrow_to(&mut self, when: Option<&Expr>) {
         let Some(when) = when else { return };
         let parts = match &when.kind {
@@ -230,7 +230,7 @@ impl Checker<'static> {
         self.narrow(parts);
     }
 
-    /// Checks the field that an action changes. Returns its name, and its places with their definitions.
+    /// Checks the field that an action changes. Returns its name, and its paths with their definitions.
     fn written(&mut self, target: &Expr) -> Option<(String, Vec<Written>)> {
         let Kind::Path(path) = &target.kind else {
             let what = format!("`{target}` is not a field");
@@ -258,7 +258,7 @@ impl Checker<'static> {
         Some((what, self.places(at)))
     }
 
-    /// Returns the places of a field, with their definitions.
+    /// Returns the paths of a field, with their definitions.
     pub(super) fn places(&self, at: u16) -> Vec<Written> {
         let at = usize::from(at);
         let entries = self.program.fields.get(at).map(|field| &*field.entries);
@@ -349,8 +349,8 @@ impl Checker<'static> {
         })
     }
 
-    /// Checks a value for one field, which differs from dialect to dialect. `None` for those that cannot have it;
-    /// if none can, the first error is reported.
+    /// Checks a value for one field, whose definition depends on the dialect. Returns `None` for definitions that
+    /// cannot have the value; if none can, reports the first error.
     pub(super) fn values(
         &mut self,
         fields: &[&Field],
@@ -385,7 +385,7 @@ impl Checker<'static> {
         Some(results.into_iter().map(Result::ok).collect())
     }
 
-    /// Checks a value that is known only when the rule acts.
+    /// Checks a value that is computed when the rule acts.
     fn computed(&mut self, fields: &[&Field], what: &str, expr: &Expr) -> Option<Vec<Option<Value>>> {
         let operand = self.operand(expr);
         if matches!(operand, Operand::Failed) {

@@ -1,4 +1,4 @@
-//! Facts, which are not fields: about the packet, the session, the snapshot, and time.
+//! Facts other than fields: about the packet, the session, the snapshot, and time.
 
 use teetap_wire::def::suggest;
 use teetap_wire::{Flags, Proto};
@@ -85,7 +85,7 @@ pub(super) fn names() -> Vec<&'static str> {
     facts().iter().map(|(name, _)| *name).collect()
 }
 
-/// Returns the names that can follow `pkt`, `sess` or `snap`.
+/// Returns the names that can follow `pkt`, `sess` or `snap`, as help.
 pub(super) fn help(head: &str) -> String {
     let mut names = names();
     names.retain(|name| name.starts_with(head));

@@ -1,4 +1,4 @@
-//! Fields of messages and snapshot items.
+//! Checks of fields of messages and snapshot items.
 
 use teetap_wire::def::{Class, Def, Dialect, Path as Place, PathError, suggest};
 
@@ -11,7 +11,7 @@ use crate::eval::{Entry, Field, Key, Source};
 use crate::span::Span;
 use crate::syntax::{Path, Segment};
 
-/// The maximum number of definitions whose fields an error lists.
+/// Maximum number of definitions whose fields an error lists.
 const LISTED: usize = 8;
 
 impl<'r> Checker<'r> {
@@ -21,7 +21,7 @@ impl<'r> Checker<'r> {
         self.field_of(Source::Message, &named.label, &named.defs, rest)
     }
 
-    /// Checks `.field`, of any message in the scope.
+    /// Checks `.field` of any message in the scope.
     pub(super) fn dotted(&mut self, path: &Path) -> Operand {
         let scope = self.defs.iter().zip(&self.scope);
         let defs: Vec<Of<'r>> = scope.filter(|(_, may)| **may).map(|(of, _)| *of).collect();
@@ -145,7 +145,7 @@ impl<'r> Checker<'r> {
         }
     }
 
-    /// Returns the field that `segments` name in the definitions of `label`. An empty label stands for many messages.
+    /// Returns the field that `segments` name in the definitions of `label`. An empty label means many messages.
     pub(super) fn field_of(
         &mut self,
         source: Source,
@@ -218,7 +218,7 @@ pub(super) fn entry(dialect: Dialect, def: &Def, path: Option<Place>) -> Entry {
     }
 }
 
-/// Returns true if a list on the way lacks an index.
+/// Returns true if a list within the path lacks an index.
 fn within_list(def: &Def, segments: &[Segment], path: &Place) -> bool {
     let prefix = |len: usize| {
         let start = segments.get(..len).unwrap_or_default();
@@ -255,7 +255,7 @@ fn no_field(
             format!("message `{label}` is not defined, and has no known fields"),
         );
     };
-    // The segment with the error.
+    // Finds the segment with the error.
     let mut end = 0;
     let segment = segments.iter().find(|segment| {
         end += segment.to_string().len() + 1;

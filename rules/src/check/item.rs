@@ -1,6 +1,6 @@
-//! Items of snapshots that rules change.
+//! Checks of snapshot items that rules change.
 //!
-//! Law: only ints that exist change. A rule adds no item and removes none, and it does not change the UUID of a type.
+//! Law: only existing ints change. A rule neither adds nor removes items, and it does not change the UUID of a type.
 
 use teetap_wire::def::Id;
 
@@ -19,7 +19,7 @@ impl Checker<'static> {
         !path.dot && name(0) == Some("snap") && !is_fact
     }
 
-    /// Returns the owner of a field that an action changes.
+    /// Returns the owner of the field that an action changes.
     pub(super) fn target_of(&self, target: &Expr) -> Target {
         match &target.kind {
             Kind::Path(path) if self.is_item(path) => {
@@ -30,7 +30,7 @@ impl Checker<'static> {
         }
     }
 
-    /// Checks the field of an item that an action changes, as [`Self::written`] does.
+    /// Checks the field of an item that an action changes, like [`Self::written`].
     pub(super) fn written_item(&mut self, path: &Path) -> Option<(String, Vec<Written>)> {
         if path.segments.len() == 2 {
             let what = format!("`{path}` is an item, which rules can neither add nor remove");

@@ -1,24 +1,24 @@
-//! The variables of rules, each with the kind of its values.
+//! The variables of rules, and the kind of each one's values.
 
 use super::words::Names;
 use crate::eval::{Cond, Number, Text};
 use crate::syntax::Quantity;
 
-/// The variables that the rules of a text set, by their index.
+/// Variables that the rules of a text set, by index.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Variables(pub(super) Vec<(Box<str>, Option<VarKind>)>);
 
-/// The kind of the values of a variable.
+/// Kind of a variable's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VarKind {
     Number(Quantity),
     Truth,
-    /// A number with names for its values.
+    /// A number with named values.
     Named(Names),
     Text,
 }
 
-/// A value for a variable.
+/// A value that is assigned to a variable.
 #[derive(Debug, Clone)]
 pub(crate) enum VarValue {
     Number(Number),
@@ -45,7 +45,7 @@ impl Variables {
         self.0.len()
     }
 
-    /// Returns for each variable the index of the one with the same name and kind in `other`.
+    /// For each variable, returns the index of the variable with the same name and kind in `other`.
     pub(crate) fn in_other<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = Option<u16>> + 'a {
         let same = |one: &(Box<str>, Option<VarKind>)| other.0.iter().position(|known| known == one);
         self.0

@@ -1,7 +1,7 @@
-//! Literals that fields are compared with.
+//! Literals with which fields are compared.
 //!
-//! Law: a value without room in the wire form is an error. A value that the games merely never send is a warning,
-//! because finding such values is the purpose of the program.
+//! Law: a value that the wire format cannot represent is an error. A value that the games merely never send is a
+//! warning, because finding such values is the purpose of the program.
 
 use std::net::SocketAddr;
 
@@ -15,16 +15,16 @@ use crate::eval::{IntTest, Test, TextTest};
 use crate::span::Span;
 use crate::syntax::{Choice, Compare, Expr, Kind, Number, Quantity};
 
-/// The memory limit in bytes for a compiled regex, and for its cache.
+/// Memory limit in bytes of a compiled regex, and of its cache.
 const REGEX_SIZE: usize = 1 << 20;
-/// The least memory limit that is tried.
+/// First memory limit with which a regex is compiled.
 const REGEX_LEAST: usize = 8 << 10;
-/// The maximum memory in bytes for all compiled regexes of a text.
+/// Maximum memory in bytes of all compiled regexes of a text.
 pub(crate) const MAX_REGEXES: usize = 16 << 20;
-/// The maximum nesting of brackets in a regex.
+/// Maximum nesting of brackets in a regex.
 const REGEX_NESTING: u32 = 64;
 
-/// The maximum number of labels that an error lists.
+/// Maximum number of labels that an error lists.
 const LISTED: usize = 24;
 
 /// A number for a field. `usual` is true if the games send such a value.
@@ -33,7 +33,7 @@ pub(super) struct Fit {
     pub(super) usual: bool,
 }
 
-/// Returns the kind of a field with its article.
+/// Returns the kind of a field as text, with its article.
 pub(super) fn kind(field: &Field) -> String {
     match &field.ty {
         Type::Bool => "true or false".to_owned(),
@@ -65,7 +65,7 @@ pub(super) fn not_whole(number: &Number, span: Span) -> Diagnostic {
     }
 }
 
-/// Returns the range of numbers with room in the wire form.
+/// Returns the range of numbers that the wire format can represent.
 fn room(ty: &Type) -> (i64, i64) {
     match ty {
         Type::U8 => (0, 0xff),
@@ -112,7 +112,7 @@ pub(super) fn fit(field: &Field, what: &str, literal: &Expr) -> Result<Fit, Diag
     Ok(Fit { value, usual })
 }
 
-/// Returns the word that an expression consists of, if it is one.
+/// Returns the word if an expression is a single word.
 pub(super) fn word(expr: &Expr) -> Option<&str> {
     match &expr.kind {
         Kind::Path(path) if !path.dot => match &*path.segments {
@@ -171,7 +171,7 @@ fn mismatch(field: &Field, what: &str, literal: &Expr) -> Diagnostic {
     }
 }
 
-/// Returns the bytes that a literal stands for in a field that is not a number.
+/// Returns the bytes of a literal for a field that is not a number.
 pub(super) fn bytes(field: &Field, what: &str, literal: &Expr) -> Result<Box<[u8]>, Diagnostic> {
     let Kind::Text(text) = &literal.kind else {
         return Err(match word(literal) {
@@ -209,7 +209,7 @@ pub(super) fn bytes(field: &Field, what: &str, literal: &Expr) -> Result<Box<[u8
     }
 }
 
-/// Returns the UUID in a text, with dashes or without.
+/// Returns the UUID that a text represents, with or without dashes.
 pub(super) fn uuid_of(text: &str) -> Option<[u8; 16]> {
     Uuid::try_parse(text).ok().map(Uuid::into_bytes)
 }
@@ -222,7 +222,7 @@ fn hex(text: &str) -> Option<Vec<u8>> {
     (0..text.len()).step_by(2).map(digit).collect()
 }
 
-/// Returns an address in the form of the lists of master servers (Teeworlds mastersrv.h).
+/// Returns an address in the format of master server lists (Teeworlds mastersrv.h).
 fn packed(ty: &Type, address: SocketAddr) -> Option<Vec<u8>> {
     let ip = match (ty, address) {
         (Type::Addr, SocketAddr::V6(v6)) => v6.ip().octets().to_vec(),
@@ -241,7 +241,7 @@ fn build(pattern: &str, limit: usize) -> Result<Regex, regex::Error> {
         .build()
 }
 
-/// Returns the error about regular expressions that take more than [`MAX_REGEXES`] together.
+/// Returns the error for regular expressions that need more than [`MAX_REGEXES`] together.
 pub(crate) fn too_many_regexes(span: Span) -> Diagnostic {
     let what = "the regular expressions of this text take too much memory together";
     Diagnostic::new(Code::TooComplex, span, what)
@@ -251,10 +251,10 @@ impl Checker<'_> {
     /// Compiles a regular expression that runs in linear time and bounded memory.
     pub(super) fn regex(&mut self, pattern: &str, span: Span) -> Option<TextTest> {
         if self.program.regex_bytes > MAX_REGEXES {
-            // Reported with the one before.
+            // Already reported for an earlier regex.
             return None;
         }
-        // The first limit with which it compiles is at most twice its size.
+        // A regex is at least half as large as the first limit with which it compiles.
         let mut limit = REGEX_LEAST;
         let built = loop {
             match build(pattern, limit) {
@@ -280,7 +280,7 @@ impl Checker<'_> {
                 None
             }
             Err(error) => {
-                // The last line has the message, those before it draw the place.
+                // The last line is the message; the lines before it draw the position.
                 let text = error.to_string();
                 let what = text
                     .lines()
@@ -377,7 +377,7 @@ impl Checker<'_> {
     }
 }
 
-/// Compiles a pattern, which happens for each kind of field it is compared with. Only the first error is reported.
+/// Compiles a pattern for each kind of field with which it is compared, but reports only the first error.
 struct RegexOnce;
 
 impl RegexOnce {
@@ -399,7 +399,7 @@ pub(super) fn backwards(from: &Expr, to: &Expr) -> Diagnostic {
     Diagnostic::new(Code::BadRange, from.span.to(to.span), what).help(format!("`{to}..{from}`"))
 }
 
-/// Returns true if an order holds for some of the values that the games send, but not for all.
+/// Returns true if an order comparison holds for some of the values that the games send, but not for all.
 fn usual_order(field: &Field, op: Compare, value: i64) -> bool {
     match op {
         Compare::Less => value > field.min,

@@ -1,4 +1,4 @@
-//! The check of messages that rules make.
+//! Checks of messages that rules create.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::span::Span;
 use crate::syntax::{self, Expr};
 use crate::verdict::Made;
 
-/// Checks a message that a person makes. The result is valid only if no diagnostic is an error.
+/// Checks a message that a person writes. The result is valid only if no diagnostic is an error.
 pub(crate) fn check_made(
     made: &syntax::Made,
     registry: &'static Registry,
@@ -34,7 +34,7 @@ pub(crate) fn check_made(
 }
 
 impl Template {
-    /// Makes the message where all values are fixed. `None` if a protocol does not have it.
+    /// Encodes the message if all values are fixed. Returns `None` if the protocol does not have it.
     pub(crate) fn made(&self, proto: Proto, dir: Dir) -> Option<Result<Made, String>> {
         let dialect = Dialect::from(proto);
         let mut forms = self.forms.iter();
@@ -132,7 +132,7 @@ impl Checker<'static> {
         Some(forms.into_iter().flatten().collect())
     }
 
-    /// Adds a field to each form. Those whose message cannot have it are removed. Returns false after an error.
+    /// Adds a field to each form. Removes forms whose message cannot have it. Returns false after an error.
     fn given(
         &mut self,
         named: &Named<'static>,
@@ -185,7 +185,7 @@ impl Checker<'static> {
         true
     }
 
-    /// Encodes a form whose values are all known, so that an error is reported before the start.
+    /// Encodes a form if all its values are known, so that an error is reported before the run starts.
     fn try_form(&mut self, form: &Form, span: Span) -> Option<()> {
         let fixed = form.fields.iter().map(|(name, value)| match value {
             Value::Fixed(datum) => Some((&**name, datum.clone())),

@@ -1,7 +1,7 @@
-//! Names of messages.
+//! Checks of message names.
 //!
-//! Law: a name stands for the messages of that name in every dialect. Without a class it is a message of a
-//! connection, or a connless message if there is none.
+//! Law: a name means the messages of that name in every dialect. Without a class it means a message of a connection, or
+//! a connless message if there is none.
 
 use teetap_wire::def::{Class, Def, Dialect, Id, suggest};
 
@@ -14,7 +14,7 @@ use crate::eval::{Key, Target};
 use crate::span::Span;
 use crate::syntax::{Path, Segment};
 
-/// The messages that a name stands for.
+/// The messages that a name means.
 pub(super) struct Named<'r> {
     /// The canonical name.
     pub(super) label: String,
@@ -24,7 +24,7 @@ pub(super) struct Named<'r> {
     pub(super) used: usize,
 }
 
-/// The reason why a name stands for nothing.
+/// Reason why a name means nothing.
 pub(super) enum Wrong {
     Unknown,
     Number,
@@ -45,7 +45,7 @@ fn prefix(class: Class) -> &'static str {
 }
 
 impl<'r> Checker<'r> {
-    /// Returns the messages at the start of a path, and the number of segments they take.
+    /// Returns the messages that the start of a path names, and the number of segments in the name.
     pub(super) fn look_up(&self, segments: &[Segment]) -> Result<(Vec<Of<'r>>, usize), Wrong> {
         let first = segments.first().ok_or(Wrong::Unknown)?;
         let second = segments.get(1);
@@ -79,7 +79,7 @@ impl<'r> Checker<'r> {
         }
     }
 
-    /// Returns the message at the start of a path, or reports an error.
+    /// Returns the message that the start of a path names, or reports an error.
     pub(super) fn message(&mut self, path: &Path) -> Option<Named<'r>> {
         let (defs, used) = match self.look_up(&path.segments) {
             Ok(found) => found,

@@ -1,7 +1,7 @@
 //! `n`: the number of a match.
 //!
-//! Law: `n` counts the messages that match everything that is joined by `and` to the conditions about `n`. So
-//! `sv_chat and n == 3` is the third `sv_chat`, and no condition waits for a number that only its own matches raise.
+//! Law: `n` counts the messages that match everything that is joined by `and` to the conditions about `n`. So `sv_chat
+//! and n == 3` is the third `sv_chat`, and no condition waits for a number that only its own matches increase.
 
 use super::checker::Checker;
 use crate::diagnostic::{Code, Diagnostic};
@@ -48,7 +48,7 @@ fn has_ordinal(expr: &Expr) -> bool {
     expr.mentions(&is_ordinal)
 }
 
-/// Returns a part that has `n` beside something else in `or`, or in `and` under `not`.
+/// Returns a part in which `n` is joined to something else by `or`, or by `and` under `not`.
 fn mixed(expr: &Expr) -> Option<&Expr> {
     match &expr.kind {
         Kind::Any(parts) | Kind::All(parts) => {

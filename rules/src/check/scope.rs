@@ -1,7 +1,7 @@
 //! The messages that a condition may refer to.
 //!
-//! Law: parts joined by `and` must hold together, so `.field` beside the name of a message is a field of that
-//! message. Wrong names have no effect here; they are reported where they are checked.
+//! Law: parts joined by `and` must hold together, so `.field` next to the name of a message is a field of that message.
+//! Wrong names have no effect here; they are reported by their own check.
 
 use super::checker::Checker;
 use super::name::is_snap;
@@ -15,7 +15,7 @@ impl Checker<'_> {
         for part in parts {
             let before = narrowed.clone();
             intersect(&mut narrowed, self.implied(part));
-            // Parts that exclude one another match nothing; the remaining names are checked independently.
+            // Contradictory parts match nothing; the remaining names are checked independently.
             if !narrowed.contains(&true) {
                 narrowed = before;
             }
@@ -23,7 +23,7 @@ impl Checker<'_> {
         std::mem::replace(&mut self.scope, narrowed)
     }
 
-    /// Returns the messages for which `expr` may hold. `None` for all.
+    /// Returns the messages for which `expr` may hold; `None` for all.
     fn implied(&self, expr: &Expr) -> Option<Vec<bool>> {
         match &expr.kind {
             Kind::All(parts) => {
@@ -65,7 +65,7 @@ impl Checker<'_> {
         let first = path.segments.first().filter(|_| !path.dot)?;
         let single = path.segments.len() == 1;
         match (&*first.name.text, atom(&first.name.text)) {
-            // A message that goes the wrong way may be of interest, too.
+            // A message in the wrong direction may be of interest, too.
             (_, Some(Atom::Dir(_))) => None,
             (_, Some(Atom::Class(class))) if single => Some(self.which(|def| def.class == *class)),
             (_, Some(Atom::Snap)) => Some(self.which(is_snap)),

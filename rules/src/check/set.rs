@@ -1,4 +1,4 @@
-//! Sets: `value in {1 3..5}`.
+//! Checks of sets: `value in {1 3..5}`.
 
 use super::checker::Checker;
 use super::literal;

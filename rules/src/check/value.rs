@@ -1,4 +1,4 @@
-//! Values: the operands of comparisons.
+//! Checks of values, the operands of comparisons.
 
 use teetap_wire::Side;
 
@@ -21,9 +21,9 @@ pub(super) enum Operand {
     Number(Number, Quantity),
     /// A number that is 1 or 0.
     Truth(Number),
-    /// A number with names for its values.
+    /// A number with named values.
     Named(Number, Names),
-    /// A number whose bits have names.
+    /// A number with named bits.
     Flags(Number, Names),
     /// A text and its label for messages.
     Text(Text, String),
@@ -121,7 +121,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks `frame`. Rules decide about a datagram before it has a number.
+    /// Checks `frame`, which rules cannot use, since they decide about a datagram before it has a number.
     fn frame(&mut self, span: Span) -> Operand {
         if self.is_rule {
             let what = format!("`{FRAME}` is not known to rules");
@@ -155,7 +155,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the number of an operand, if it is one.
+    /// Returns the number of an operand; `None` if it is not a number.
     pub(super) fn as_number(&self, operand: &Operand) -> Option<(Number, Quantity)> {
         match operand {
             Operand::Number(number, quantity) => Some((number.clone(), *quantity)),
@@ -169,7 +169,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the text of an operand, if it is one.
+    /// Returns the text of an operand; `None` if it is not text.
     pub(super) fn as_text(&self, operand: &Operand) -> Option<Text> {
         match operand {
             Operand::Text(text, _) => Some(*text),

@@ -1,6 +1,6 @@
-//! Variables of rules: their kinds, and the values that rules give them.
+//! Checks of rule variables: their kinds, and the values that rules assign.
 //!
-//! Law: all rules give a variable values of one kind.
+//! Law: all rules assign values of the same kind to a variable.
 
 use teetap_wire::def::{Registry, Type, suggest};
 
@@ -13,8 +13,8 @@ use crate::eval::{Cond, IntTest, Number, Text};
 use crate::syntax::{self, Compare, Expr, Kind, Name};
 
 impl Variables {
-    /// Collects the variables of rules: conditions and actions. The kind of a variable is that of the first value whose
-    /// kind is known.
+    /// Collects the variables of rules, which consist of conditions and actions. The kind of a variable is the kind of
+    /// the first value whose kind is known.
     pub(crate) fn of<'e>(
         rules: impl Iterator<Item = (Option<&'e Expr>, &'e [syntax::Action])>,
         registry: &'static Registry,
@@ -32,7 +32,7 @@ impl Variables {
                 given.push((when, name, value));
             }
         }
-        // Each round finds a kind, or is the last.
+        // Each round finds a kind, or is the last one.
         let mut is_new = true;
         while is_new {
             is_new = false;
@@ -89,12 +89,12 @@ impl<'r> Checker<'r> {
             Some(VarKind::Truth) => Operand::Truth(number),
             Some(VarKind::Named(names)) => Operand::Named(number, names),
             Some(VarKind::Text) => Operand::Text(Text::Variable(at), format!("${}", name.text)),
-            // The value that it is set to has an error, which is reported there.
+            // The value assigned to it has an error, which is reported there.
             None => Operand::Failed,
         }
     }
 
-    /// Checks the value that a rule gives to a variable. Returns the index of the variable and the value.
+    /// Checks the value that a rule assigns to a variable. Returns the index of the variable and the value.
     pub(super) fn var(&mut self, name: &Name, value: &Expr) -> Option<(u16, VarValue)> {
         let at = self.variables.index(&name.text)?;
         let wanted = self.variables.kind(at);
@@ -122,7 +122,8 @@ impl<'r> Checker<'r> {
         Some((at, given))
     }
 
-    /// Checks a value for a variable. Returns it with its kind; `None` if it has an error, or a variable without a kind.
+    /// Checks a value for a variable. Returns it with its kind; `None` if it has an error, or refers to a variable
+    /// without a kind.
     fn var_value(&mut self, value: &Expr) -> Option<(VarValue, VarKind)> {
         match &value.kind {
             Kind::Text(text) => return Some((VarValue::Fixed(text.as_bytes().into()), VarKind::Text)),
@@ -162,7 +163,7 @@ impl<'r> Checker<'r> {
         None
     }
 
-    /// Returns true if a word or a call is a condition and not a value.
+    /// Returns true if a word or a call is a condition rather than a value.
     fn is_condition(&self, value: &Expr) -> bool {
         let is_error = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Error;
         let errors = |check: &dyn Fn(&mut Checker<'r>)| {
@@ -183,7 +184,7 @@ impl<'r> Checker<'r> {
             .is_none()
     }
 
-    /// Returns true for a field that is true or false.
+    /// Returns true for a boolean field.
     fn is_bool(&self, operand: &Operand) -> bool {
         let Operand::Field(at, _) = operand else {
             return false;

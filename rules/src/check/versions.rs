@@ -6,7 +6,7 @@ use super::checker::{Checker, Of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// Returns the names as text, such as `0.6`, or `0.6 and ddnet`.
+/// Returns the names of dialects as text, such as `0.6` or `0.6 and ddnet`.
 pub(super) fn names(dialects: &[Dialect]) -> String {
     let names: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
     match names.split_last() {
@@ -32,7 +32,7 @@ pub(super) fn grouped(texts: impl IntoIterator<Item = (Dialect, String)>) -> Str
     parts.collect::<Vec<_>>().join("; ")
 }
 
-/// Returns the fields of messages or items, dialect by dialect.
+/// Returns the fields of messages or items as text, by dialect.
 pub(super) fn fields(defs: &[Of<'_>]) -> String {
     let list = |def: &Def| {
         let names: Vec<&str> = def.parts(None).map(|(_, field)| &*field.name).collect();
@@ -46,7 +46,7 @@ pub(super) fn fields(defs: &[Of<'_>]) -> String {
 }
 
 impl Checker<'_> {
-    /// Adds a note if only some dialects have it.
+    /// Adds a note if only some dialects have the definition.
     pub(super) fn note_versions(&mut self, what: &str, defs: &[Of<'_>], span: Span) {
         let of = |dialect: &Dialect| defs.iter().any(|(of, _)| of == dialect);
         let (has, lacks): (Vec<_>, Vec<_>) = Dialect::ALL.into_iter().partition(of);

@@ -13,10 +13,10 @@ use super::words::{self, ATOMS, VALUES, atom};
 use crate::program::profiles;
 use crate::syntax::{ACTIONS, LINK_WORDS, MODIFIERS, OPERATORS, Quantity, Unit};
 
-/// The width of the lists in columns.
+/// Width of the lists in columns.
 const WIDTH: usize = 76;
 
-/// Returns an overview of the language for people: several lines, the last one terminated.
+/// Returns an overview of the language for people, as several terminated lines.
 #[must_use]
 pub fn vocabulary() -> String {
     let mut page = String::from(
@@ -81,7 +81,7 @@ pub fn vocabulary() -> String {
     page
 }
 
-/// Returns an overview of rules and link lines for people: several lines, the last one terminated.
+/// Returns an overview of rules and link lines for people, as several terminated lines.
 #[must_use]
 pub fn rule_vocabulary() -> String {
     let mut page = String::from(
@@ -101,7 +101,7 @@ pub fn rule_vocabulary() -> String {
     page
 }
 
-/// Returns the class for the word before a dot: `sys` of `sys.snap`, `snap` of `snap.character`.
+/// Returns the class for the word before a dot: `sys` in `sys.snap`, `snap` in `snap.character`.
 #[must_use]
 pub fn class_of(prefix: &str) -> Option<Class> {
     match prefix {
@@ -135,7 +135,7 @@ fn written(code: Lint) -> String {
     code.name().replace('-', "_")
 }
 
-/// Appends words in lines of at most [`WIDTH`] columns where the words allow it.
+/// Appends words in lines of at most [`WIDTH`] columns, unless a single word is longer.
 fn wrap(words: &[String], out: &mut String) {
     let mut column = 0;
     for word in words {
@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    /// Returns the meaning of an expression in a form to compare.
+    /// Returns the meaning of an expression as a comparable text; `None` if it has an error.
     fn meaning(text: &str, registry: &Registry) -> Option<String> {
         let (program, diagnostics) = check(&parse(text).ok()?, registry, None);
         let is_wrong = diagnostics.iter().any(|found| found.severity() == Level::Error);
@@ -190,7 +190,7 @@ mod tests {
             let text = format!("for 0.6 ddnet 0.7\ngame 900 {word} s2c vital\n  x  int\n");
             let registry = Registry::with("own.tw", &text).unwrap();
             let bare = meaning(word, &registry);
-            // With the class the meaning is clear in any case.
+            // With its class a name is always unambiguous.
             let whole = meaning(&format!("game.{word}"), &registry);
             assert!(whole.is_some(), "{word}");
             assert_eq!(bare != whole, wanted, "{word}");

@@ -1,18 +1,18 @@
-//! Words with a meaning of their own in the language.
+//! Words with a special meaning in the language.
 
 use teetap_wire::Dir;
 use teetap_wire::def::Class;
 
 use crate::eval::Flag;
 
-/// Names for the values of a number.
+/// Named values of a number.
 pub(super) type Names = &'static [(&'static str, i64)];
 
-/// The values that are one word: the number of matches so far, the time in the session, the leg of a control message, and
-/// the number of the datagram.
+/// Values of one word: the number of matches so far, the time in the session, the leg of a control message, and the
+/// number of the datagram.
 pub(super) const VALUES: [&str; 4] = ["n", "t", "leg", FRAME];
 
-/// The number of the datagram, which rules cannot use.
+/// Number of the datagram, which rules cannot use.
 pub(super) const FRAME: &str = "frame";
 
 /// A condition of one word.
