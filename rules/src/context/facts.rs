@@ -1,6 +1,6 @@
 //! The facts about a message of a session.
 //!
-//! Law: the one implementation of [`Facts`], for rules on the data thread and for filters of watchers.
+//! Law: this is the only implementation of [`Facts`], for rules on the data thread and for filters of watchers.
 
 use std::{
     cell::{Cell, RefCell},
@@ -19,7 +19,7 @@ use crate::eval::{
     Facts, Fields, Flag, Given, Lazy, PacketFact, SessionFact, SessionState, SnapFact, Subject, Variables,
 };
 
-/// The notes of a message without oddities that only snapshots show.
+/// No oddities that only snapshots show.
 static NOTHING: Notes = Notes::new();
 
 /// The facts about a message of a session.
@@ -30,9 +30,9 @@ pub struct MessageFacts<'a> {
     /// A buffer for snapshot items.
     item: &'a Cell<Decoded>,
     snapshot: Option<Completed<'a>>,
-    /// The oddities that only snapshots show.
+    /// Oddities that only snapshots show.
     notes: &'a Notes,
-    /// The variables of rules; `None` for filters.
+    /// Variables of rules; `None` for filters.
     variables: Option<&'a RefCell<Variables>>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> MessageFacts<'a> {
         }
     }
 
-    /// Adds the snapshot that it completes, and the oddities that only snapshots show.
+    /// Adds the snapshot that the message completes, and the oddities that only snapshots show.
     #[must_use]
     pub const fn with_snapshot(mut self, snapshot: Option<Completed<'a>>, notes: &'a Notes) -> Self {
         self.snapshot = snapshot;
@@ -70,7 +70,7 @@ impl<'a> MessageFacts<'a> {
         self
     }
 
-    /// Returns the oddities of its framing.
+    /// Returns the oddities in the framing of the message.
     fn of_framing(&self, def: &Def) -> impl Iterator<Item = Code> + use<> {
         let MessageView { class, dir, seq, .. } = *self.view;
         let wrong_way = class != Some(Class::Connless) && !def.way.allows(dir);
@@ -87,7 +87,7 @@ impl<'a> MessageFacts<'a> {
         self.view.def.is_none() && self.view.class.is_some()
     }
 
-    /// Returns true if the recording lacks its end, and what there is does not show which message it is.
+    /// Returns true if the recording truncates the message before its fields, so that its id is unknown.
     fn is_cut_before_fields(&self) -> bool {
         self.view.is_cut() && self.view.body == 0
     }

@@ -4,11 +4,12 @@
 //! message ── Context::observe ──> decide with Context::facts ──> Context::learn
 //! ```
 //!
-//! Law: pure, and bounded: a session has at most 128 players and 2 MiB of snapshots, and [`Contexts`] limits all
-//! sessions together. Each message of a session is observed once, in the order of arrival, before a decision about
-//! it. The names in it are learned afterwards, because a message about a player that left names one that was present.
+//! Law: pure and bounded: a session has at most 128 players and 2 MiB of snapshots, and [`Contexts`] limits all
+//! sessions together. Each message of a session is observed once, in the order of arrival, before any decision about
+//! it. Names in a message are learned afterwards, because a message about a player who left names a player who was
+//! present.
 //!
-//! Sessions are numbers and times are microseconds, so that both the session core and watchers can use this.
+//! Sessions are numbers and times are microseconds, so that both the session core and watchers can use contexts.
 
 mod facts;
 mod needs;
@@ -48,26 +49,27 @@ pub struct Context {
     kinds: Option<players::Kinds>,
 }
 
-/// The part of a context that is kept with a message; cheap to clone.
+/// Part of a context that is kept with a message; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// The time of the first event, in microseconds.
+    /// Time of the first event, in microseconds.
     pub since: u64,
     /// The state of the session.
     pub state: SessionState,
-    /// The microseconds from the last vital message to the client until its ack; `None` until one was measured.
+    /// Microseconds from the last measured vital message to the client until its ack; `None` before the first
+    /// measurement.
     pub rtt: Option<u64>,
-    /// The address of the client; `None` until it is known.
+    /// Address of the client; `None` until it is known.
     pub client: Option<SocketAddr>,
-    /// True for the peers that have shown that they are of DDNet: the client, the server.
+    /// True for each peer that has shown that it is of DDNet: client, server.
     ddnet: [bool; 2],
     /// The players.
     pub players: Arc<Players>,
 }
 
 impl Context {
-    /// Creates the context of a session whose first event was at this time, in microseconds, and may not be its
-    /// beginning.
+    /// Creates the context of a session whose first event was at this time, in microseconds. The event may not be the
+    /// beginning of the session.
     #[must_use]
     pub fn new(since: u64) -> Self {
         Self {
@@ -85,7 +87,7 @@ impl Context {
         }
     }
 
-    /// Creates the context of a session that opens at this time, of which nothing was missed.
+    /// Creates the context of a session that opens at this time, so that nothing was missed.
     #[must_use]
     pub fn opening(since: u64) -> Self {
         Self {
@@ -104,7 +106,7 @@ impl Context {
         self.known.client = client;
     }
 
-    /// Observes a message, before anything is decided about it. Snapshots are followed if they are needed.
+    /// Observes a message before any decision about it. Follows snapshots if `needs` requires them.
     pub fn observe(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, needs: Needs, stores: &Stores) {
         if view.class.is_some()
             && let Some(trip) = self.trip.observe(view)
@@ -116,7 +118,7 @@ impl Context {
         self.track.observe(view, fields, follows.then_some(stores));
     }
 
-    /// Notes what a message shows about the program of its sender. For callers that do not observe all messages.
+    /// Records what a message shows about the program of its sender, for callers that do not observe all messages.
     pub(crate) fn introduce(&mut self, view: &MessageView<'_>) {
         if view.session.is_some() && view.shows_ddnet() {
             let [client, server] = &mut self.known.ddnet;
@@ -124,7 +126,7 @@ impl Context {
         }
     }
 
-    /// Returns true if the receiver of this direction has shown that it is of DDNet.
+    /// Returns true if the receiver in this direction has shown that it is of DDNet.
     #[must_use]
     pub const fn is_to_ddnet(&self, dir: Dir) -> bool {
         let [client, server] = self.known.ddnet;
@@ -134,15 +136,15 @@ impl Context {
         }
     }
 
-    /// Returns the fields of a message, as far as its receiver keeps them. `buffer` is reused.
+    /// Returns the fields of a message that its receiver accepts. Reuses `buffer`.
     #[must_use]
     pub fn fields<'a>(&self, view: &MessageView<'a>, mut buffer: Decoded) -> Lazy<'a> {
         buffer.set_for_ddnet(self.is_to_ddnet(view.dir));
         Lazy::new(view.def, view.data, view.body, buffer)
     }
 
-    /// Records that a vital message was sent to the client under this number. For callers that observe a message
-    /// before it has one.
+    /// Records that a vital message was sent to the client with this sequence number, for callers that observe a
+    /// message before it has a number.
     pub fn on_sent(&mut self, at: u64, seq: Seq, resend: bool) {
         self.trip.on_sent(at, seq, resend);
     }
@@ -154,13 +156,13 @@ impl Context {
         }
     }
 
-    /// Forgets the round trip and begins anew: acks were missed.
+    /// Restarts the measurement of round trips, because acks were missed.
     pub(crate) fn restart_trips(&mut self) {
         self.trip = Trip::default();
         self.known.rtt = None;
     }
 
-    /// Learns the names of players from the message that was observed last.
+    /// Learns the names of players from the last observed message.
     pub fn learn(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, needs: Needs) {
         if !view.delivered || needs.names == Names::None || view.session.is_none() {
             return;
@@ -183,7 +185,7 @@ impl Context {
         Players::gap(&mut self.known.players);
     }
 
-    /// Returns the facts about the message that was observed last and not learned from yet; `item` is a buffer.
+    /// Returns the facts about the last observed message, from which nothing was learned yet; `item` is a buffer.
     #[must_use]
     pub fn facts<'a>(
         &'a self,
@@ -200,37 +202,37 @@ impl Context {
         &self.known
     }
 
-    /// Returns the snapshot completed by the message that was observed last.
+    /// Returns the snapshot that the last observed message completes.
     #[must_use]
     pub fn completed(&self) -> Option<Completed<'_>> {
         self.track.completed()
     }
 
-    /// Returns the same snapshot, to keep it beyond the next message. Copies no items.
+    /// Returns that snapshot in a form that outlives the next message. Copies no items.
     #[must_use]
     pub fn retained(&self) -> Option<Retained<'static>> {
         self.track.retained()
     }
 
-    /// Returns the same snapshot without its items, with the counts.
+    /// Returns that snapshot without its items, but with the counts.
     #[must_use]
     pub fn retained_counts(&self) -> Option<Retained<'static>> {
         self.track.retained_counts()
     }
 
-    /// Returns the reasons why the snapshot completed by the message that was observed last, this one, is wrong. `None` if it
-    /// is not, or if no reason is known.
+    /// Returns the reasons why the snapshot that the last observed message (`view`) completes is wrong; `None` if it is
+    /// right, or if no reason is known.
     pub fn diagnose(&mut self, view: &MessageView<'_>) -> Option<Diagnosis> {
         self.track.diagnose(view.data)
     }
 
-    /// Returns the oddities of the message that was observed last that only its snapshots show.
+    /// Returns the oddities of the last observed message that only its snapshots show.
     #[must_use]
     pub fn notes(&self) -> &Notes {
         self.track.notes()
     }
 
-    /// Returns the snapshots; `None` until there was one to follow.
+    /// Returns the snapshots; `None` until there is one to follow.
     #[must_use]
     pub fn store(&self) -> Option<&Store<'static>> {
         self.track.store()

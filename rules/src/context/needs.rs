@@ -2,13 +2,13 @@
 
 use teetap_wire::Proto;
 
-/// The parts of a context with a cost. Snapshots are most of the work; they are skipped unless a rule, a filter or a
-/// shown message needs one.
+/// Parts of a context that are expensive. Snapshots are most of the work, so they are skipped unless a rule, a filter
+/// or a displayed message needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// The items of snapshots.
     pub snapshots: bool,
-    /// The names of players: 0.7 has them in messages, the others in snapshots.
+    /// Names of players, which are in messages in 0.7, otherwise in snapshots.
     pub names: Names,
 }
 
@@ -36,13 +36,13 @@ impl Needs {
         names: Names::None,
     };
 
-    /// Returns true if snapshots of this protocol have to be followed.
+    /// Returns true if snapshots of this protocol must be followed.
     #[must_use]
     pub fn follows(self, proto: Proto) -> bool {
         self.snapshots || self.names == Names::All && proto != Proto::V7
     }
 
-    /// Returns true if snapshots of any protocol have to be followed.
+    /// Returns true if snapshots of any protocol must be followed.
     #[must_use]
     pub fn follows_any(self) -> bool {
         self.follows(Proto::Ddnet)

@@ -7,45 +7,46 @@ use teetap_wire::{def::Registry, snap::Diagnosis};
 use super::{Context, MessageView, Needs, Stores, Table};
 use crate::eval::{Lazy, SessionState};
 
-/// Bytes of snapshots of all sessions, and of the buffers to read them. A quiet server's session takes 50 KiB, a crowded one's 500 KiB.
+/// Maximum bytes of snapshots of all sessions, including their buffers. A quiet server's session needs 50 KiB, a
+/// crowded one's 500 KiB.
 pub const LIMIT: usize = 128 << 20;
 
-/// Sessions that are known at once.
+/// Maximum number of sessions.
 pub const SESSIONS: usize = 4096;
 
-/// Closed sessions of recordings that are known at once: datagrams come after CLOSE.
+/// Maximum number of closed sessions in recordings, which may contain datagrams after CLOSE.
 const CLOSED: usize = 256;
 
-/// The contexts of all sessions, and of messages that belong to none.
+/// Contexts of all sessions, and of messages outside sessions.
 ///
-/// Whatever peers send, there are at most [`SESSIONS`] of them, with [`LIMIT`] bytes of snapshots together; the session that
-/// was silent longest is forgotten first.
+/// Whatever peers send, there are at most [`SESSIONS`] sessions, with [`LIMIT`] bytes of snapshots together. The
+/// session that has been silent longest is forgotten first.
 #[derive(Clone, Debug)]
 pub struct Contexts {
     stores: Stores,
     registry: &'static Registry,
     needs: Needs,
     sessions: Table<Entry>,
-    /// The closed ones among them, the oldest first.
+    /// Closed sessions, the oldest first.
     closed: VecDeque<u32>,
-    /// Of messages that belong to no session.
+    /// Context of messages outside sessions.
     loose: Context,
     limit: usize,
     held: usize,
-    /// Counts observations, so that the silent sessions are known.
+    /// Number of observations, which orders sessions by their last one.
     turn: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Entry {
     context: Context,
-    /// Bytes of its snapshots in [`Contexts::held`].
+    /// Bytes of its snapshots, included in [`Contexts::held`].
     held: usize,
     turn: u64,
 }
 
 impl Contexts {
-    /// No session yet, everything needed; snapshots are read through these definitions.
+    /// Creates contexts without sessions that need everything and read snapshots through these definitions.
     #[must_use]
     pub fn new(registry: &'static Registry) -> Self {
         Self {
@@ -61,33 +62,33 @@ impl Contexts {
         }
     }
 
-    /// Another limit than [`LIMIT`].
+    /// Sets another limit than [`LIMIT`].
     #[must_use]
     pub const fn with_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
     }
 
-    /// Ignores snapshots from now on, for a watcher that does not see all datagrams and so could not know.
+    /// Ignores snapshots from now on, for a watcher that does not see all datagrams and could not follow them.
     pub fn ignore_snapshots(&mut self) {
         self.stores = Stores::none();
         let ids: Vec<u32> = self.sessions.iter().map(|(id, _)| id).collect();
         ids.into_iter().for_each(|id| self.forget_snapshots(id));
     }
 
-    /// Follows snapshots again after [`Self::ignore_snapshots`], from their middle.
+    /// Follows snapshots again after [`Self::ignore_snapshots`], starting in the middle of their sequence.
     pub fn follow_snapshots(&mut self) {
         self.stores = Stores::new(self.registry);
         self.gap();
     }
 
-    /// The empty stores of snapshots.
+    /// Returns the empty stores of snapshots.
     #[must_use]
     pub const fn stores(&self) -> &Stores {
         &self.stores
     }
 
-    /// The parts that are kept up to date.
+    /// Returns the parts that are kept up to date.
     #[must_use]
     pub const fn needs(&self) -> Needs {
         self.needs
@@ -101,8 +102,9 @@ impl Contexts {
         self.needs = needs;
     }
 
-    /// A session has changed its state, at this time in microseconds. One that opens is another one than the session of that
-    /// number before. One that is closed is forgotten if it was closing before; else, in a recording, datagrams may follow.
+    /// Handles a change of a session's state at this time in microseconds. A session that opens replaces the previous
+    /// session with its number. A session that was closing is forgotten when it closes; in a recording, datagrams may
+    /// follow otherwise.
     pub fn on_session(&mut self, at: u64, id: u32, state: SessionState, client: SocketAddr) {
         match state {
             SessionState::Opening => {
@@ -115,7 +117,7 @@ impl Contexts {
         self.entry(at, id).context.set_client(Some(client));
     }
 
-    /// Another run begins, with sessions of its own.
+    /// Starts another run with sessions of its own.
     pub fn restart(&mut self) {
         self.sessions.clear();
         self.closed.clear();
@@ -123,20 +125,20 @@ impl Contexts {
         self.held = 0;
     }
 
-    /// Messages of all sessions were missed.
+    /// Records that messages of all sessions were missed.
     pub fn gap(&mut self) {
         let sessions = self.sessions.values_mut();
         sessions.for_each(|entry| entry.context.gap());
     }
 
-    /// Messages of one session were missed.
+    /// Records that messages of one session were missed.
     pub fn gap_in(&mut self, id: u32) {
         if let Some(entry) = self.sessions.get_mut(id) {
             entry.context.gap();
         }
     }
 
-    /// Observes a message, before anything is decided about it.
+    /// Observes a message before any decision about it.
     pub fn observe(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>) {
         let needs = self.needs;
         let Some(id) = view.session else {
@@ -155,13 +157,13 @@ impl Contexts {
         while self.held > self.limit && self.forget_silent_snapshots(id) {}
     }
 
-    /// Returns the reasons why the snapshot completed by the message that was observed last, this one, is wrong.
+    /// Returns the reasons why the snapshot that the last observed message (`view`) completes is wrong.
     pub fn diagnose(&mut self, view: &MessageView<'_>) -> Option<Diagnosis> {
         let entry = self.sessions.get_mut(view.session?)?;
         entry.context.diagnose(view)
     }
 
-    /// Learns the names of players from the message that was observed last.
+    /// Learns the names of players from the last observed message.
     pub fn learn(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>) {
         let needs = self.needs;
         if let Some(entry) = view.session.and_then(|id| self.sessions.get_mut(id)) {
@@ -169,20 +171,20 @@ impl Contexts {
         }
     }
 
-    /// The context of a session, or that of messages without one; of a session without any event it is empty.
+    /// Returns the context of a session, or of messages outside sessions; empty for a session without events.
     #[must_use]
     pub fn of(&self, session: Option<u32>) -> &Context {
         let entry = session.and_then(|id| self.sessions.get(id));
         entry.map_or(&self.loose, |entry| &entry.context)
     }
 
-    /// The context of a session, if there was any event of it.
+    /// Returns the context of a session; `None` if there was no event of it.
     #[must_use]
     pub fn get(&self, session: u32) -> Option<&Context> {
         self.sessions.get(session).map(|entry| &entry.context)
     }
 
-    /// Number of sessions that are known.
+    /// Returns the number of known sessions.
     #[must_use]
     pub fn len(&self) -> usize {
         self.sessions.len()
@@ -194,7 +196,7 @@ impl Contexts {
         self.sessions.is_empty()
     }
 
-    /// Bytes of the snapshots of all sessions, buffers included.
+    /// Returns the bytes of snapshots of all sessions, including buffers.
     #[must_use]
     pub const fn held(&self) -> usize {
         self.held
@@ -217,7 +219,8 @@ impl Contexts {
         entry
     }
 
-    /// Returns true if there were snapshots of another session than `but`.
+    /// Forgets the snapshots of the session that has been silent longest, except `but`. Returns false if there are
+    /// none.
     fn forget_silent_snapshots(&mut self, but: u32) -> bool {
         let others = self
             .sessions

@@ -1,7 +1,7 @@
-//! The snapshots of a session, followed message by message.
+//! Follows the snapshots of a session, message by message.
 //!
 //! Law: a watcher that missed nothing knows every snapshot from the beginning of a session. A watcher that missed
-//! messages reports this, until a base is sure again, instead of showing wrong values.
+//! messages reports that until a base is certain again, instead of showing wrong values.
 
 use std::sync::Arc;
 
@@ -14,25 +14,25 @@ use teetap_wire::{
 use super::MessageView;
 use crate::eval::Lazy;
 
-/// The notes of a message without oddities.
+/// No oddities.
 static NOTHING: Notes = Notes::new();
 
-/// The empty stores, one of each protocol, from which sessions start; cheap to clone.
+/// Empty stores, one per protocol, from which sessions start; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Stores(Arc<[Store<'static>]>);
 
 /// The snapshots of one session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Track {
-    /// The store; `None` until there is something to follow.
+    /// `None` until there is something to follow.
     store: Option<Box<Store<'static>>>,
-    /// True if the session was seen from its beginning.
+    /// True if the session was observed from its beginning.
     begun: bool,
-    /// True if the store has followed the message that was observed last.
+    /// True if the store has followed the last observed message.
     current: bool,
-    /// The number of the last vital message that was followed, for each direction.
+    /// Sequence number of the last followed vital message, per direction.
     last: [Option<Seq>; 2],
-    /// The causes that fit the wrong snapshots.
+    /// Causes that fit the wrong snapshots.
     doctor: Doctor,
 }
 
@@ -61,7 +61,7 @@ impl Stores {
 }
 
 impl Track {
-    /// Creates the snapshots of a session that opens.
+    /// Creates the state of a session that opens.
     pub(super) fn from_the_beginning() -> Self {
         Self {
             begun: true,
@@ -69,12 +69,12 @@ impl Track {
         }
     }
 
-    /// Observes a message; without stores snapshots are not followed.
+    /// Observes a message. Without stores, does not follow snapshots.
     pub(super) fn observe(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, stores: Option<&Stores>) {
         self.current = stores.is_some_and(|stores| self.follow(view, fields, stores).is_some());
     }
 
-    /// Returns the snapshot completed by the message that was observed last.
+    /// Returns the snapshot that the last observed message completes.
     pub(super) fn completed(&self) -> Option<Completed<'_>> {
         self.followed()?.completed()
     }
@@ -87,13 +87,13 @@ impl Track {
         self.followed()?.retained_counts()
     }
 
-    /// Returns the reasons why the snapshot completed by the message that was observed last, this one, is wrong.
+    /// Returns the reasons why the snapshot that the last observed message (`message`) completes is wrong.
     pub(super) fn diagnose(&mut self, message: &[u8]) -> Option<Diagnosis> {
         let store = self.store.as_deref().filter(|_| self.current)?;
         store.diagnose(&mut self.doctor, message)
     }
 
-    /// Returns the oddities of the message that was observed last.
+    /// Returns the oddities of the last observed message.
     pub(super) fn notes(&self) -> &Notes {
         self.followed().map_or(&NOTHING, Store::notes)
     }
@@ -116,7 +116,7 @@ impl Track {
         }
     }
 
-    /// Drops everything; the session is then seen from its middle.
+    /// Drops everything, so that the session continues as one observed from its middle.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
@@ -125,7 +125,8 @@ impl Track {
         self.store.as_deref().filter(|_| self.current)
     }
 
-    /// Follows a message. `None` if snapshots do not depend on it, or if it is a repeat, which receivers ignore.
+    /// Follows a message. Returns `None` if snapshots do not depend on it, or if it is a repeat, which receivers
+    /// ignore.
     fn follow(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, stores: &Stores) -> Option<()> {
         let def = view.def.filter(|_| view.delivered)?;
         let empty = stores
@@ -149,12 +150,13 @@ impl Track {
         Some(())
     }
 
-    /// Returns true for a vital message that was followed before, and remembers it as the last one.
+    /// Returns true for a vital message that was followed before. Otherwise records it as the last one.
     fn is_again(&mut self, view: &MessageView<'_>) -> bool {
         let (Some(seq), Some(last)) = (view.seq, self.last.get_mut(view.dir as usize)) else {
             return false;
         };
-        // The order of numbers does not tell: any number of other messages may lie between two of these.
+        // The order of sequence numbers is not conclusive: any number of other messages may lie between two followed
+        // ones.
         let before = last.replace(seq);
         view.resend && before == Some(seq)
     }

@@ -1,23 +1,24 @@
-//! Values by the numbers of sessions.
+//! A map by session number.
 //!
-//! Law: a map in the order of the numbers. Each datagram is of a session, so one that was used lately is found without a search.
+//! Law: a map ordered by session number. Each datagram belongs to a session, so recently used sessions are found
+//! without a search.
 
 use std::{collections::BTreeMap, fmt};
 
-/// The number of sessions that are found without a search; a power of two.
+/// Number of sessions that are found without a search; a power of two.
 const RECENT: usize = 256;
 
-/// A place without a value.
+/// Marks an entry without a value.
 const NOWHERE: u32 = u32::MAX;
 
-/// A map by the numbers of sessions.
+/// A map by session number.
 #[derive(Clone)]
 pub struct Table<T> {
-    /// The place in `values` of each session.
+    /// Index in `values` of each session.
     places: BTreeMap<u32, u32>,
     values: Vec<Option<T>>,
     free: Vec<u32>,
-    /// Sessions that were used lately, with their places, by the low bits of their numbers.
+    /// Recently used sessions with their index, by the low bits of their number.
     recent: Box<[(u32, u32)]>,
 }
 
@@ -61,7 +62,7 @@ impl<T> Table<T> {
         self.get(id).is_some()
     }
 
-    /// Returns the value of a session for changes.
+    /// Returns a mutable reference to the value of a session.
     pub fn get_mut(&mut self, id: u32) -> Option<&mut T> {
         let recent = self.recent.get_mut(low(id))?;
         if recent.0 != id || recent.1 == NOWHERE {
@@ -75,12 +76,12 @@ impl<T> Table<T> {
         *self.slot(id) = Some(value);
     }
 
-    /// Returns the value of a session for changes; a new session gets this one.
+    /// Returns a mutable reference to the value of a session, which is inserted if it is missing.
     pub fn get_or_insert_with(&mut self, id: u32, value: impl FnOnce() -> T) -> &mut T {
         self.slot(id).get_or_insert_with(value)
     }
 
-    /// Returns the slot of a session, which is empty if it is new.
+    /// Returns the slot of a session, which is empty for a new session.
     fn slot(&mut self, id: u32) -> &mut Option<T> {
         let known = self.recent.get(low(id)).filter(|(known, _)| *known == id);
         let place = match known.filter(|(_, place)| *place != NOWHERE) {
@@ -95,7 +96,7 @@ impl<T> Table<T> {
         &mut self.values[place]
     }
 
-    /// Returns the place of a session, which may be a new one, and keeps it among the recent ones.
+    /// Returns the index of a session, which may be new, and adds it to the recent ones.
     fn place(&mut self, id: u32) -> u32 {
         let (free, new) = (&mut self.free, self.values.len());
         let place = self.places.entry(id).or_insert_with(|| {
@@ -118,12 +119,12 @@ impl<T> Table<T> {
         self.values.get_mut(place as usize)?.take()
     }
 
-    /// Removes all.
+    /// Removes all sessions.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Returns the sessions in the order of their numbers.
+    /// Returns the sessions in ascending order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u32, &T)> {
         let place = |(id, place): (&u32, &u32)| {
             let value = self.values.get(*place as usize)?.as_ref()?;
@@ -132,7 +133,7 @@ impl<T> Table<T> {
         self.places.iter().filter_map(place)
     }
 
-    /// Returns all values for changes, in no order.
+    /// Returns mutable references to all values, in no particular order.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.values.iter_mut().flatten()
     }
@@ -144,7 +145,7 @@ impl<T: fmt::Debug> fmt::Debug for Table<T> {
     }
 }
 
-/// Returns the place of a session among the recent ones.
+/// Returns the index of a session in the recent ones.
 const fn low(id: u32) -> usize {
     id as usize % RECENT
 }
@@ -156,12 +157,12 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Compares a table with the map that it stands for, whatever is added, removed and used in between.
+        /// Compares a table with a map after any sequence of insertions, removals and look-ups.
         #[test]
         fn it_is_a_map(steps in prop::collection::vec((0_u8..6, 0_u32..8, any::<u8>()), 0..200)) {
             let (mut table, mut map) = (Table::default(), BTreeMap::new());
             for (step, id, value) in steps {
-                // Some share their low bits.
+                // Some numbers share their low bits.
                 let id = id % 3 + id / 3 * 256;
                 match step {
                     0 => {

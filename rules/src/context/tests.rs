@@ -15,7 +15,7 @@ fn client() -> std::net::SocketAddr {
     ([127, 0, 0, 1], 52000).into()
 }
 
-/// A client calls itself "me".
+/// Returns a message in which the client gives its name as "me".
 fn start_info(session: u32) -> MessageView<'static> {
     let data = b"\x36me\0";
     let found = Registry::builtin().message(Proto::V7, Dir::C2s, data);
@@ -56,7 +56,7 @@ fn the_session_that_was_silent_longest_gives_way() {
     let mut contexts = Contexts::new(Registry::builtin());
     for session in 0..5_000 {
         take(&mut contexts, &start_info(session));
-        // Session 7 never stops talking.
+        // Session 7 is never silent.
         take(&mut contexts, &start_info(7));
     }
     assert_eq!(contexts.len(), SESSIONS);
@@ -83,7 +83,8 @@ fn a_session_that_ends_or_opens_is_forgotten() {
     assert_eq!(contexts.of(Some(1)).known().since, 8);
 }
 
-/// In a recording datagrams come after CLOSE: a session that was online is known until others are closed after it.
+/// A recording may contain datagrams after CLOSE: a session that was online is known until later sessions have been
+/// closed.
 #[test]
 fn a_session_that_was_online_survives_its_close() {
     let mut contexts = Contexts::new(Registry::builtin());
@@ -100,7 +101,7 @@ fn a_session_that_was_online_survives_its_close() {
     assert!(name(&contexts, 1).is_some());
     close(&mut contexts, 257);
     assert_eq!((name(&contexts, 1), contexts.len()), (None, 256));
-    // Another one with its number.
+    // Another session has the same number.
     contexts.on_session(8, 2, SessionState::Opening, client());
     close(&mut contexts, 258);
     assert_eq!(name(&contexts, 2), None);
@@ -127,7 +128,7 @@ fn names_that_nobody_needs_are_not_learned() {
     assert_eq!(name(&contexts, 1), Some(&b"me"[..]));
 }
 
-/// A message of DDNet's server, made of these values.
+/// Returns a message of DDNet's server with these values.
 fn from_server(name: &str, values: &[(&str, Datum)]) -> Vec<u8> {
     let mut named = Registry::builtin().named(Proto::Ddnet, Some(Class::System), name);
     let mut data = Vec::new();
@@ -154,7 +155,7 @@ fn view_of_server(session: u32, data: &[u8]) -> MessageView<'_> {
     }
 }
 
-/// A whole snapshot of tees.
+/// Returns a complete snapshot of tees.
 fn snapshot(tick: i32, tees: u16) -> Vec<u8> {
     let (mut world, mut data) = (Snapshot::new(), Vec::new());
     for id in 0..tees {
@@ -173,7 +174,7 @@ fn snapshot(tick: i32, tees: u16) -> Vec<u8> {
     )
 }
 
-/// Memory has a limit for all sessions together, and those that still talk are known.
+/// The snapshots of all sessions share one memory limit, and silent sessions are dropped first.
 #[test]
 fn snapshots_of_silent_sessions_give_way() {
     let mut contexts = Contexts::new(Registry::builtin()).with_limit(200 << 10);
@@ -188,10 +189,10 @@ fn snapshots_of_silent_sessions_give_way() {
         assert_eq!(newest.map(|(tick, _)| tick), Some(139));
     }
     assert!((100 << 10..=200 << 10).contains(&most), "{most}");
-    // What else is known of the first one stays.
+    // The other facts about the first session remain.
     assert_eq!(contexts.len(), 64);
     assert!(contexts.get(1).unwrap().store().is_none());
-    // It comes back, and its snapshots are known to be seen from the middle on.
+    // The first session sends again, and its snapshots are known to be incomplete.
     let difference = from_server("snap_empty", &[("tick", 150.into()), ("delta_tick", 5.into())]);
     take(&mut contexts, &view_of_server(1, &difference));
     let store = contexts.get(1).unwrap().store().unwrap();

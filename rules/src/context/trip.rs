@@ -1,17 +1,17 @@
-//! The round trip between the proxy and the client.
+//! Measures the round trip between the proxy and the client.
 
 use teetap_wire::{Dir, Seq};
 
 use super::MessageView;
 
-/// The time until the client acks, measured on one vital message after the other.
+/// Measures the time until the client acks, for one vital message at a time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trip {
     under_way: Option<(Seq, u64)>,
 }
 
 impl Trip {
-    /// Observes a message in either direction. Returns the microseconds of the trip that it ends.
+    /// Observes a message in either direction. Returns the microseconds of the round trip that it completes.
     pub(super) fn observe(&mut self, view: &MessageView<'_>) -> Option<u64> {
         match view.dir {
             Dir::S2c => {
@@ -22,17 +22,17 @@ impl Trip {
         }
     }
 
-    /// Records that a vital message was sent to the client under this number.
+    /// Records that a vital message was sent to the client with this sequence number.
     pub(super) fn on_sent(&mut self, at: u64, seq: Seq, resend: bool) {
         match self.under_way {
             None if !resend => self.under_way = Some((seq, at)),
-            // A message was sent again: its ack may be for either copy.
+            // The message was resent, so its ack may be for either copy.
             Some((known, _)) if resend && known == seq => self.under_way = None,
             _ => {}
         }
     }
 
-    /// Handles an ack of the client. Returns the microseconds of the trip that it ends.
+    /// Handles an ack of the client. Returns the microseconds of the round trip that it completes.
     pub(super) fn on_ack(&mut self, at: u64, ack: Seq) -> Option<u64> {
         let (_, sent) = self.under_way.filter(|(seq, _)| seq.is_behind(ack))?;
         self.under_way = None;

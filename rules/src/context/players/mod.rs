@@ -1,10 +1,10 @@
 //! The players of a session: their names by client id, and which of them is the client itself.
 //!
 //! The client sends its own name. The names of others are in messages in 0.7, in snapshots in 0.6 and DDNet. When the
-//! map changes all ids are assigned anew.
+//! map changes, all ids are reassigned.
 //!
-//! Law: the numbers of ids and bytes are bounded. The name of an id is the one from the server, the name of the
-//! session's own player is the one from the client; each stands in for the other.
+//! Law: the numbers of ids and bytes are bounded. The server's name for an id has precedence, and the client's name for
+//! the session's own player; each is used if the other is missing.
 
 use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc};
 
@@ -14,9 +14,9 @@ use teetap_wire::{
     snap::{Change, Completed, Fate},
 };
 
-/// The possible client ids; DDNet has 128 since 19.0.
+/// Possible client ids; DDNet has 128 since 19.0.
 const IDS: RangeInclusive<i64> = 0..=127;
-/// The number of bytes of a player's name that are kept; the games keep 15.
+/// Maximum bytes kept of a player's name; the games keep 15.
 const NAME: usize = 64;
 
 /// The players of one session.
@@ -24,9 +24,9 @@ const NAME: usize = 64;
 pub struct Players {
     known: BTreeMap<i64, Player>,
     own_id: Option<i64>,
-    /// The name that the client sent.
+    /// Name that the client sent.
     own_name: Option<Box<[u8]>>,
-    /// True if messages were missed: the next snapshot with players has all of them.
+    /// True if messages were missed, so that the next snapshot with players contains all of them.
     stale: bool,
 }
 
@@ -43,14 +43,14 @@ pub(super) type Kinds = [Option<u16>; 2];
 /// The players that changed.
 #[derive(Debug, Default)]
 struct News {
-    /// True if all players that are not named are gone.
+    /// True if all players that are not listed are gone.
     is_all: bool,
-    /// The changed players; `None` if the player left.
+    /// Changed players; `None` for a player who left.
     players: Vec<(i64, Option<Player>)>,
     own_id: Option<i64>,
 }
 
-/// A kind of message with a name in it.
+/// Kind of a message that contains a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Topic {
     OwnName,
@@ -74,7 +74,7 @@ impl Players {
         self.own_id
     }
 
-    /// Returns the name of the player with this client id.
+    /// Returns the name of the player with this client id; `None` if it is unknown.
     #[must_use]
     pub fn name(&self, id: i64) -> Option<&[u8]> {
         let known = self.known.get(&id).map(|player| &*player.name);
@@ -82,12 +82,12 @@ impl Players {
         known.or_else(own)
     }
 
-    /// Returns the client ids and names given by the server, in the order of the ids.
+    /// Returns the client ids and names given by the server, sorted by id.
     pub fn iter(&self) -> impl Iterator<Item = (i64, &[u8])> {
         self.known.iter().map(|(id, player)| (*id, &*player.name))
     }
 
-    /// Returns true if a message may have names in it.
+    /// Returns true if a message may contain names.
     #[must_use]
     pub fn learns_from(dir: Dir, def: &Def) -> bool {
         Topic::of(dir, def).is_some()
@@ -124,7 +124,8 @@ impl Players {
         }
     }
 
-    /// Learns from a snapshot of 0.6 or DDNet, if clients accept it. Most have no news; then nothing is copied.
+    /// Learns from a snapshot of 0.6 or DDNet if clients accept it. Copies nothing if it has no news, as most
+    /// snapshots.
     pub(super) fn learn_snapshot(this: &mut Arc<Self>, snapshot: &Completed<'_>, kinds: &mut Option<Kinds>) {
         if snapshot.fate != Fate::Kept {
             return;
@@ -164,7 +165,7 @@ impl Players {
                 }
             }
         }
-        // The own id stays until the map changes.
+        // The own id does not change until the map changes.
         let player_info = player_info.filter(|_| self.own_id.is_none());
         for item in player_info.into_iter().flat_map(|kind| snapshot.items_of(kind)) {
             let Some(def) = item.def.filter(|_| item.change != Change::Deleted) else {

@@ -1,4 +1,4 @@
-//! Tests of the players: known by messages and snapshots, and within bounds.
+//! Tests of players, learned from messages and snapshots, and of their bounds.
 
 #![expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
 
@@ -14,7 +14,7 @@ fn def(name: &str) -> &'static Def {
     Registry::builtin().named(Proto::V7, None, name).next().unwrap()
 }
 
-/// Passes in a 0.7 message.
+/// Learns from a 0.7 message.
 fn tell(players: &mut Players, dir: Dir, name: &str, values: &Datum) {
     let (def, mut data, mut decoded) = (def(name), Vec::new(), Decoded::new());
     def.encode(values, &mut data).unwrap();
@@ -62,7 +62,7 @@ fn players_come_go_and_are_others_after_a_map_change() {
     );
     let gone = Datum::group([("client_id", 3.into())]);
     tell(&mut players, Dir::S2c, "sv_client_drop", &gone);
-    // The client's own name is still known.
+    // The name that the client sent is still known.
     assert_eq!(names(&players, &[0, 3]), [some("you"), some("me")]);
     let map = Datum::group([("name", "ctf1".into()), ("size", 1.into())]);
     tell(&mut players, Dir::S2c, "map_change", &map);
@@ -89,7 +89,7 @@ fn there_are_never_too_many_and_names_are_never_too_long() {
     assert_eq!(players.name(127).map(<[u8]>::len), Some(64));
 }
 
-/// Returns a snapshot with this name of player 5.
+/// Returns a snapshot with this name for player 5.
 fn named(name: Option<&str>) -> Snapshot {
     let registry = Registry::builtin();
     let def = registry.named(Proto::Ddnet, None, "client_info").next().unwrap();
@@ -110,7 +110,7 @@ struct Followed {
 }
 
 impl Followed {
-    /// Checks that after the snapshot exactly its players are known.
+    /// Checks that exactly the snapshot's players are known after it.
     fn snapshot(&mut self, data: &[u8], expected: Option<&str>) {
         let mut decoded = Decoded::new();
         let def = decoded.message(Registry::builtin(), Proto::Ddnet, Dir::S2c, data);
@@ -140,7 +140,7 @@ fn a_difference_to_an_old_snapshot_says_what_came_back() {
     let states = [Some("a"), Some("b"), Some("a"), None, Some("a"), Some("c"), None];
     for (tick, name) in (10..).zip(states) {
         let (snapshot, mut bytes, mut data) = (named(name), Vec::new(), Vec::new());
-        // All but the first are sent as differences to it.
+        // Later snapshots are deltas to the first one.
         let (old, delta) = if tick == 10 {
             (&Snapshot::new(), 11)
         } else {
@@ -155,7 +155,7 @@ fn a_difference_to_an_old_snapshot_says_what_came_back() {
         ];
         def.encode(&Datum::group(values), &mut data).unwrap();
         if tick == 14 {
-            // Events were missed in which one left.
+            // Events were missed in which a player left.
             let (name, tick) = (b"gone"[..].into(), 13);
             let players = Arc::make_mut(&mut followed.players);
             players.known.insert(9, Player { name, tick });
