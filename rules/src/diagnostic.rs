@@ -1,4 +1,4 @@
-//! Errors, warnings and notes about a text, with places and suggestions.
+//! Errors, warnings and notes about a text, with positions and suggestions.
 //!
 //! Law: every diagnostic has a [`Code`] from the table below. Codes never change, because scripts and searches rely
 //! on them. A diagnostic is data; the text it refers to and the name of the file are needed only to render it.
@@ -110,13 +110,13 @@ impl Code {
 /// One error, warning or note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The kind.
+    /// Kind of the diagnostic.
     pub code: Code,
-    /// The message.
+    /// Message for the user.
     pub message: String,
-    /// The place in the text.
+    /// Position in the text.
     pub span: Span,
-    /// A suggested correction.
+    /// Suggested correction.
     pub help: Option<String>,
     /// Additional information.
     pub notes: Vec<String>,
@@ -151,7 +151,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a similar name as a suggestion, if there is one.
+    /// Suggests a similar name, if there is one.
     #[must_use]
     pub fn meant(self, name: Option<&str>) -> Self {
         match name {
@@ -173,7 +173,8 @@ impl Diagnostic {
         self.code.severity()
     }
 
-    /// Renders it as lines of `source`, the text it refers to, which is called `name`. There is no final newline.
+    /// Renders the diagnostic with lines of `source`, the text to which it refers, which is called `name`. The result
+    /// has no final newline.
     #[must_use]
     pub fn render(&self, name: &str, source: &str, style: Style) -> String {
         let level = match self.severity() {
@@ -210,7 +211,7 @@ impl Diagnostic {
     }
 }
 
-/// Sorts diagnostics for display: in the order of the text, and by severity at the same place.
+/// Sorts diagnostics for display: by position in the text, then by severity.
 pub(crate) fn sort(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.sort_by(|a, b| {
         let key = |d: &Diagnostic| (d.span.start, d.severity(), d.span.end, d.code);

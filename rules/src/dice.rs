@@ -1,27 +1,27 @@
-//! Random decisions that repeat.
+//! Random decisions that can be repeated.
 //!
-//! Law: a draw depends on its key alone, never on the draws before it. So a rule makes the same
-//! decisions, whatever other rules there are.
+//! Law: a draw depends only on its key, never on earlier draws. So a rule makes the same decisions, whatever other
+//! rules there are.
 
 use teetap_wire::Dir;
 
-/// The key of one decision.
+/// Key of one decision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
-    /// The seed of the run.
+    /// Seed of the run.
     pub(crate) seed: u64,
-    /// The [`hash`] of the identity of the rule.
+    /// [`hash`] of the rule's identity.
     pub(crate) rule: u64,
-    /// The number of the session.
+    /// Number of the session.
     pub(crate) session: u32,
     pub(crate) dir: Dir,
-    /// The [`hash`] of the name of the message.
+    /// [`hash`] of the message's name.
     pub(crate) name: u64,
-    /// The number of messages of that name in that session and direction, with this one.
+    /// Number of messages of that name in that session and direction so far, including this one.
     pub(crate) ordinal: u64,
 }
 
-/// A generator for one decision.
+/// Random generator for one decision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dice(u64);
 
@@ -48,7 +48,7 @@ impl Dice {
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The finalizer of splitmix64, with its increment.
+/// Finalizer of splitmix64, including its increment.
 const fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(GOLDEN);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -56,7 +56,7 @@ const fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// Returns the hash of a text: 64-bit FNV-1a. It is part of what a seed means, so it stays as it is.
+/// Returns the 64-bit FNV-1a hash of a text. The meaning of a seed depends on it, so it must not change.
 pub(crate) fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |state, byte| {
         (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -82,7 +82,7 @@ mod tests {
         let mut dice = Dice::new(KEY);
         let draws = [dice.next(), dice.next(), dice.below(100)];
         assert_eq!(draws, [16_760_013_594_868_292_083, 6_676_775_163_177_373_508, 13]);
-        // The first number of splitmix64 from 0, and a test vector of FNV-1a.
+        // The first output of splitmix64 for seed 0, and a test vector of FNV-1a.
         assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
         assert_eq!(hash("a"), 0xaf63_dc4c_8601_ec8c);
     }
@@ -111,7 +111,7 @@ mod tests {
             let number = Dice::new(Key { ordinal, ..KEY }).below(10);
             counts[usize::try_from(number).unwrap()] += 1;
         }
-        // Nine degrees of freedom: 27.9 is passed by one in a thousand of even ones.
+        // With nine degrees of freedom, one uniform sample in a thousand exceeds 27.9.
         let chi: f64 = counts
             .iter()
             .map(|count| (f64::from(*count) - 10_000.0).powi(2) / 10_000.0)

@@ -1,6 +1,7 @@
-//! Messages that a person writes: to send one more, or to change one that is held.
+//! Messages that a person writes, to send a new one or to change a held one.
 //!
-//! Law: the text is that of rules, and is checked like them. Values are fixed, so that what is sent is known before.
+//! Law: the text has the syntax of rules, and is checked like them. Values are fixed, so that the bytes are known
+//! before they are sent.
 
 use teetap_wire::def::{Datum, Decoded, Dialect, Registry};
 use teetap_wire::{Dir, Proto};
@@ -11,7 +12,7 @@ use crate::span::Span;
 use crate::syntax::parse_made;
 use crate::verdict::Made;
 
-/// A message as a person writes it.
+/// A message in the form in which a person writes it.
 #[derive(Debug, Clone)]
 pub struct Draft {
     template: Template,
@@ -19,8 +20,8 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Reads a message to send, such as `s2c sv_chat{client_id: -1, message: "hi"}`. A missing field has its default.
-    /// Returns it with warnings and notes in the order of the text.
+    /// Parses a message to send, such as `s2c sv_chat{client_id: -1, message: "hi"}`. A missing field has its default.
+    /// Also returns warnings and notes in the order of the text.
     ///
     /// # Errors
     /// Returns all errors in the order of the text.
@@ -31,7 +32,7 @@ impl Draft {
         Self::read(text, true, registry)
     }
 
-    /// Reads the changes of a message, such as `cl_say{message: "hi"}`. A missing field keeps its value.
+    /// Parses the changes of a message, such as `cl_say{message: "hi"}`. A missing field keeps its value.
     ///
     /// # Errors
     /// Returns all errors in the order of the text.
@@ -63,20 +64,20 @@ impl Draft {
         }
     }
 
-    /// Makes the message for a session of this protocol.
+    /// Encodes the message for a session of this protocol.
     ///
     /// # Errors
-    /// The protocol does not have it, or not with these fields; or the values do not fit together.
+    /// The protocol does not have the message, or not with these fields, or the values do not fit together.
     pub fn made(&self, proto: Proto) -> Result<Made, String> {
         let template = &self.template;
         let made = template.dir.and_then(|dir| template.made(proto, dir));
         made.unwrap_or_else(|| Err(self.unknown(proto)))
     }
 
-    /// Changes the fields of a message: id and fields, without a chunk header. All other bytes stay as they are.
+    /// Changes the fields of a message, given as id and fields without a chunk header. All other bytes stay unchanged.
     ///
     /// # Errors
-    /// Returns an error if the text names another message, or a value has no room.
+    /// The text names another message, or the wire format cannot represent a value.
     pub fn edited(&self, proto: Proto, dir: Dir, message: &[u8]) -> Result<Vec<u8>, String> {
         let found = self.registry.known_message(proto, dir, message);
         let dialect = Dialect::from(proto);

@@ -1,4 +1,4 @@
-//! A filter: one expression, ready to be matched against messages.
+//! A filter: one expression that can be matched against messages.
 
 use std::fmt;
 
@@ -13,18 +13,18 @@ use crate::syntax::{Action, Expr, Kind, Path, parse};
 
 /// A checked expression.
 ///
-/// It can be shared: the state that changes from message to message is in the [`Memory`], one for each session.
+/// It can be shared, since the state that changes with messages is in the [`Memory`], one per session.
 #[derive(Debug, Clone)]
 pub struct Filter {
     expr: Expr,
-    /// The values that a rule writes when it matches.
+    /// Values that a rule writes when it matches.
     values: Vec<Expr>,
     program: Program,
     reach: Reach,
 }
 
 impl Filter {
-    /// Reads and checks an expression. Returns the filter with warnings and notes in the order of the text.
+    /// Parses and checks an expression. Also returns warnings and notes in the order of the text.
     ///
     /// # Errors
     /// Returns all errors in the order of the text.
@@ -32,7 +32,7 @@ impl Filter {
         Self::check(parse(text).map_err(|error| vec![error])?, registry)
     }
 
-    /// Checks a parsed expression, as [`Self::parse`] does.
+    /// Checks a parsed expression, like [`Self::parse`].
     ///
     /// # Errors
     /// Returns all errors in the order of the text.
@@ -41,7 +41,7 @@ impl Filter {
         Self::new(expr, Vec::new(), program, diagnostics, registry)
     }
 
-    /// Checks a condition of a rule that is about other messages than those that it acts on.
+    /// Checks a condition of a rule about other messages than the ones on which it acts.
     pub(crate) fn check_with(
         expr: Expr,
         registry: &Registry,
@@ -51,7 +51,7 @@ impl Filter {
         Self::new(expr, Vec::new(), program, diagnostics, registry)
     }
 
-    /// Checks the condition of a rule with its actions, which share what they remember. Without a condition no message
+    /// Checks the condition of a rule with its actions, which share their memory. Without a condition no message
     /// matches.
     pub(crate) fn check_rule(
         expr: Option<Expr>,
@@ -117,57 +117,57 @@ impl Filter {
         Ok((filter, diagnostics))
     }
 
-    /// Returns true if a path in it, or in a value that a rule writes, is `wanted`.
+    /// Returns true if `wanted` returns true for a path in the expression, or in a value that a rule writes.
     fn mentions(&self, wanted: &dyn Fn(&Path) -> bool) -> bool {
         let mut exprs = std::iter::once(&self.expr).chain(&self.values);
         exprs.any(|expr| expr.mentions(wanted))
     }
 
-    /// Returns true if the other one remembers the same of a session.
+    /// Returns true if the other filter has the same memory of a session.
     pub(crate) fn remembers_like(&self, other: &Self) -> bool {
         (&self.expr, &self.values) == (&other.expr, &other.values)
     }
 
-    /// Returns the tree.
+    /// Returns the syntax tree.
     #[must_use]
     pub const fn expr(&self) -> &Expr {
         &self.expr
     }
 
-    /// Returns true if it reads the contents of snapshots (`snap.tick`, `snap.character[3].x`). The caller must then
-    /// follow snapshots: [`Facts::snap`] and [`Facts::items`].
+    /// Returns true if the expression reads the contents of snapshots (`snap.tick`, `snap.character[3].x`). The caller
+    /// must then follow snapshots: [`Facts::snap`] and [`Facts::items`].
     #[must_use]
     pub fn needs_snapshots(&self) -> bool {
         self.mentions(&|path| path.begins("snap", |_| true))
     }
 
-    /// Returns true if it reads player names (`sess.name`), which the caller must collect from other messages:
-    /// [`Facts::player`].
+    /// Returns true if the expression reads player names (`sess.name`), which the caller must collect from other
+    /// messages: [`Facts::player`].
     #[must_use]
     pub fn needs_players(&self) -> bool {
         let is_name = |name: &str| name.eq_ignore_ascii_case("name");
         self.mentions(&|path| path.begins("sess", is_name))
     }
 
-    /// Returns true if it reads the round trip (`sess.rtt`).
+    /// Returns true if the expression reads the round trip (`sess.rtt`).
     pub(crate) fn needs_trips(&self) -> bool {
         let is_rtt = |name: &str| name.eq_ignore_ascii_case("rtt");
         self.mentions(&|path| path.begins("sess", is_rtt))
     }
 
-    /// Returns true if it reads the leg of control messages (`leg`).
+    /// Returns true if the expression reads the leg of control messages (`leg`).
     pub(crate) fn needs_leg(&self) -> bool {
         self.mentions(&|path| !path.dot && path.starts("leg"))
     }
 
-    /// Returns true if it reads notes (`lint`, `malformed`).
+    /// Returns true if the expression reads notes (`lint`, `malformed`).
     #[must_use]
     pub fn needs_notes(&self) -> bool {
         let is_note = |path: &Path| path.starts("lint") || path.starts("malformed");
         self.mentions(&is_note)
     }
 
-    /// Returns true if one of the `wanted` messages can match.
+    /// Returns true if a message for which `wanted` returns true can match.
     pub fn may_match(&self, registry: &Registry, wanted: impl Fn(Proto, Dir, &Def) -> bool) -> bool {
         places().any(|(proto, dir)| {
             registry.defs(proto.into()).any(|def| {
@@ -181,8 +181,8 @@ impl Filter {
         })
     }
 
-    /// Returns the messages that can match when sent in their usual direction. If there are none, returns those sent in
-    /// the wrong direction.
+    /// Returns the messages that can match in their usual direction. If there are none, returns those in the wrong
+    /// direction.
     pub(crate) fn usual_reach(&self, registry: &Registry) -> Reach {
         if !self.reach.anything() {
             return Reach::default();
@@ -195,24 +195,24 @@ impl Filter {
         }
     }
 
-    /// Returns the messages that can match at all.
+    /// Returns the messages that can match.
     #[must_use]
     pub const fn reach(&self) -> &Reach {
         &self.reach
     }
 
-    /// Returns the bytes of memory of its compiled regexes, at most.
+    /// Returns the maximum bytes of memory of its compiled regexes.
     pub(crate) const fn regex_bytes(&self) -> usize {
         self.program.regex_bytes
     }
 
-    /// Returns true if it remembers messages that do not match, so that it must see every message.
+    /// Returns true if the filter remembers messages that do not match, so that it must see every message.
     #[must_use]
     pub const fn remembers(&self) -> bool {
         !self.program.forgets()
     }
 
-    /// Returns true if it remembers messages that are sent in this direction.
+    /// Returns true if the filter remembers messages in this direction.
     pub(crate) fn remembers_in(&self, registry: &Registry, proto: Proto, dir: Dir) -> bool {
         self.program.remembers_in(registry, proto, dir)
     }
@@ -244,7 +244,8 @@ impl Filter {
         })
     }
 
-    /// Returns true if it depends on facts that need all messages of a session: its age, its player, its round trips.
+    /// Returns true if the filter depends on facts that need all messages of a session: its age, its player, its round
+    /// trips.
     #[must_use]
     pub fn needs_history(&self) -> bool {
         self.program.needs_history()
@@ -256,7 +257,7 @@ impl Filter {
         self.program.memory()
     }
 
-    /// Remembers a message without a decision about it.
+    /// Remembers a message without deciding about it.
     pub(crate) fn remember(&self, facts: &impl Facts, memory: &mut Memory) {
         if self.remembers() {
             let key = facts.subject().def.map(|def| Key::new(facts.proto().into(), def));
@@ -265,10 +266,10 @@ impl Filter {
         }
     }
 
-    /// Returns true if a message matches. `None` is unknown and counts as no match. `memory` is that of the message's
-    /// session.
+    /// Returns true if a message matches. `None` is unknown and counts as no match. `memory` is the memory of the
+    /// message's session.
     ///
-    /// `count`, `seen` and `since` include this message; `last` refers to the one before it.
+    /// `count`, `seen` and `since` include this message; `last` refers to an earlier one.
     pub fn matches(&self, facts: &impl Facts, memory: &mut Memory) -> Option<bool> {
         let matched = self.decide(facts, memory);
         self.settle(facts, memory, matched);
@@ -286,7 +287,7 @@ impl Filter {
         self.program.number(number, facts, key, memory)
     }
 
-    /// Returns a text of a message that matches, with its secret.
+    /// Returns a text of a message that matches, with its secret range.
     pub(crate) fn reported(
         &self,
         text: Text,
@@ -319,7 +320,7 @@ impl Filter {
         self.program.truth(cond, facts, key, memory)
     }
 
-    /// Returns true if a message of this definition may have a value: its fields are those of the message.
+    /// Returns true if a message with this definition may have a value, given its fields.
     pub(crate) fn has_value(&self, value: &Value, key: &Key) -> bool {
         self.program.has_value(value, key)
     }
@@ -335,7 +336,7 @@ impl Filter {
         self.program.value(value, facts, key, memory)
     }
 
-    /// Decides about a message, as [`Self::matches`]. Afterwards the caller calls [`Self::settle`].
+    /// Decides about a message like [`Self::matches`]. The caller must call [`Self::settle`] afterwards.
     pub(crate) fn decide(&self, facts: &impl Facts, memory: &mut Memory) -> Matched {
         const NO: Matched = Matched {
             result: Some(false),
@@ -358,7 +359,7 @@ impl Filter {
         }
     }
 
-    /// Returns true if a further copy of a message matches, which is remembered already.
+    /// Returns true if another copy of a message matches. The message is already remembered.
     pub(crate) fn holds(&self, facts: &impl Facts, memory: &Memory) -> bool {
         let (proto, subject) = (facts.proto(), facts.subject());
         let key = subject.def.map(|def| Key::new(proto.into(), def));
@@ -366,7 +367,7 @@ impl Filter {
             && self.program.decide(facts, key.as_ref(), memory) == Some(true)
     }
 
-    /// Remembers a decided message for later ones.
+    /// Remembers a message after the decision about it.
     pub(crate) fn settle(&self, facts: &impl Facts, memory: &mut Memory, matched: Matched) {
         if matched.is_counted && !facts.repeated() {
             memory.hit(facts.dir());
@@ -378,10 +379,10 @@ impl Filter {
     }
 }
 
-/// The decision of a filter about a message.
+/// Decision of a filter about a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Matched {
-    /// `None` is unknown, and counts as no match.
+    /// `None` is unknown and counts as no match.
     result: Option<bool>,
     /// True if `n` counts the message.
     is_counted: bool,
@@ -393,7 +394,7 @@ impl Matched {
         matches!(self.result, Some(true))
     }
 
-    /// Returns the decision about a message that `n` counts only if it is in the window of a rule.
+    /// Returns the decision if `n` counts the message only within the window of a rule.
     pub(crate) const fn in_window(self, is_open: bool) -> Self {
         Self {
             is_counted: self.is_counted && is_open,
@@ -402,7 +403,7 @@ impl Matched {
     }
 }
 
-/// Returns each protocol with both directions.
+/// Returns each protocol in both directions.
 pub(crate) fn places() -> impl Iterator<Item = (Proto, Dir)> {
     let of = |proto| [(proto, Dir::C2s), (proto, Dir::S2c)];
     Proto::ALL.into_iter().flat_map(of)

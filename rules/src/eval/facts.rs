@@ -1,6 +1,6 @@
-//! The facts about a message that an expression can use.
+//! Facts about a message that an expression can use.
 //!
-//! Law: the caller provides facts on request only. Fields are decoded when the first one is needed.
+//! Law: the caller provides facts only on request. Fields are decoded when the first one is needed.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -10,7 +10,7 @@ use std::ops::{ControlFlow, Range};
 use teetap_wire::def::{Class, Decoded, Def, Id, Record, Source, Type, Value};
 use teetap_wire::{Code, Dir, Proto, Side};
 
-/// The id of a message in a form for comparisons.
+/// Id of a message in a comparable form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
     /// A number: control, system and game messages.
@@ -21,14 +21,14 @@ pub enum Identity {
     Other,
 }
 
-/// The message in question, or the datagram without one.
+/// The current message, or the datagram without one.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'r> {
-    /// The class; never [`Class::Object`]. `None` for a datagram without a readable message.
+    /// Class; never [`Class::Object`]. `None` for a datagram without a readable message.
     pub class: Option<Class>,
-    /// The id on the wire.
+    /// Id on the wire.
     pub id: Identity,
-    /// The definition from the registry. `None` if it is unknown.
+    /// Definition from the registry; `None` if it is unknown.
     pub def: Option<&'r Def>,
 }
 
@@ -37,13 +37,13 @@ pub struct Subject<'r> {
 pub enum Flag {
     /// `vital`: a chunk that is acked and resent.
     Vital,
-    /// `resend`: the bit of the chunk header.
+    /// `resend`: the resend bit of the chunk header.
     Resend,
     /// `compressed`: the packet that contains it is compressed.
     Compressed,
-    /// `unknown`: it has no definition.
+    /// `unknown`: the message has no definition.
     Unknown,
-    /// `malformed`: it has a note of severity error.
+    /// `malformed`: the message has a note with severity error.
     Malformed,
 }
 
@@ -95,7 +95,7 @@ pub enum SnapFact {
     Tick,
     /// `snap.crc_ok`: 1 or 0.
     CrcOk,
-    /// `snap.parts`: the number of messages it was sent in.
+    /// `snap.parts`: the number of messages in which the snapshot was sent.
     Parts,
 }
 
@@ -106,7 +106,7 @@ pub struct Fields<'a> {
     pub def: &'a Def,
     /// The decoded fields.
     pub decoded: &'a Decoded,
-    /// The input of the decoding.
+    /// Bytes or ints from which the fields were decoded.
     pub source: Source<'a>,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Fields<'a> {
         self.def.bytes(record, self.source)
     }
 
-    /// Returns the part of [`Self::bytes`] that is secret, or all of a number.
+    /// Returns the secret range of [`Self::bytes`], which is everything for a number; `None` if nothing is secret.
     #[must_use]
     pub fn secret(&self, record: &Record) -> Option<Range<usize>> {
         let secret = self.decoded.view().secret(self.def, record, self.source)?;
@@ -127,7 +127,7 @@ impl<'a> Fields<'a> {
             let start = record.at as usize;
             return Some(secret.start.saturating_sub(start)..secret.end.saturating_sub(start));
         }
-        // Ints, which have other places than the bytes of their text.
+        // Positions of ints differ from those of the bytes of their text.
         Some(0..usize::MAX)
     }
 
@@ -136,7 +136,7 @@ impl<'a> Fields<'a> {
         field.is_some_and(|field| matches!(field.ty, Type::Packed(_)))
     }
 
-    /// Returns true if any text of the message is `wanted`.
+    /// Returns true if `wanted` returns true for any text of the message.
     pub(super) fn any_text(&self, mut wanted: impl FnMut(&[u8]) -> bool) -> bool {
         let texts = self
             .decoded
@@ -147,7 +147,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// All facts that an expression can use about one message of one session.
+/// All facts about one message of one session that an expression can use.
 pub trait Facts {
     /// Returns the protocol of the session.
     fn proto(&self) -> Proto;
@@ -155,19 +155,19 @@ pub trait Facts {
     /// Returns the direction of the message.
     fn dir(&self) -> Dir;
 
-    /// Returns the message in question.
+    /// Returns the current message.
     fn subject(&self) -> Subject<'_>;
 
     /// Returns the bytes of the message, including its id.
     fn data(&self) -> &[u8];
 
-    /// Returns the fields. `None` if it has no definition.
+    /// Returns the fields; `None` if the message has no definition.
     fn fields(&self) -> Option<Fields<'_>>;
 
-    /// Returns true if it has this property.
+    /// Returns true if the message has this property.
     fn flag(&self, flag: Flag) -> bool;
 
-    /// Returns true if the message or its packet has a note with this code; without a code, any note of severity
+    /// Returns true if the message or its packet has a note with this code; without a code, any note with severity
     /// warning or error.
     fn lint(&self, code: Option<Code>) -> bool;
 
@@ -180,42 +180,43 @@ pub trait Facts {
     /// Returns the state of the session.
     fn state(&self) -> SessionState;
 
-    /// Returns the leg of a control message; `None` for other messages, and for one that went from leg to leg.
+    /// Returns the leg of a control message; `None` for other messages, and for a message that was sent from leg to
+    /// leg.
     fn leg(&self) -> Option<Side> {
         None
     }
 
-    /// Returns the address of the client. `None` if it is not known.
+    /// Returns the address of the client; `None` if it is unknown.
     fn client(&self) -> Option<SocketAddr> {
         None
     }
 
-    /// Returns the name of the player, once it is known.
+    /// Returns the name of the player; `None` until it is known.
     fn player(&self) -> Option<&[u8]>;
 
     /// Returns the microseconds since the session began.
     fn time(&self) -> u64;
 
-    /// Returns the number in a variable of rules. `None` until one is set.
+    /// Returns the number in a variable of rules; `None` until it is set.
     fn variable(&self, _at: u16) -> Option<i64> {
         None
     }
 
-    /// Calls `read` with the text in a variable of rules, once one is set.
+    /// Calls `read` with the text in a variable of rules, if it is set.
     fn variable_text(&self, _at: u16, _read: &mut dyn FnMut(&[u8])) {}
 
-    /// Returns true if it is a copy of a message that the expression has seen before. Copies are not counted again.
+    /// Returns true if the message is a copy of one that the expression has already seen. Copies are not counted again.
     fn repeated(&self) -> bool {
         false
     }
 
-    /// Returns a number of the snapshot that the message completes. `None` if it completes none.
+    /// Returns a number of the snapshot that the message completes; `None` if it completes none.
     fn snap(&self, _fact: SnapFact) -> Option<i64> {
         None
     }
 
-    /// Calls `each` with the id and the fields of the item `id`, or of all items, of the type `object` in the
-    /// snapshot that the message completes, until `each` breaks.
+    /// Calls `each` with the id and fields of items in the snapshot that the message completes: items of the type
+    /// `object`, or only the one with `id`. Stops when `each` breaks.
     fn items(
         &self,
         _object: &Id,
@@ -225,7 +226,7 @@ pub trait Facts {
     }
 }
 
-/// The fields of one message, decoded at first use.
+/// Fields of one message, decoded at first use.
 pub struct Lazy<'a> {
     def: Option<&'a Def>,
     data: &'a [u8],
@@ -235,8 +236,8 @@ pub struct Lazy<'a> {
 }
 
 impl<'a> Lazy<'a> {
-    /// Creates the fields of the message in `data`, whose id takes `body` bytes. `buffer` is reused, so that nothing
-    /// is allocated.
+    /// Creates the fields of the message in `data`, whose id has `body` bytes. Reuses `buffer`, so that nothing is
+    /// allocated.
     #[must_use]
     pub const fn new(def: Option<&'a Def>, data: &'a [u8], body: usize, buffer: Decoded) -> Self {
         Self {
@@ -248,7 +249,7 @@ impl<'a> Lazy<'a> {
         }
     }
 
-    /// Returns the fields, which are decoded now if necessary.
+    /// Returns the fields, and decodes them at the first call; `None` without a definition.
     #[must_use]
     pub fn fields(&self) -> Option<Fields<'_>> {
         let def = self.def?;

@@ -4,7 +4,7 @@ use super::facts::SessionFact;
 use super::program::{Cond, Number, Program, Text};
 
 impl Program {
-    /// Returns true if it reads the age of the session, its player, or the time until an ack.
+    /// Returns true if the expression reads the age of the session, its player, or the time until an ack.
     pub(crate) fn needs_history(&self) -> bool {
         self.root.needs_history()
     }

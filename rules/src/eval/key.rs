@@ -1,10 +1,10 @@
-//! The definition of a message as a key that is quick to compare.
+//! Key of a message definition that can be compared quickly.
 
 use teetap_wire::def::{Class, Def, Dialect, Id};
 
 use super::facts::{Identity, Subject};
 
-/// One definition of one dialect. Definitions with the same id for the two directions differ.
+/// One definition in one dialect. Definitions with the same id in different directions have different keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     id: u128,
@@ -16,7 +16,7 @@ pub(crate) struct Key {
 impl Key {
     pub(crate) fn new(dialect: Dialect, def: &Def) -> Self {
         let (id, kind) = match &def.id {
-            // The casts keep negative and positive numbers apart.
+            // The casts keep negative and positive numbers distinct.
             Id::Number(number) => (u128::from(number.cast_unsigned()), 0x00),
             Id::Tag(tag) => (u128::from(u32::from_be_bytes(*tag)), 0x40),
             Id::Uuid { uuid, .. } => (u128::from_be_bytes(*uuid), 0x80),
@@ -33,7 +33,7 @@ impl Key {
         self.class
     }
 
-    /// Returns the class and a small number, the index in a bit set.
+    /// Returns the class and the number as an index into a bit set; `None` if there is no small number.
     pub(crate) fn small(&self) -> Option<(Class, u32)> {
         let number = u32::try_from(self.id)
             .ok()
@@ -42,7 +42,7 @@ impl Key {
     }
 }
 
-/// The messages that a name stands for.
+/// The messages to which a name refers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     /// Messages with these definitions, sorted.
@@ -63,7 +63,7 @@ impl Target {
         Self::Defs(keys.into())
     }
 
-    /// Returns true if the message is one of them.
+    /// Returns true if the message belongs to the target.
     pub(super) fn holds(&self, key: Option<&Key>, subject: &Subject<'_>) -> bool {
         match self {
             Self::Defs(keys) => key.is_some_and(|key| keys.contains(key)),
@@ -75,7 +75,7 @@ impl Target {
         }
     }
 
-    /// Returns the same for a message of which only the definition is known. `None` if it depends on more.
+    /// Returns the same for a message of which only the definition is known; `None` if the answer depends on more.
     pub(super) fn may_hold(
         &self,
         key: Option<&Key>,
@@ -86,7 +86,7 @@ impl Target {
             (Self::Defs(keys), _) => Some(key.is_some_and(|key| keys.contains(key))),
             (Self::Class(wanted), _) => Some(Some(*wanted) == class),
             (Self::Number(wanted, number), Some(def)) => match def.id {
-                // It is also the definition of unknown UUIDs.
+                // This is also the definition of unknown UUIDs.
                 Id::Number(0) if *number == 0 && Some(*wanted) == class => None,
                 Id::Number(id) => Some(Some(*wanted) == class && id == *number),
                 _ => Some(false),

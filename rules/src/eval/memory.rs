@@ -1,37 +1,37 @@
-//! The memory of an expression about a session.
+//! Memory of an expression about a session.
 //!
-//! Law: its size depends on the expression alone: one slot for each counted message and each kept field, however long
+//! Law: its size depends only on the expression: one slot for each counted message and each kept field, however long
 //! the session is.
 
 use teetap_wire::Dir;
 
-/// The maximum length in bytes of a text that `last(..)` keeps; the rest is cut off.
+/// Maximum bytes of a text that `last(..)` keeps; longer texts are truncated.
 pub const MAX_KEPT: usize = 1024;
 
-/// The memory of one expression about one session, created by [`Filter::memory`](crate::Filter::memory).
+/// Memory of one expression about one session, created by [`Filter::memory`](crate::Filter::memory).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
     pub(super) seen: Box<[Seen]>,
     pub(super) kept: Box<[Kept]>,
-    /// The messages that matched, by direction.
+    /// Number of messages that matched, by direction.
     matched: [u64; 2],
 }
 
-/// The counters of a message.
+/// Counter of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) count: u64,
     pub(super) at: u64,
 }
 
-/// The last value of a field.
+/// Last value of a field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// The index of the entry of the field.
+    /// Index of the field's entry.
     pub(super) entry: usize,
     pub(super) value: KeptValue,
     pub(super) text: Vec<u8>,
-    /// True if it holds a secret.
+    /// True if the value is a secret.
     pub(super) is_secret: bool,
 }
 

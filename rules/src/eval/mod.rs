@@ -1,8 +1,8 @@
-//! The evaluation of checked expressions.
+//! Evaluates checked expressions.
 //!
-//! Law: only the checker makes programs. Evaluation never fails, never allocates, and its cost is limited by the
-//! length of the program. A comparison without a value is unknown, and stays unknown under `not`. Values needed for
-//! later messages are in a [`Memory`] of fixed size, one for each session.
+//! Law: only the checker creates programs. Evaluation never fails, never allocates, and its cost is limited by the
+//! length of the program. A comparison without a value is unknown, and stays unknown under `not`. Values for later
+//! messages are kept in a [`Memory`] of fixed size, one per session.
 
 mod facts;
 mod history;

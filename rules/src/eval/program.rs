@@ -8,27 +8,27 @@ use super::key::{Key, Target};
 use super::test::{IntTest, Test, TextTest};
 use crate::syntax::{Arith, Compare};
 
-/// A checked expression. Its conditions refer to fields, targets and so on by their index in these lists.
+/// A checked expression. Conditions refer to fields, targets and so on by their index in these lists.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Program {
     pub(crate) root: Cond,
-    /// The condition for the messages that `n` counts; `None` if they are those that match.
+    /// Condition for the messages that `n` counts; `None` if it counts all that match.
     pub(crate) matches: Option<Cond>,
     pub(crate) fields: Vec<Field>,
-    /// The messages that conditions name.
+    /// Messages that conditions name.
     pub(crate) targets: Vec<Target>,
-    /// Bytes of memory of the compiled regexes, at most.
+    /// Maximum bytes of memory of the compiled regexes.
     pub(crate) regex_bytes: usize,
-    /// The counted messages, as indices into `targets`.
+    /// Counted messages, as indices into `targets`.
     pub(crate) counted: Vec<u16>,
-    /// The fields whose last value is kept, as indices into `fields`.
+    /// Fields whose last value is kept, as indices into `fields`.
     pub(crate) kept: Vec<u16>,
 }
 
 /// A condition.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Cond {
-    /// A condition without a value.
+    /// A condition whose value is unknown.
     #[default]
     Unknown,
     All(Box<[Cond]>),
@@ -39,18 +39,18 @@ pub(crate) enum Cond {
     Is(u16),
     Flag(Flag),
     Lint(Option<Code>),
-    /// A text of the message passes the test.
+    /// Some text of the message passes the test.
     Search(TextTest),
-    /// A field passes the test of its entry.
+    /// The field passes the test for its entry.
     Field(u16, Box<[Test]>),
     Number(Number, IntTest),
     Text(Text, TextTest),
     Compare(Compare, Box<(Number, Number)>),
-    /// Two texts are equal, or not; or the first contains the second.
+    /// The two texts are equal or unequal, or the first contains the second.
     CompareText(Compare, Text, Text),
-    /// A value is present.
+    /// The field is present.
     Has(u16),
-    /// A message was seen before: an index into `counted`.
+    /// The message was seen before: an index into `counted`.
     Seen(u16),
     /// The condition holds for one, or for all, elements of a list field.
     Each {
@@ -65,11 +65,11 @@ pub(crate) enum Cond {
 pub(crate) enum Number {
     Fixed(i64),
     Field(u16),
-    /// The length of a field: bytes of text, elements of a list.
+    /// Length of a field: bytes of text, or elements of a list.
     Length(u16),
-    /// The bytes of a text that is not a field.
+    /// Bytes of a text that is not a field.
     TextLength(Text),
-    /// A variable of rules, by its index.
+    /// Variable of rules, by its index.
     Variable(u16),
     Packet(PacketFact),
     Session(SessionFact),
@@ -79,7 +79,7 @@ pub(crate) enum Number {
     Snap(SnapFact),
     Time,
     Ordinal,
-    /// The index of a counter in `counted`.
+    /// Index of a counter in `counted`.
     Count(u16),
     Since(u16),
     Negate(Box<Number>),
@@ -91,23 +91,23 @@ pub(crate) enum Number {
 pub(crate) enum Text {
     Field(u16),
     Player,
-    /// The address of the client.
+    /// Address of the client.
     Client,
-    /// A variable of rules, by its index.
+    /// Variable of rules, by its index.
     Variable(u16),
 }
 
-/// The place of a value in messages or snapshot items.
+/// A field, and where messages or snapshot items contain it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) source: Source,
-    /// The entries for all definitions that have it, in the order in which they are tried.
+    /// Entries for all definitions that have the field, in the order in which they are tried.
     pub(crate) entries: Vec<Entry>,
-    /// True if only elements have a value: it is a list, or inside one.
+    /// True if only elements have a value, because the field is a list or inside one.
     pub(crate) list: bool,
 }
 
-/// The source of a field.
+/// Where the value of a field is read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// This message.
@@ -118,12 +118,12 @@ pub(crate) enum Source {
     Item(Option<u16>),
 }
 
-/// The place of a value in one definition.
+/// Position of a field in one definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) dialect: Dialect,
     pub(crate) key: Key,
     pub(crate) id: Id,
-    /// The path; `None` for all of it.
+    /// Path of the field; `None` for the whole message or item.
     pub(crate) path: Option<Path>,
 }

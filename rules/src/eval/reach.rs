@@ -1,8 +1,8 @@
-//! The messages that an expression can match at all.
+//! The messages that an expression can match.
 //!
 //! Law: a message that could match is never excluded. The reach is computed once, by evaluating the expression for
-//! every definition in each direction with everything else unknown, so that a message out of reach costs one look-up
-//! of a bit.
+//! every definition in each direction with everything else unknown, so that the cost of a message out of reach is a
+//! look-up of one bit.
 
 use teetap_wire::def::{Class, Def, Dialect, Id, Registry};
 use teetap_wire::{Dir, Proto};
@@ -20,18 +20,18 @@ pub struct Reach {
 
 #[derive(Debug, Clone, Default)]
 struct Messages {
-    /// The small numbers, as bits by class.
+    /// Small numbers, as bits by class.
     small: [u128; Class::ALL.len()],
-    /// The others, sorted.
+    /// Other definitions, sorted.
     other: Box<[Key]>,
-    /// The messages without a definition, by class.
+    /// Messages without a definition, by class.
     unknown: [bool; Class::ALL.len()],
-    /// The datagrams without a readable message.
+    /// Datagrams without a readable message.
     datagrams: bool,
 }
 
 impl Reach {
-    /// Computes the reach. With `odd`, it includes messages that go the wrong way, which are shown by their name in
+    /// Computes the reach. With `odd`, it includes messages in the wrong direction, which are shown by their name in
     /// the other direction.
     pub(crate) fn new(program: &Program, registry: &Registry, odd: bool) -> Self {
         let mut reach = Self::default();
@@ -77,19 +77,19 @@ impl Reach {
         }
     }
 
-    /// Returns true if any message of this direction may match.
+    /// Returns true if any message in this direction may match.
     #[must_use]
     pub fn dir(&self, proto: Proto, dir: Dir) -> bool {
         self.set(proto, dir).is_none_or(|set| !set.is_empty())
     }
 
-    /// Returns true if a datagram of this direction without a readable message may match.
+    /// Returns true if a datagram in this direction without a readable message may match.
     #[must_use]
     pub fn datagrams(&self, proto: Proto, dir: Dir) -> bool {
         self.set(proto, dir).is_none_or(|set| set.datagrams)
     }
 
-    /// Returns true if a message of a class and this direction may match.
+    /// Returns true if a message of a class in this direction may match.
     pub(crate) fn class(&self, proto: Proto, dir: Dir, class: Class) -> bool {
         let of = |set: &Messages| {
             let at = class as usize;
@@ -100,7 +100,7 @@ impl Reach {
         self.set(proto, dir).is_none_or(of)
     }
 
-    /// Returns true if any message at all may match.
+    /// Returns true if any message may match.
     #[must_use]
     pub fn anything(&self) -> bool {
         self.sets.iter().flatten().any(|set| !set.is_empty())
@@ -147,7 +147,7 @@ impl Messages {
     }
 }
 
-/// The possible results of a condition.
+/// Possible results of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Outcomes {
     yes: bool,
@@ -275,12 +275,12 @@ impl May<'_> {
         self.def.is_some_and(|def| def.id == Id::Number(0))
     }
 
-    /// Returns true if the message may complete a snapshot: those of the engine to the client.
+    /// Returns true if the message may complete a snapshot: engine messages to the client.
     const fn snap(&self) -> bool {
         matches!((self.class, self.dir), (Some(Class::System), Dir::S2c))
     }
 
-    /// Returns true if a field may have a value, of a kind that one of the tests accepts.
+    /// Returns true if a field may have a value of a kind that one of the tests accepts.
     fn field(&self, at: u16, tests: Option<&[Test]>) -> bool {
         let Some(Field { source, entries, .. }) = self.program.fields.get(usize::from(at)) else {
             return true;

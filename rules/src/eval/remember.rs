@@ -1,6 +1,6 @@
-//! Updates of the memory with each message.
+//! Updates the memory with each message.
 //!
-//! Law: nothing grows. Counters count, and a kept text replaces the one before.
+//! Law: the memory does not grow. Counters count, and a kept text replaces the previous one.
 
 use teetap_wire::def::{Class, Def, Registry};
 use teetap_wire::{Dir, Proto};
@@ -21,7 +21,7 @@ impl Program {
         self.counted.is_empty() && self.kept.is_empty()
     }
 
-    /// Returns true if a message that is sent in this direction changes what is remembered.
+    /// Returns true if a message in this direction may change what is remembered.
     pub(crate) fn remembers_in(&self, registry: &Registry, proto: Proto, dir: Dir) -> bool {
         let dialect = proto.into();
         let chunks = [Class::System, Class::Game];
@@ -32,7 +32,7 @@ impl Program {
         }) || chunks.into_iter().any(|class| self.remembers(None, None, class))
     }
 
-    /// Returns true if a message of this definition may change what is remembered.
+    /// Returns true if a message with this definition may change what is remembered.
     pub(crate) fn remembers(&self, key: Option<&Key>, def: Option<&Def>, class: Class) -> bool {
         let counts = |target: &Target| target.may_hold(key, def, Some(class)) != Some(false);
         let keeps = |field: &Field| field.entries.iter().any(|entry| Some(&entry.key) == key);

@@ -1,4 +1,4 @@
-//! Values of messages for the texts that rules report, with their secrets.
+//! Values of messages for reports of rules, with their secret parts.
 
 use std::ops::Range;
 
@@ -9,11 +9,11 @@ use super::program::{Number, Program, Source, Text};
 use super::run::{Run, with_fields};
 use super::variables::Variables;
 
-/// A text, and the part of it that is secret.
+/// A text, and the range of it that is secret.
 pub(crate) type Reported = (Vec<u8>, Option<Range<usize>>);
 
 impl Program {
-    /// Returns a text of a message with its secret. `None` if it has none.
+    /// Returns a text of a message with its secret range; `None` if the message lacks the text.
     pub(crate) fn reported(
         &self,
         text: Text,
@@ -32,8 +32,8 @@ impl Program {
         Some((bytes, secret.filter(|secret| !secret.is_empty())))
     }
 
-    /// Returns true if a number is, or is computed from, a secret one. The length of a secret is none: the size of its message
-    /// shows it.
+    /// Returns true if a number is secret, or is computed from a secret one. The length of a secret is not secret,
+    /// since the size of its message shows it.
     pub(crate) fn is_secret(
         &self,
         number: &Number,
@@ -71,7 +71,7 @@ fn of_variable(variables: &Variables, at: u16) -> bool {
 }
 
 impl<F: Facts> Run<'_, F> {
-    /// Returns the part of a field that is secret.
+    /// Returns the secret range of a field; `None` if it is not secret.
     fn secret(&self, at: u16) -> Option<Range<usize>> {
         let field = self.fields(at)?;
         match field.source {

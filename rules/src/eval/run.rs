@@ -1,7 +1,7 @@
-//! Evaluation in three-valued logic.
+//! Evaluates programs in three-valued logic.
 //!
-//! Law: `None` is unknown. `and` is false as soon as one part is, and `or` is true as soon as one part is, regardless
-//! of unknown parts.
+//! Law: `None` is unknown. `and` is false if one part is false, and `or` is true if one part is true, regardless of
+//! unknown parts.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ use super::program::{Cond, Field, Number, Program, Source, Text};
 use super::test::{Test, TextTest, compare};
 use crate::syntax::{Arith, Compare};
 
-/// A value that was found.
+/// Value of a field.
 pub(super) enum Found<'v> {
     Int(i64),
     Bytes(&'v [u8]),
@@ -46,7 +46,7 @@ impl Program {
         self.run(facts, key, memory).holds(&self.root)
     }
 
-    /// Returns true if `n` counts this message. `result` is the value of the expression for it.
+    /// Returns true if `n` counts this message; `result` is the value of the expression for it.
     pub(crate) fn is_counted(
         &self,
         result: Option<bool>,
@@ -129,7 +129,7 @@ impl<'a, F: Facts> Run<'a, F> {
         }
     }
 
-    /// Evaluates `and` or `or`; `decisive` is the value of a part that decides at once.
+    /// Evaluates `and` or `or`. `decisive` is the value of a part that decides the result.
     fn join(&self, parts: &[Cond], decisive: bool) -> Option<bool> {
         let mut result = Some(!decisive);
         for part in parts {
@@ -148,7 +148,7 @@ impl<'a, F: Facts> Run<'a, F> {
         let Some(def) = subject.def else {
             return subject.class.is_some() && test.holds(data);
         };
-        // A search in the raw bytes suffices unless text is packed into ints, so most messages need not be decoded.
+        // Searching the raw bytes is sufficient unless text is packed into ints, so most messages need not be decoded.
         if let TextTest::Contains(finder) = test
             && finder.find(data).is_none()
             && !def.fields.iter().any(|field| matches!(field.ty, Type::Packed(_)))
@@ -253,7 +253,7 @@ impl<'a, F: Facts> Run<'a, F> {
 
     fn each(&self, all: bool, list: u16, inner: &Cond) -> Option<bool> {
         let field = self.program.fields.get(usize::from(list))?;
-        // One element that fails decides `all`, one that holds decides `any`. Without elements `all` is unknown.
+        // One false element decides `all`, one true element decides `any`. Without elements `all` is unknown.
         let mut result = if all { None } else { Some(false) };
         let mut unknown = false;
         let mut decide = |at: usize, fields: &Fields<'_>, record: &Record| {
@@ -352,7 +352,7 @@ impl<'a, F: Facts> Run<'a, F> {
             Number::Leg => Some(self.facts.leg()? as i64),
             Number::Snap(fact) => self.facts.snap(*fact),
             Number::Time => signed(self.facts.time()),
-            // A copy is the same message.
+            // A copy is the same message and has no number of its own.
             Number::Ordinal if self.facts.repeated() => None,
             Number::Ordinal => signed(self.memory.matched(self.facts.dir()).checked_add(1)?),
             Number::Count(slot) => signed(self.memory.seen.get(usize::from(*slot))?.count),
@@ -370,7 +370,7 @@ impl<'a, F: Facts> Run<'a, F> {
     }
 }
 
-/// Returns the first result for a snapshot item that a field may belong to.
+/// Returns the first result for a snapshot item to which a field may belong.
 pub(super) fn with_fields<F: Facts, R>(
     run: &Run<'_, F>,
     field: &Field,
@@ -381,7 +381,7 @@ pub(super) fn with_fields<F: Facts, R>(
     run.items(field, id, &mut |at, fields| {
         let path = field.entries.get(at).and_then(|entry| entry.path.as_ref());
         result = path.and_then(|path| read(path, fields));
-        // The value is that of the first item with the field.
+        // The value is read from the first item with the field.
         match path.is_some_and(|path| fields.decoded.find(path).is_some()) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
@@ -390,8 +390,8 @@ pub(super) fn with_fields<F: Facts, R>(
     result
 }
 
-/// Calls `each` with the elements that a path leads to: those of the list it ends at, or one in each element of the
-/// list in its middle.
+/// Calls `each` with the elements at a path: the elements of the list at its end, or one in each element of the list in
+/// its middle.
 fn elements(
     fields: &Fields<'_>,
     path: &teetap_wire::def::Path,
@@ -412,7 +412,7 @@ fn elements(
     broke.map_or(ControlFlow::Continue(()), ControlFlow::Break)
 }
 
-/// Computes the result. `None` for an overflow or a division by zero.
+/// Computes the result; `None` for an overflow or a division by zero.
 fn arith(op: Arith, left: i64, right: i64) -> Option<i64> {
     match op {
         Arith::Add => left.checked_add(right),

@@ -5,14 +5,14 @@ use regex::bytes::Regex;
 
 use crate::syntax::Compare;
 
-/// The test of a field, which depends on its definition.
+/// Test of a field, which depends on its definition.
 #[derive(Debug, Clone)]
 pub(crate) enum Test {
-    /// The result is unknown: the value cannot be compared.
+    /// The value cannot be compared, so that the result is unknown.
     Never,
-    /// A test of a number.
+    /// Test of a number.
     Int(IntTest),
-    /// A test of text or bytes.
+    /// Test of text or bytes.
     Text(TextTest),
 }
 
@@ -30,11 +30,11 @@ pub(crate) enum IntTest {
 /// A condition on text or bytes.
 #[derive(Debug, Clone)]
 pub(crate) enum TextTest {
-    /// The text is the same, or with `false` differs.
+    /// The text is equal to this one; with `false`, it is different.
     Equal(Box<[u8]>, bool),
     /// The text contains this one.
     Contains(Box<Finder<'static>>),
-    /// A part of the text matches.
+    /// Some part of the text matches.
     Matches(Box<Regex>),
     /// The text is one of these.
     In(Box<[Box<[u8]>]>),

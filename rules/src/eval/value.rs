@@ -10,14 +10,14 @@ use super::program::{Number, Program, Source, Text};
 /// A value for a field.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
-    /// The same for every message.
+    /// The value is the same for every message.
     Fixed(Datum),
     Number(Number),
     Text(Text),
 }
 
 impl Program {
-    /// Returns a number of a message. `None` if it has none.
+    /// Returns a number of a message; `None` if the message lacks it.
     pub(crate) fn number(
         &self,
         number: &Number,
@@ -28,7 +28,7 @@ impl Program {
         self.run(facts, key, memory).number(number)
     }
 
-    /// Returns true if a message of this definition may have a value.
+    /// Returns true if a message with this definition may have a value.
     pub(crate) fn has_value(&self, value: &Value, key: &Key) -> bool {
         match value {
             Value::Fixed(_) => true,
@@ -62,7 +62,7 @@ impl Program {
         })
     }
 
-    /// Returns the value for a message. `None` if it has none: a field is missing, or a number is too large.
+    /// Returns the value for a message; `None` if a field is missing or a number is too large.
     pub(crate) fn value(
         &self,
         value: &Value,

@@ -1,14 +1,14 @@
-//! The variables that rules set about a session.
+//! Variables that rules set in a session.
 //!
-//! Law: a variable is unset until a rule sets it, and a text in it is limited.
+//! Law: a variable is unset until a rule sets it, and the length of its text is limited.
 
 use super::memory::MAX_KEPT;
 
-/// The values of the variables, by their index; `None` until one is set. With each, true if it holds a secret.
+/// Values of the variables by index, each with true if it is a secret; `None` until it is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Variables(Vec<Option<(Given, bool)>>);
 
-/// The value of a variable.
+/// Value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Given {
     /// A number in the base unit of its quantity; 1 or 0 for true or false.
@@ -26,12 +26,12 @@ impl Variables {
         self.with_secrecy(at).map(|(given, _)| given)
     }
 
-    /// Returns the value of a variable with true if it holds a secret.
+    /// Returns the value of a variable, with true if it is a secret.
     pub(crate) fn with_secrecy(&self, at: u16) -> Option<&(Given, bool)> {
         self.0.get(usize::from(at))?.as_ref()
     }
 
-    /// Sets a variable. A text is cut to [`MAX_KEPT`] bytes.
+    /// Sets a variable. Truncates a text to [`MAX_KEPT`] bytes.
     pub(crate) fn set(&mut self, at: u16, mut given: Given, is_secret: bool) {
         if let Given::Text(text) = &mut given
             && text.len() > MAX_KEPT

@@ -1,4 +1,4 @@
-//! Actions as clauses in the imperative; `it` is the message.
+//! Explains actions as imperative clauses, in which `it` is the message.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::syntax::{Action, Made, Part, Template};
 use super::condition::{clause, value};
 use super::{counted, shown};
 
-/// Returns an action as a clause; `has_message` is false for rules that act at times.
+/// Returns an action as a clause. `has_message` is false for rules that act at certain times.
 pub(super) fn sentence(action: &Action, has_message: bool) -> String {
     match action {
         Action::Pass => "let it pass".to_owned(),
@@ -102,7 +102,7 @@ fn dup(copies: u32, gap: Duration) -> String {
     format!("send {copies} with its bytes{gap}")
 }
 
-/// A close ends both legs; only the reason is for one peer.
+/// A close ends both legs; only the reason is sent to one peer.
 fn close(side: Option<Side>, reason: &str) -> String {
     let whose = match side {
         None => "",

@@ -1,8 +1,8 @@
-//! Expressions as clauses about `it`, the message.
+//! Explains expressions as clauses, in which `it` is the message.
 
 use crate::syntax::{Call, Choice, Compare, Expr, Kind, Path};
 
-/// The words of the language as predicates, and negated.
+/// Words of the language with their predicate, positive and negated.
 const WORDS: [(&str, &str, &str); 13] = [
     ("c2s", "goes to the server", "does not go to the server"),
     ("s2c", "goes to the client", "does not go to the client"),
@@ -39,7 +39,7 @@ pub(super) fn value(expr: &Expr) -> String {
     }
 }
 
-/// Returns true if an expression is about one direction only: `c2s` or `s2c` is joined to the rest by `and`.
+/// Returns true if an expression restricts the direction: `c2s` or `s2c` is joined to the rest by `and`.
 pub(super) fn names_direction(expr: &Expr) -> bool {
     match &expr.kind {
         Kind::All(parts) => parts.iter().any(names_direction),
@@ -48,9 +48,9 @@ pub(super) fn names_direction(expr: &Expr) -> bool {
     }
 }
 
-/// Turns an expression into clauses.
+/// Converts an expression to clauses.
 struct Writer {
-    /// True if the message was named in this clause before.
+    /// True if this clause has already named the message.
     is_named: bool,
 }
 
@@ -78,7 +78,7 @@ impl Writer {
         let parts: Vec<String> = parts
             .iter()
             .map(|part| match &part.kind {
-                // Mixed words would be ambiguous.
+                // Mixed `and` and `or` would be ambiguous.
                 Kind::Any(_) | Kind::All(_) => format!("({})", self.clause(part)),
                 _ => self.clause(part),
             })
@@ -95,7 +95,7 @@ impl Writer {
         }
     }
 
-    /// A path as a condition: a word of the language, a message, or a fact that is true.
+    /// Returns a path as a condition: a word of the language, a message, or a boolean fact.
     fn predicate(&mut self, path: &Path, holds: bool) -> String {
         let text = path.to_string();
         let word = WORDS.iter().find(|(word, ..)| text.eq_ignore_ascii_case(word));

@@ -1,4 +1,4 @@
-//! Link lines as clauses.
+//! Explains link lines as clauses.
 
 use crate::impair::{Dirs, Jitter, Line, Loss, Reorder, Shape};
 use crate::units::{Share, percent};
@@ -23,7 +23,7 @@ pub(super) fn line(line: &Line) -> String {
             parts.push(format!("delay by {}{}{order}", shown(delay), spread(jitter)));
         }
         (Some(delay), None) => parts.push(format!("delay by {}", shown(delay))),
-        // The parser accepts no jitter without a delay.
+        // The parser rejects jitter without a delay.
         (None, _) => {}
     }
     match line.loss {
@@ -79,7 +79,7 @@ pub(super) fn line(line: &Line) -> String {
     format!("{to}{also}{}: {}", window(line), parts.join("; "))
 }
 
-/// Returns the times in which a link line acts, as a clause that begins with a comma; empty if it always acts.
+/// Returns the time in which a link line acts, as a clause that begins with a comma; empty if it always acts.
 fn window(line: &Line) -> String {
     let mut window = match (line.from, line.to) {
         (Some(from), Some(to)) => format!(", from {} to {} of the session", shown(from), shown(to)),
@@ -100,7 +100,7 @@ fn of(share: Share) -> String {
     format!("{} %", number(share))
 }
 
-/// Returns a share as a number of percent.
+/// Returns a share as a percentage.
 pub(super) fn number(share: Share) -> String {
     percent(share.millionths())
 }

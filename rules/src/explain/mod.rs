@@ -1,7 +1,7 @@
-//! Statements read out in English.
+//! Explains statements in English.
 //!
-//! Law: every part of a statement is in its sentence. Parts that need a message definition to be understood keep the
-//! words of the text, in backquotes.
+//! Law: the sentence mentions every part of a statement. Parts that need a message definition to be understood are
+//! quoted in backquotes.
 //!
 //! | module | part |
 //! |---|---|
@@ -99,7 +99,7 @@ fn limit(rule: &Rule, step: Step) -> Option<String> {
     }
 }
 
-/// Returns the turns of `every`, with the first three if they are not the multiples that its number suggests.
+/// Returns the turns of `every`, with the first three numbers unless they are multiples of `count`.
 fn turns(count: u32, skip: u32) -> String {
     if skip == 0 {
         return format!("for every {} match", ordinal(count));
@@ -112,7 +112,7 @@ fn turns(count: u32, skip: u32) -> String {
     )
 }
 
-/// Returns the time in which a rule acts.
+/// Returns the time in which a rule acts, as a clause.
 fn window(modifiers: &Modifiers) -> Option<String> {
     let mut parts = Vec::new();
     match (modifiers.from, modifiers.to) {
@@ -136,7 +136,7 @@ fn window(modifiers: &Modifiers) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// Returns the traffic that shares the counts of a rule, if it counts.
+/// Returns which traffic shares the counts of a rule; `None` if the rule does not count.
 fn scope(rule: &Rule) -> Option<String> {
     let Modifiers {
         skip,
@@ -164,7 +164,7 @@ fn scope(rule: &Rule) -> Option<String> {
     })
 }
 
-/// Returns a duration as people write it.
+/// Returns a duration with its unit.
 fn shown(time: Duration) -> String {
     match time.as_micros() {
         micros if micros.is_multiple_of(1_000_000) => format!("{} s", micros / 1_000_000),
@@ -182,7 +182,7 @@ fn counted(count: u32, one: &str, many: &str) -> String {
     }
 }
 
-/// Returns `3rd`.
+/// Returns an ordinal such as `3rd`.
 fn ordinal(number: u32) -> String {
     let ending = match (number % 10, number % 100) {
         (_, 11..=13) => "th",
