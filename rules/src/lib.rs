@@ -1,18 +1,18 @@
 //! The rule engine: a language for conditions on messages, and the verdicts that the session core carries out.
 //!
-//! Law: pure. A [`Filter`] decides if a message matches an expression; a [`Decide`] sees one message and returns a
-//! [`Verdict`]. Neither owns a socket, a clock or randomness of its own. The session core carries a verdict out
+//! Law: pure. A [`Filter`] decides whether a message matches an expression; a [`Decide`] sees one message and returns a
+//! [`Verdict`]. Neither has a socket, a clock or a source of randomness. The session core carries a verdict out
 //! (`teetap-proxy`, `session::splice`).
 //!
 //! | module | part |
 //! |---|---|
 //! | [`syntax`] | the text of an expression, and its tree |
-//! | `check` | the check of names and kinds of values against the message definitions |
+//! | `check` | checks names and kinds of values against the message definitions |
 //! | [`eval`] | the evaluation of checked expressions |
 //! | [`context`] | everything known of a session, and the facts about its messages |
-//! | [`explain`] | statements read out in English |
-//! | [`impair`] | link impairment: delay, loss, rate and the like of whole datagrams |
-//! | [`program`] | rules: messages and what to do with them |
+//! | [`explain`] | statements explained in English |
+//! | [`impair`] | link impairment of whole datagrams, such as delay, loss and rate |
+//! | [`program`] | rules: conditions on messages, and actions |
 //! | [`diagnostic`] | errors, warnings and notes about a text |
 
 #![warn(missing_docs)]

@@ -1,7 +1,7 @@
-//! The state of one direction of a session, and the fate of a datagram.
+//! State of one direction of a session, and the fate of its datagrams.
 //!
-//! Law: only `reorder` lets a datagram overtake another; delays that vary do not. The state grows with the number of
-//! lines, not with the traffic: what waits for its time is kept by the caller.
+//! Law: only `reorder` lets a datagram overtake another; varying delays do not. The size of the state depends on the
+//! number of lines, not on the traffic: the caller keeps datagrams that wait for their departure.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::impact::{Impact, LineFaults, Lost, Passed};
 use super::line::{DEFAULT_QUEUE, Line, Loss};
 use super::set::LineSet;
 
-/// The maximum number of copies of a datagram.
+/// Maximum number of copies of a datagram.
 const MAX_COPIES: usize = 8;
 /// Nanoseconds in a microsecond.
 const NANOS: u64 = 1_000;
@@ -22,36 +22,36 @@ const NANOS: u64 = 1_000;
 #[derive(Debug)]
 pub struct Channel {
     stages: Vec<Stage>,
-    /// The time at which the session opened, in microseconds.
+    /// Time at which the session opened, in microseconds.
     opened: u64,
     copies: Vec<Copy>,
-    /// A buffer.
+    /// Buffer for the copies after a line.
     others: Vec<Copy>,
-    /// The effects of each line on the last datagram.
+    /// Effects of each line on the last datagram.
     impacts: Vec<Impact>,
 }
 
-/// A datagram that is sent.
+/// A datagram that is being sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent<'a> {
     /// Microseconds since the start of the run.
     pub at: u64,
-    /// The number in the session and direction, from 1.
+    /// Number of the datagram in the session and direction, from 1.
     pub ordinal: u64,
-    /// The bytes.
+    /// Bytes of the datagram.
     pub bytes: &'a [u8],
-    /// True if the session speaks 0.7.
+    /// True if the session uses 0.7.
     pub seven: bool,
-    /// True if it leaves once, and in its order.
+    /// True if the datagram must be sent exactly once, and in order.
     pub once: bool,
-    /// The lines that may act.
+    /// Lines that may act on the datagram.
     pub lines: LineSet,
-    /// True if it is outside a connection. Such datagrams have numbers of their own.
+    /// True if the datagram is outside a connection. Such datagrams are numbered separately.
     pub connless: bool,
 }
 
 impl<'a> Sent<'a> {
-    /// Creates a datagram of a session of 0.6 on which all lines may act.
+    /// Creates a datagram in a session of 0.6 on which all lines may act.
     #[must_use]
     pub const fn new(at: u64, ordinal: u64, bytes: &'a [u8]) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// Returns the number for draws, which no other datagram of the session and direction has.
+    /// Returns a number for draws that is unique in the session and direction.
     const fn drawn(&self) -> u64 {
         const CONNLESS: u64 = 1 << 63;
         if self.connless {
@@ -79,22 +79,22 @@ impl<'a> Sent<'a> {
 /// A datagram, or a duplicate of it, after the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy {
-    /// The fate.
+    /// Whether and when the copy departs.
     pub fate: Fate,
-    /// True if it overtakes those before it.
+    /// True if the copy overtakes earlier datagrams.
     pub overtakes: bool,
-    /// The bits that are flipped, counted from the lowest bit of the first byte.
+    /// Flipped bits, counted from the lowest bit of the first byte.
     pub flips: Vec<u32>,
-    /// Nanoseconds since the start of the run.
+    /// Departure time in nanoseconds since the start of the run.
     time: u64,
 }
 
-/// The fate of a copy.
+/// Fate of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Leaves at this time, in microseconds since the start of the run.
+    /// The copy departs at this time, in microseconds since the start of the run.
     Leaves(u64),
-    /// Lost.
+    /// The copy is lost, for this reason.
     Lost(Lost),
 }
 
@@ -176,25 +176,25 @@ impl Channel {
     }
 }
 
-/// The effects of a line in another run, and the session and direction.
+/// Effects of a line in another run, with the session and direction to which they belong.
 pub(super) type Given = (Arc<LineFaults>, (u32, Dir));
 
 /// A line and its state.
 #[derive(Debug)]
 struct Stage {
-    /// The effects of another run, which it has instead of its own.
+    /// Effects of another run, which replace its own.
     given: Option<Given>,
-    /// The index of the line in its program.
+    /// Index of the line in its program.
     line: u16,
     named: Arc<Named>,
     key: Key,
-    /// True in the bad state of the model of Gilbert and Elliott.
+    /// True in the bad state of the Gilbert-Elliott model.
     is_bad: bool,
-    /// The time at which the rate has sent everything before, in nanoseconds.
+    /// Time at which the rate limit has sent all earlier datagrams, in nanoseconds.
     idle_at: u64,
-    /// Datagrams since the last one that overtook others.
+    /// Number of datagrams since the last one that overtook others.
     since_reorder: u32,
-    /// The time at which the last one in order left, in nanoseconds.
+    /// Departure time of the last in-order datagram, in nanoseconds.
     last: u64,
 }
 
@@ -255,7 +255,7 @@ impl Stage {
         }
     }
 
-    /// Has the effects of another run on a copy.
+    /// Applies the effects of another run to a copy.
     fn repeat(&mut self, copy: Copy, (sent, index): (&Sent<'_>, usize), has_room: bool, out: &mut Vec<Copy>) {
         let Some((faults, place)) = &self.given else {
             return;
@@ -289,9 +289,9 @@ impl Stage {
         }
     }
 
-    /// Notes the effects on a copy that came and left, as the first of `left`, with its duplicate.
+    /// Records the effects on a copy: `came` is the copy before the line, `left` the copy after it and its duplicate.
     fn note(&self, index: usize, came: &Copy, left: &[Copy], impacts: &mut Vec<Impact>) {
-        // A copy that was lost before reaches no line.
+        // A copy that was lost earlier does not reach the line.
         if matches!(came.fate, Fate::Leaves(_)) {
             for (copy, duplicate) in left.iter().zip([false, true]) {
                 let impact = Impact {
@@ -311,7 +311,7 @@ impl Stage {
         }
     }
 
-    /// Returns true if the datagram is lost. The model of Gilbert and Elliott makes one step per datagram, after that.
+    /// Returns true if the datagram is lost. Afterwards, the Gilbert-Elliott model makes one step per datagram.
     fn loses(&mut self, loss: Loss, draws: Draws) -> bool {
         match loss {
             Loss::Independent(share) => draws.hits(Purpose::Loss, share),
@@ -323,7 +323,7 @@ impl Stage {
         }
     }
 
-    /// Waits for the rate. Returns false if the queue has no room.
+    /// Delays a copy by the rate limit. Returns false if the queue is full.
     fn is_let_through(&mut self, line: &Line, copy: &mut Copy, len: usize) -> bool {
         const BIT_NANOS: u64 = 8_000_000_000;
         let Some(rate) = line.rate else { return true };
@@ -376,8 +376,8 @@ fn varied(mean: u64, spread: u64, deviation: f64) -> u64 {
     nanos
 }
 
-/// Flips one bit. A datagram of 0.6 that looks like 0.7 crashes clients of DDNet 16.4: bits that would make it one
-/// stay as they are.
+/// Flips one bit. Spares bits that would make a datagram of 0.6 look like 0.7, since that crashes clients of DDNet
+/// 16.4.
 fn corrupt(copy: &mut Copy, sent: &Sent<'_>, number: u64) {
     let Ok(bytes @ 1..) = u64::try_from(sent.bytes.len()) else {
         return;
@@ -401,7 +401,7 @@ fn corrupt(copy: &mut Copy, sent: &Sent<'_>, number: u64) {
     }
 }
 
-/// Returns true if a datagram of 0.6 with this first byte has the mark of 0.7, or is connless with its version.
+/// Returns true if a datagram of 0.6 with this first byte has the mark of 0.7, or is connless with the version of 0.7.
 const fn looks_seven(first: u8) -> bool {
     const SEVEN: u8 = 0x04;
     const CONNLESS: u8 = 0x20;

@@ -1,4 +1,4 @@
-//! Random numbers by counter.
+//! Counter-based random numbers.
 //!
 //! Law: a draw is a function of its [`Key`], the number of the datagram, the copy and the purpose. There is no
 //! generator whose state could be shifted.
@@ -8,11 +8,11 @@ use teetap_wire::Dir;
 use crate::dice::hash;
 use crate::units::Share;
 
-/// The key of all draws of one line in one direction of one session.
+/// Key of all draws of one line in one direction of one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key(u64);
 
-/// The decision that a number is drawn for.
+/// Decision for which a number is drawn.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     Loss,
@@ -21,12 +21,12 @@ pub(super) enum Purpose {
     Corrupt,
     Bit,
     Jitter,
-    /// The second number of a jitter that mixes two distributions.
+    /// Second number for a jitter that mixes two distributions.
     Mixed,
     Reorder,
 }
 
-/// The draws of one copy of one datagram.
+/// Draws of one copy of one datagram.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Draws(u64);
 
@@ -42,7 +42,7 @@ impl Key {
         ))
     }
 
-    /// The draws of a copy of a datagram; copy 0 is the datagram itself.
+    /// Returns the draws of a copy of a datagram; copy 0 is the datagram itself.
     pub(super) fn of(self, ordinal: u64, copy: usize) -> Draws {
         Draws(joined(joined(self.0, ordinal), copy as u64))
     }
@@ -54,13 +54,13 @@ impl Draws {
         joined(self.0, purpose as u64)
     }
 
-    /// Returns true with the probability of a share.
+    /// Returns true with the probability `share`.
     pub(super) fn hits(self, purpose: Purpose, share: Share) -> bool {
         let millionths = ((self.number(purpose) >> 32) * u64::from(Share::WHOLE.millionths())) >> 32;
         millionths < u64::from(share.millionths())
     }
 
-    /// Returns a number between 0 and 1, without both ends.
+    /// Returns a number in the open interval (0, 1).
     pub(super) fn fraction(self, purpose: Purpose) -> f64 {
         const PARTS: f64 = (1u64 << 52) as f64;
         #[expect(clippy::cast_precision_loss, reason = "52 bits are exact")]

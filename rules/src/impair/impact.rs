@@ -1,45 +1,45 @@
-//! The effect of one link line on one datagram, and counts of them.
+//! The effect of one link line on one datagram, and counts of effects.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use teetap_wire::Dir;
 
-/// The effect of one line on a datagram, or on a copy of it.
+/// Effect of one line on a datagram or on a copy of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Impact {
-    /// The index of the line in its program.
+    /// Index of the line in its program.
     pub line: u16,
-    /// The number of the copy among those that reach the line, from 0.
+    /// Number of the copy among those that reach the line, from 0.
     pub copy: u8,
-    /// True for the duplicate that the line made of the copy.
+    /// True for the duplicate of the copy that the line created.
     pub duplicate: bool,
-    /// The cause of a loss; `None` if it passed.
+    /// Cause of a loss; `None` if the copy was not lost.
     pub lost: Option<Lost>,
-    /// The delay in nanoseconds.
+    /// Delay in nanoseconds.
     pub delay: u64,
-    /// True if it overtakes those before it.
+    /// True if the copy overtakes earlier datagrams.
     pub overtakes: bool,
-    /// The bit that was flipped, counted from the lowest bit of the first byte.
+    /// Flipped bit, counted from the lowest bit of the first byte.
     pub flip: Option<u32>,
 }
 
 /// A datagram of a session that has passed a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
-    /// The direction.
+    /// Direction of the datagram.
     pub dir: Dir,
-    /// The number in its session and direction, from 1. Those outside a connection have numbers of their own.
+    /// Number in its session and direction, from 1. Datagrams outside a connection are numbered separately.
     pub datagram: u64,
-    /// True if it is outside a connection.
+    /// True if the datagram is outside a connection.
     pub connless: bool,
 }
 
-/// The effects of a line in another run, by session and datagram.
+/// Effects of a line in another run, by session and datagram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LineFaults(BTreeMap<Place, Vec<Impact>>);
 
-/// Session, direction, connless or not, number of the datagram.
+/// Session, direction, whether it is connless, and number of the datagram.
 type Place = (u32, u8, bool, u64);
 
 const fn place((session, passed): (u32, Passed)) -> Place {
@@ -52,7 +52,7 @@ impl LineFaults {
         self.0.entry(place(of)).or_default().push(impact);
     }
 
-    /// Returns the effect on a copy of a datagram, or on the duplicate of it.
+    /// Returns the effect on a copy of a datagram, or on its duplicate.
     pub(super) fn get(&self, of: (u32, Passed), (copy, duplicate): (usize, bool)) -> Option<&Impact> {
         let impacts = self.0.get(&place(of))?;
         impacts
@@ -68,18 +68,18 @@ impl Impact {
     }
 }
 
-/// Numbers of datagrams and duplicates by the effect that a line had on them.
+/// Numbers of datagrams and duplicates, by the effect of a line on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Lost.
+    /// Number of lost copies.
     pub lost: u64,
-    /// Delayed.
+    /// Number of delayed copies.
     pub delayed: u64,
-    /// Duplicates that the line made.
+    /// Number of duplicates that the line created.
     pub duplicated: u64,
-    /// Let overtake others.
+    /// Number of copies that overtook others.
     pub reordered: u64,
-    /// With a flipped bit.
+    /// Number of copies with a flipped bit.
     pub corrupted: u64,
 }
 
@@ -92,7 +92,7 @@ impl Tally {
         self.corrupted += u64::from(impact.flip.is_some());
     }
 
-    /// Returns each number with its word.
+    /// Returns each count with its word.
     #[must_use]
     pub const fn counts(&self) -> [(u64, &'static str); 5] {
         [
@@ -105,7 +105,7 @@ impl Tally {
     }
 }
 
-/// The cause of a loss.
+/// Cause of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// `loss`
@@ -114,7 +114,7 @@ pub enum Lost {
     Blackhole,
     /// The queue of a `rate` was full.
     Queue,
-    /// Too many bytes of the session were waiting in the proxy.
+    /// The link queue of one direction is full.
     Full,
 }
 

@@ -9,97 +9,97 @@ use super::shape::Shape;
 use crate::syntax::Expr;
 use crate::units::Share;
 
-/// The maximum delay, and the maximum jitter.
+/// Maximum delay, and maximum jitter.
 pub const MAX_DELAY: Duration = Duration::from_secs(60);
-/// The maximum queue of a rate in bytes.
+/// Maximum queue size of a rate limit, in bytes.
 pub const MAX_QUEUE: u32 = 1_000_000;
-/// The queue of a rate in bytes, if none is given.
+/// Default queue size of a rate limit, in bytes.
 pub const DEFAULT_QUEUE: u32 = 64 * 1024;
 
-/// A link line: at least one parameter.
+/// A link line, which has at least one parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The directions.
+    /// Directions in which the line acts.
     pub dirs: Dirs,
-    /// The delay of every datagram.
+    /// Delay of every datagram.
     pub delay: Option<Duration>,
-    /// The variation of the delay.
+    /// Variation of the delay.
     pub jitter: Option<Jitter>,
-    /// The loss.
+    /// Loss of datagrams.
     pub loss: Option<Loss>,
-    /// The share of datagrams that leave twice.
+    /// Share of datagrams that are sent twice.
     pub dup: Option<Share>,
-    /// The datagrams that overtake those before them.
+    /// Datagrams that overtake earlier ones.
     pub reorder: Option<Reorder>,
-    /// The share of datagrams in which one bit is flipped.
+    /// Share of datagrams with one flipped bit.
     pub corrupt: Option<Share>,
-    /// The rate in bits per second, from 1. The bytes of a datagram without UDP and IP headers count.
+    /// Rate limit in bits per second (at least 1). Counts UDP payload bytes only.
     pub rate: Option<u64>,
-    /// The maximum number of bytes that wait for the rate; [`DEFAULT_QUEUE`] if `None`.
+    /// Maximum bytes that wait for the rate limit; [`DEFAULT_QUEUE`] if `None`.
     pub queue: Option<u32>,
-    /// True if nothing passes.
+    /// True if all datagrams are lost.
     pub blackhole: bool,
     /// True if the line also acts on datagrams outside a connection.
     pub connless: bool,
-    /// The time since the opening of the session from which on the line acts.
+    /// Session age at which the line becomes active.
     pub from: Option<Duration>,
-    /// The time since the opening of the session at which the line ends.
+    /// Session age at which the line ends.
     pub to: Option<Duration>,
-    /// The line acts after the first message that matches.
+    /// The line becomes active after the first message that matches.
     pub after: Option<Expr>,
     /// The line ends at the first message that matches.
     pub until: Option<Expr>,
 }
 
-/// The directions of a link line.
+/// Directions in which a link line acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dirs {
     /// From the client to the server.
     C2s,
     /// From the server to the client.
     S2c,
-    /// Each of both, by itself.
+    /// Both directions, independently.
     Both,
 }
 
-/// The variation of the delay.
+/// Variation of the delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter {
-    /// The largest deviation of [`Shape::Uniform`], the standard deviation of the others.
+    /// Maximum deviation for [`Shape::Uniform`]; standard deviation for the other shapes.
     pub spread: Duration,
-    /// The distribution.
+    /// Distribution of the deviation.
     pub shape: Shape,
 }
 
-/// The loss of datagrams.
+/// Loss of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// Each with the same probability.
+    /// Each datagram is lost with the same probability.
     Independent(Share),
-    /// The model of Gilbert and Elliott, with the parameters of netem's `gemodel`.
+    /// The Gilbert-Elliott model, with the parameters of netem's `gemodel`.
     Gemodel {
-        /// From the good state to the bad one, per datagram.
+        /// Probability of a step from the good to the bad state, per datagram.
         p: Share,
-        /// From the bad state to the good one, per datagram.
+        /// Probability of a step from the bad to the good state, per datagram.
         r: Share,
-        /// The loss in the bad state, `1-h`.
+        /// Loss in the bad state, `1-h`.
         bad: Share,
-        /// The loss in the good state, `1-k`.
+        /// Loss in the good state, `1-k`.
         good: Share,
     },
 }
 
-/// The datagrams that overtake those before them: they skip the delay.
+/// Datagrams that overtake earlier ones by skipping the delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reorder {
-    /// The share of the candidates that do.
+    /// Share of the candidates that overtake.
     pub share: Share,
-    /// Every datagram after this many less one is a candidate, from 1.
+    /// Distance from the last overtaking datagram to the first candidate, at least 1.
     pub gap: u32,
 }
 
 impl Line {
-    /// A line that does nothing.
+    /// Returns a line without parameters, which does nothing.
     #[must_use]
     pub const fn new(dirs: Dirs) -> Self {
         Self {
@@ -121,7 +121,7 @@ impl Line {
         }
     }
 
-    /// Returns true if the line acts at this many microseconds after the opening of the session.
+    /// Returns true if the line is active at this session age in microseconds.
     pub(super) fn acts_at(&self, since: u64) -> bool {
         let reached = |limit: Option<Duration>| limit.map(|limit| limit.as_micros() <= u128::from(since));
         reached(self.from) != Some(false) && reached(self.to) != Some(true)
@@ -129,8 +129,8 @@ impl Line {
 }
 
 impl Reorder {
-    /// Returns the share of all datagrams that overtake: after one that did, `gap` less one do not, and from then on each one
-    /// does with a chance of `share`.
+    /// Returns the share of all datagrams that overtake. After a datagram that overtook, `gap` less one do not, and
+    /// from then on each one does with the probability `share`.
     #[must_use]
     pub fn overall(self) -> Share {
         let share = u64::from(self.share.millionths());
@@ -145,7 +145,7 @@ impl Reorder {
 }
 
 impl Dirs {
-    /// Returns true if a direction is among them.
+    /// Returns true if the line acts in a direction.
     #[must_use]
     pub fn has(self, dir: Dir) -> bool {
         match self {
@@ -155,7 +155,7 @@ impl Dirs {
         }
     }
 
-    /// Returns the word of a link line.
+    /// Returns the keyword in link lines.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -166,7 +166,7 @@ impl Dirs {
     }
 }
 
-/// Prints it in a canonical form.
+/// Formats the line in its canonical form.
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "link {}", self.dirs.name())?;
@@ -234,7 +234,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// Returns an amount in the largest unit in which it is whole. Each unit is a thousand times the one before.
+/// Returns an amount in the largest unit in which it is an integer. Each unit is a thousand times the previous one.
 fn in_unit<const N: usize>(amount: u64, units: [&'static str; N]) -> (u64, &'static str) {
     let mut amount = amount;
     let mut units = units.into_iter().peekable();
@@ -247,7 +247,7 @@ fn in_unit<const N: usize>(amount: u64, units: [&'static str; N]) -> (u64, &'sta
     }
 }
 
-/// A time in the largest unit in which it is whole.
+/// A time, formatted in the largest unit in which it is an integer.
 struct Time(Duration);
 
 impl fmt::Display for Time {

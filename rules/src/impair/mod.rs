@@ -1,15 +1,15 @@
-//! Link impairment: what a bad network does to the datagrams of one direction of one session.
+//! Link impairment: the effects of a bad network on the datagrams of one direction of one session.
 //!
 //! Law: pure. The fate of a datagram depends on the seed, the identity of the link line, the session, the direction,
-//! and the number, time and length of the datagrams before it in that direction. Every draw is a function of the
-//! number of its datagram alone (`Key`), so neither another session, nor a rule, nor another line shifts it.
+//! and the number, time and length of the earlier datagrams in that direction. Every draw is a function of the number
+//! of its datagram (`Key`), so that no other session, rule or line affects it.
 //!
 //! | module | part |
 //! |---|---|
 //! | `line` | the parameters of a link line |
-//! | `draw` | random numbers by counter |
+//! | `draw` | counter-based random numbers |
 //! | `shape` | the distributions of jitter |
-//! | `impact` | the effect of one line on one datagram, and counts of them |
+//! | `impact` | the effect of one line on one datagram, and counts of effects |
 //! | `set` | sets of link lines |
 //! | `channel` | the state of one direction, and the fate of a datagram |
 
@@ -39,20 +39,20 @@ pub use shape::Shape;
 use crate::opening::Opening;
 use draw::Key;
 
-/// The link lines of a program, in their order. A datagram passes those of its direction one after the other.
+/// Link lines of a program, in order. A datagram passes the lines of its direction one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct Links(Vec<Arc<Named>>);
 
 /// A line with its identity.
 #[derive(Debug)]
 struct Named {
-    /// The text in its canonical form, followed by its occurrence if it is not the first with that text.
+    /// Canonical text, followed by the number of its occurrence unless it is the first one.
     identity: Box<str>,
     line: Line,
 }
 
 impl Links {
-    /// Gives each line its identity.
+    /// Assigns an identity to each line.
     #[must_use]
     pub fn new(lines: impl IntoIterator<Item = Line>) -> Self {
         let mut occurrences = BTreeMap::new();
@@ -78,7 +78,7 @@ impl Links {
         self.0.is_empty()
     }
 
-    /// Returns true if a line of this direction acts on datagrams outside a connection.
+    /// Returns true if a line in this direction acts on datagrams outside a connection.
     pub(crate) fn browses(&self, dir: Dir) -> bool {
         let mut lines = self.0.iter().map(|named| &named.line);
         lines.any(|line| line.connless && line.dirs.has(dir))
@@ -99,14 +99,14 @@ impl Links {
         })
     }
 
-    /// Creates the state of one direction of a session; `None` if no line is about it. `before` is the state under
-    /// another program: lines that both have continue where they were.
+    /// Creates the state of one direction of a session; `None` if no line acts in it. `before` is the state under the
+    /// previous program: lines that both programs have continue with it.
     #[must_use]
     pub fn open(&self, session: &Opening, dir: Dir, before: Option<Channel>) -> Option<Channel> {
         self.repeat(session, dir, before, None)
     }
 
-    /// Creates the same with the effects of each line in another run, if there are any; then no line decides by itself.
+    /// Creates the same state. If `faults` contains effects of another run, they replace the decisions of the lines.
     pub(crate) fn repeat(
         &self,
         session: &Opening,

@@ -1,6 +1,6 @@
 //! Sets of link lines.
 
-/// A set of the link lines of a program, by their index.
+/// A set of a program's link lines, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineSet(u64);
 
@@ -8,7 +8,7 @@ impl LineSet {
     /// All lines.
     pub const ALL: Self = Self(u64::MAX);
 
-    /// Returns true if a line is in it.
+    /// Returns true if the set contains a line.
     #[must_use]
     pub const fn has(self, line: u16) -> bool {
         self.0 & bit(line) != 0
@@ -27,7 +27,7 @@ impl LineSet {
     }
 }
 
-/// Returns the bit of a line. A program has at most 64.
+/// Returns the bit of a line. A program has at most 64 lines.
 const fn bit(line: u16) -> u64 {
     1 << (line % 64)
 }

@@ -1,7 +1,7 @@
 //! The distributions of jitter.
 //!
-//! Law: only additions, multiplications, divisions and square roots, which IEEE 754 defines to the last bit. The same
-//! draw gives the same delay on every machine.
+//! Law: uses only additions, multiplications, divisions and square roots, which IEEE 754 defines to the last bit. The
+//! same draw gives the same delay on every machine.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use super::draw::{Draws, Purpose};
 /// A distribution with mean 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
-    /// Every value from -1 to 1 alike.
+    /// Uniform from -1 to 1.
     #[default]
     Uniform,
-    /// The normal distribution with standard deviation 1, from -4 to 4.
+    /// Normal with standard deviation 1, clamped to -4 to 4.
     Normal,
-    /// A Pareto distribution with exponent 3, cut off far out, with standard deviation 1.
+    /// Pareto with exponent 3, truncated far out, with standard deviation 1.
     Pareto,
     /// A quarter of [`Self::Normal`] and three quarters of [`Self::Pareto`], scaled to standard deviation 1.
     ParetoNormal,
@@ -25,7 +25,7 @@ impl Shape {
     /// All shapes.
     pub const ALL: [Self; 4] = [Self::Uniform, Self::Normal, Self::Pareto, Self::ParetoNormal];
 
-    /// Returns the word of a link line.
+    /// Returns the keyword in link lines.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Shape {
         }
     }
 
-    /// Returns the value of a draw.
+    /// Returns the value for a draw.
     pub(super) fn value(self, draws: Draws) -> f64 {
         let first = draws.fraction(Purpose::Jitter);
         match self {
@@ -57,17 +57,18 @@ impl fmt::Display for Shape {
     }
 }
 
-/// The largest value of [`Shape::Normal`], as in the tables of netem.
+/// Maximum value of [`Shape::Normal`], as in the tables of netem.
 const FARTHEST: f64 = 4.0;
-/// The standard deviation of a quarter of one and three quarters of another distribution, each with 1:
-/// the root of 1/16 + 9/16.
+/// Standard deviation of the sum of a quarter of one and three quarters of another distribution, each with 1: the root
+/// of 1/16 + 9/16.
 const MIXED: f64 = 0.790_569_415_042_094_8;
 
-/// Returns the value below which this share of a Pareto distribution with exponent 3 is, 1 - `rest`, cut off at `most` and
-/// scaled to mean 0 and standard deviation 1.
+/// Returns the quantile 1 - `rest` of a Pareto distribution with exponent 3, truncated at `MOST` and scaled to mean 0
+/// and standard deviation 1.
 ///
-/// The tail has much of the deviation: of the distribution cut off at four of its own deviations (3/2 + 4 * sqrt(3/4))
-/// 0.74 of it is left. Cut off at `m` the mean is 3/2 - 1/(2 m^2), and the mean of the squares 3 - 2/m.
+/// The tail contributes much of the deviation: truncated at four of its own deviations (3/2 + 4 * sqrt(3/4)), the
+/// distribution keeps 0.74 of it. Truncated at `m`, the mean is 3/2 - 1/(2 m^2), and the mean of the squares is 3 -
+/// 2/m.
 fn pareto(rest: f64) -> f64 {
     const MOST: f64 = 4.964_101_615_137_754;
     const MEAN: f64 = 1.5 - 0.5 / (MOST * MOST);
@@ -76,8 +77,8 @@ fn pareto(rest: f64) -> f64 {
     (value - MEAN) / VARIANCE.sqrt()
 }
 
-/// Returns the value below which this share of the normal distribution is: the rational approximation of Acklam, with
-/// a relative error below 1.2e-9.
+/// Returns the quantile `share` of the normal distribution by Acklam's rational approximation, with a relative error
+/// below 1.2e-9.
 fn normal(share: f64) -> f64 {
     const CENTRE: ([f64; 6], [f64; 6]) = (
         [
@@ -129,7 +130,7 @@ fn normal(share: f64) -> f64 {
     }
 }
 
-/// Returns the value of a polynomial, the coefficient of the highest power first.
+/// Returns the value of a polynomial, given its coefficients in descending order.
 fn polynomial(coefficients: &[f64], x: f64) -> f64 {
     coefficients.iter().fold(0.0, |sum, c| sum * x + c)
 }
@@ -141,7 +142,7 @@ fn ln(mut x: f64) -> f64 {
         x *= 2.0;
         halvings += 1.0;
     }
-    // 2 atanh((x - 1) / (x + 1)); below 1/7, so that the last term is below 1e-17.
+    // 2 atanh((x - 1) / (x + 1)); z is below 1/7, so that the last term is below 1e-17.
     let z = (x - 1.0) / (x + 1.0);
     let mut power = z;
     let mut sum = 0.0;
@@ -159,7 +160,7 @@ fn cube_root(mut x: f64) -> f64 {
         x *= 8.0;
         scale *= 0.5;
     }
-    // Newton's method; from 0.5..1 five steps are exact.
+    // Newton's method. For 0.5..1, five steps are exact.
     let mut root = 0.5 + 0.5 * x;
     for _ in 0..5 {
         root = (2.0 * root + x / (root * root)) / 3.0;

@@ -1,4 +1,4 @@
-//! The statistics of each parameter, and the independence of the draws. All seeds are fixed.
+//! Tests of the statistics of each parameter, and of the independence of the draws. All seeds are fixed.
 
 mod jitter;
 
@@ -45,12 +45,12 @@ fn open(lines: &[Line], session: &Opening, dir: Dir) -> Channel {
         .unwrap()
 }
 
-/// A datagram of 100 bytes.
+/// Returns a datagram of 100 bytes.
 fn sent(ordinal: u64, at: u64) -> Sent<'static> {
     Sent::new(at, ordinal, &[0x10; 100])
 }
 
-/// Sends datagrams, one every `every` microseconds. Returns the copies of each.
+/// Sends one datagram every `every` microseconds. Returns the copies of each.
 fn run(channel: &mut Channel, count: u64, every: u64) -> Vec<Vec<Copy>> {
     (1..=count)
         .map(|n| channel.pass(&sent(n, n * every)).to_vec())
@@ -119,7 +119,8 @@ fn gilbert_elliott_has_the_asked_loss_and_burst_length() {
                 });
             });
             let session = Opening { seed, ..SESSION };
-            // The standard error of the loss is 1.6 % for the last pair; the rarer the steps, the more datagrams it needs.
+            // The standard error of the loss is 1.6 % for the last pair. The rarer the steps, the more datagrams are
+            // needed.
             let count = if p < 5.0 { 10 * MANY } else { MANY };
             let lost: Vec<bool> = run(&mut open(&[lossy], &session, Dir::C2s), count, 1)
                 .iter()
@@ -178,7 +179,7 @@ fn duplicates_and_reordered_datagrams_have_their_share() {
     }
 }
 
-/// Each line is credited with its own effects, not with those of the lines before it.
+/// Each line records its own effects, not those of earlier lines.
 #[test]
 fn effects_are_those_of_their_line() {
     let first = line(|line| {
@@ -296,7 +297,7 @@ fn a_rate_holds_and_its_queue_has_the_asked_size() {
     let span = (left[left.len() - 1].1 - left[0].1) as f64 / 1e6;
     near((left.len() - 1) as f64 * 800.0 / span, 256_000.0, 0.02);
     let longest = left.iter().map(|(came, left)| left - came).max().unwrap();
-    // 16 000 bytes take half a second.
+    // 16 000 bytes need half a second.
     near(longest as f64, 500_000.0, 0.02);
     let lost = all.iter().filter(|copies| is_lost(copies)).count();
     near(share(lost, all.len()), 1.0 - 256.0 / 800.0, 0.02);
@@ -347,7 +348,7 @@ fn lines_add_up_in_their_order() {
     assert!(links.open(&SESSION, Dir::S2c, None).is_none() && !links.is_empty());
 }
 
-/// The fates of the first datagrams.
+/// Returns whether each of the first datagrams is lost.
 fn fates(lines: &[Line], session: u32, dir: Dir) -> Vec<bool> {
     let session = Opening { session, ..SESSION };
     run(&mut open(lines, &session, dir), 1_000, 1_000)
@@ -367,10 +368,10 @@ fn neither_other_sessions_nor_other_lines_shift_a_decision() {
     for (session, dir) in [(1, Dir::S2c), (2, Dir::C2s)] {
         let other = fates(std::slice::from_ref(&lossy), session, dir);
         let same = alone.iter().zip(&other).filter(|(a, b)| **a && **b).count();
-        // Independent: both lose one in 25.
+        // Independent lines both lose one in 25.
         assert!((20..60).contains(&same), "{same}");
     }
-    // The second line of the same text has draws of its own.
+    // The second line with the same text has independent draws.
     let twice = fates(&[lossy.clone(), lossy], 1, Dir::C2s);
     let lost = twice.iter().filter(|lost| **lost).count();
     assert!((310..410).contains(&lost), "{lost}");

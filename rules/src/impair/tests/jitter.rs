@@ -1,8 +1,8 @@
-//! The distribution of jitter, and the order that it keeps.
+//! Tests of the distribution of jitter, and of the order that it keeps.
 
 use super::*;
 
-/// The largest distance between a sample and a distribution (Kolmogorov, Smirnov).
+/// Returns the maximum distance between a sample and a distribution (Kolmogorov, Smirnov).
 fn distance(mut sample: Vec<f64>, below: impl Fn(f64) -> f64) -> f64 {
     sample.sort_by(f64::total_cmp);
     let len = sample.len();
@@ -13,7 +13,7 @@ fn distance(mut sample: Vec<f64>, below: impl Fn(f64) -> f64) -> f64 {
     sample.iter().enumerate().map(gap).fold(0.0, f64::max)
 }
 
-/// The share of the normal distribution below `x`, by the integral of its density.
+/// Returns the share of the normal distribution below `x`, by integrating its density.
 fn normal_below(x: f64) -> f64 {
     let steps = 400;
     let width = x / f64::from(steps);
@@ -27,8 +27,8 @@ fn normal_below(x: f64) -> f64 {
     0.5 + inner * width
 }
 
-/// The largest value of the Pareto distribution, its mean and its standard deviation, by numbers of its own: the middles of
-/// many equal parts.
+/// Returns the maximum of the Pareto distribution, its mean and its standard deviation, computed independently from the
+/// middles of many equal parts.
 fn pareto_moments() -> (f64, f64, f64) {
     let most = 1.5 + 4.0 * 0.75_f64.sqrt();
     let parts = 2_000_000;
@@ -42,7 +42,7 @@ fn pareto_moments() -> (f64, f64, f64) {
     (most, mean, (squares / f64::from(parts)).sqrt())
 }
 
-/// The share below `x` of a Pareto distribution with exponent 3, cut off, with mean 0 and standard deviation 1.
+/// Returns the share below `x` of a truncated Pareto distribution with exponent 3, mean 0 and standard deviation 1.
 fn pareto_below(x: f64, (most, mean, deviation): (f64, f64, f64)) -> f64 {
     let raw = x * deviation + mean;
     if raw <= 1.0 {
@@ -54,7 +54,8 @@ fn pareto_below(x: f64, (most, mean, deviation): (f64, f64, f64)) -> f64 {
     }
 }
 
-/// The share below `x` of a quarter of the one and three quarters of the other, by the sum over equal parts of the first.
+/// Returns the share below `x` of a quarter of the normal and three quarters of the Pareto distribution, by summing
+/// over equal parts of the first.
 fn mixed_below(x: f64, parts: &[f64], moments: (f64, f64, f64)) -> f64 {
     let x = x * (1.0_f64 / 16.0 + 9.0 / 16.0).sqrt();
     let below: f64 = parts
@@ -64,7 +65,7 @@ fn mixed_below(x: f64, parts: &[f64], moments: (f64, f64, f64)) -> f64 {
     below / parts.len() as f64
 }
 
-/// The middles of equal parts of the normal distribution.
+/// Returns the middles of equal parts of the normal distribution.
 fn normal_parts(count: usize) -> Vec<f64> {
     let middle = |part: usize| {
         let wanted = (part as f64 + 0.5) / count as f64;
@@ -86,7 +87,7 @@ fn normal_parts(count: usize) -> Vec<f64> {
 fn jitter_has_the_asked_distribution() {
     let parts = normal_parts(200);
     let moments = pareto_moments();
-    // Of 10 000 values one sample in a hundred is farther away than this.
+    // With 10 000 values, one sample in a hundred has a larger distance.
     let count: usize = 10_000;
     let limit = 1.63 / (count as f64).sqrt();
     for shape in Shape::ALL {
@@ -97,7 +98,7 @@ fn jitter_has_the_asked_distribution() {
                 shape,
             });
         });
-        // So far apart that order changes none.
+        // Far enough apart that keeping the order changes no delay.
         let delays = delays(&mut channel(&[late]), count as u64, 1_000_000);
         let values: Vec<f64> = delays
             .iter()
@@ -120,7 +121,7 @@ fn jitter_has_the_asked_distribution() {
             Shape::Pareto => &|x| pareto_below(x, moments),
             Shape::ParetoNormal => &|x| mixed_below(x, &parts, moments),
         };
-        // Values at the cap are more than the distribution has there; below it they are what it says.
+        // The truncated distribution has more values at the cap; below it the values follow the distribution.
         let kept: Vec<f64> = values.clone();
         let far = distance(kept, below);
         let cap = if shape == Shape::Pareto { 5.457 } else { f64::MAX };
@@ -131,7 +132,7 @@ fn jitter_has_the_asked_distribution() {
             far < limit + slack,
             "{shape}: {far} from its distribution, limit {limit}"
         );
-        // The test can fail: the other distributions are far away.
+        // Checks that the test can fail: the other distributions are far away.
         if shape != Shape::Uniform {
             let other = distance(values, |x| f64::midpoint(x, 1.0).clamp(0.0, 1.0));
             assert!(other > 3.0 * limit, "{shape}: {other}");
@@ -139,7 +140,7 @@ fn jitter_has_the_asked_distribution() {
     }
 }
 
-/// Mean and standard deviation are those that the line asks for.
+/// Mean and standard deviation are those in the line.
 #[test]
 fn jitter_has_the_asked_mean_and_deviation() {
     for shape in Shape::ALL {
@@ -158,7 +159,7 @@ fn jitter_has_the_asked_mean_and_deviation() {
             .map(|delay| (*delay as f64 - mean).powi(2))
             .sum::<f64>();
         let deviation = (squares / count).sqrt();
-        // Of a uniform one the spread is the farthest value.
+        // For the uniform shape, the spread is the maximum.
         let wanted = if shape == Shape::Uniform {
             10_000.0 / 3.0_f64.sqrt()
         } else {
