@@ -1,4 +1,4 @@
-//! From actions to a verdict.
+//! Carries out the actions of rules, which build a verdict.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::eval::{Facts, Memory, Variables};
 use crate::syntax::Action;
 use crate::verdict::{Effect, End, Fate, Message, Order, Part, RuleId, Verdict};
 
-/// The maximum length of a mark that is the name of its rule, in characters.
+/// Maximum length of a mark that is the name of its rule, in characters.
 const MAX_MARK: usize = 64;
 
 /// A rule that acts on a message.
@@ -24,43 +24,43 @@ pub(super) struct Act<'a, F> {
     pub(super) rule: &'a Rule,
     pub(super) message: &'a Message<'a>,
     pub(super) facts: &'a F,
-    /// The length of the id before the fields, in bytes.
+    /// Length of the id before the fields, in bytes.
     pub(super) body: usize,
-    /// The memory of the condition, which knows the values of the actions.
+    /// Memory of the condition, from which actions read values.
     pub(super) memory: &'a Memory,
-    /// Only if the rule makes random decisions.
+    /// `None` if the rule makes no random decisions.
     pub(super) dice: Option<Dice>,
-    /// The values to take instead of draws.
+    /// Values to use instead of draws.
     pub(super) given: Option<&'a Drawn>,
-    /// The values that were drawn or taken.
+    /// Values that were drawn or given.
     pub(super) drawn: Drawn,
-    /// The decision of the rules so far.
+    /// Decision of the rules so far.
     pub(super) verdict: &'a mut Verdict,
     pub(super) effects: &'a mut Vec<Effect>,
     pub(super) variables: &'a RefCell<Variables>,
-    /// True if the message releases at once what the rule would hold.
+    /// True if the message immediately releases the message that the rule would hold.
     pub(super) releases: bool,
-    /// The snapshot that the message completes.
+    /// Snapshot that the message completes.
     pub(super) snapshot: Option<Completed<'a>>,
-    /// The snapshot of several messages that the message is a part of.
+    /// Snapshot of several messages to which the message belongs.
     pub(super) part: Option<Part>,
 }
 
-/// The result of the actions of a rule.
+/// Result of the actions of a rule.
 #[derive(Default)]
 pub(super) struct Done {
     /// True if no later rule is tried.
     pub(super) ends: bool,
     /// True if an action had an effect.
     pub(super) is_hit: bool,
-    /// The reason why an action changed nothing.
+    /// Reason why an action changed nothing.
     pub(super) failed: Option<String>,
-    /// The expectations that begin, by their index in the rule.
+    /// Expectations that begin, by their index in the rule.
     pub(super) expects: Vec<usize>,
 }
 
 impl Done {
-    /// Begins the expectations, and reports what failed.
+    /// Starts the expectations, and reports a failed action.
     pub(super) fn follow_up(
         self,
         (id, rule, progress): (RuleId, &Rule, &mut Progress),
@@ -80,7 +80,7 @@ impl Done {
 }
 
 impl<F: Facts> Act<'_, F> {
-    /// Carries out all actions, in their order. An action that ends the search ends it after the last one.
+    /// Carries out all actions in order. An action that ends the search ends it after the last action.
     pub(super) fn carry_out(&mut self, deeds: &[Deed]) -> Done {
         let mut done = Done::default();
         for deed in deeds {
@@ -173,7 +173,7 @@ impl<F: Facts> Act<'_, F> {
                 self.effects.push(Effect::Close { side, reason });
                 return true;
             }
-            // They have deeds of their own.
+            // `deed` carries these actions out itself.
             Action::Set(_)
             | Action::Replace(_)
             | Action::Make(_)
@@ -202,7 +202,7 @@ impl<F: Facts> Act<'_, F> {
         });
     }
 
-    /// Returns a random time from `from` to `to`, both included.
+    /// Returns a random time from `from` to `to`, inclusive.
     fn between(&mut self, from: Duration, to: Duration) -> Duration {
         let given = self
             .given
@@ -221,6 +221,7 @@ impl<F: Facts> Act<'_, F> {
     }
 
     /// Flips bits, or changes bytes, of the message. Framing is added later, so that the datagram stays valid. Returns
+    /// true if a byte was changed.
     /// true if there was a byte to change.
     fn corrupt(&mut self, count: u32, bytes: bool) -> bool {
         let given = self
@@ -260,7 +261,7 @@ fn drawn_places(dice: &mut Dice, len: usize, count: u32, bytes: bool) -> Vec<(u3
     let (mut left, mut wanted) = (total as u64, u64::from(count));
     let mut places: Vec<(u32, u8)> = Vec::new();
     for place in 0..total {
-        // Each set of places is as likely as any other.
+        // Each set of positions has the same probability.
         if dice.below(left) < wanted {
             wanted -= 1;
             let (at, flipped) = if bytes {
@@ -282,7 +283,7 @@ fn drawn_places(dice: &mut Dice, len: usize, count: u32, bytes: bool) -> Vec<(u3
     places
 }
 
-/// Lets a message that matches a rule overtake one that the rule holds.
+/// Lets a message that matches a rule overtake the message that the rule holds.
 pub(super) fn overtake(id: RuleId, actions: &[Action], verdict: &mut Verdict) {
     let reorders = |action: &Action| matches!(action, Action::Reorder { .. });
     if actions.iter().any(reorders) {

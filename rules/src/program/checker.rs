@@ -1,4 +1,4 @@
-//! The check of the rules of one text, and of the windows of its link lines.
+//! Checks the rules of one text, and the windows of its link lines.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,30 +22,30 @@ use crate::impair::{Line, Links};
 use crate::span::Span;
 use crate::syntax::{self, Action, Every, Expr, Kind, Modifiers, Scope};
 
-/// A rule whose names are resolved.
+/// A rule whose named expressions are resolved.
 pub(super) struct Named {
     pub(super) identity: Box<str>,
-    /// The text before.
+    /// Text of the rule before that.
     pub(super) text: Box<str>,
     pub(super) rule: syntax::Rule,
 }
 
-/// The check of the rules of one text.
+/// State of the check of one text.
 pub(super) struct Checker {
     pub(super) registry: &'static Registry,
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// The number of rules with each identity so far.
+    /// Number of rules with each identity so far.
     pub(super) occurrences: BTreeMap<String, u32>,
     pub(super) seed: Option<u64>,
     pub(super) lets: Lets,
-    /// The variables that the rules set.
+    /// Variables that the rules set.
     pub(super) variables: Variables,
-    /// Bytes of memory of all compiled regexes so far, at most.
+    /// Maximum bytes of memory of all regexes compiled so far.
     pub(super) regex_bytes: usize,
 }
 
 impl Checker {
-    /// Counts the regexes of a filter. Returns false, after an error, if all regexes of the text take too much memory.
+    /// Counts the regexes of a filter. Returns false, after an error, if all regexes of the text need too much memory.
     fn has_room(&mut self, filter: &Filter, span: Span) -> bool {
         let had_room = self.regex_bytes <= MAX_REGEXES;
         self.regex_bytes += filter.regex_bytes();
@@ -63,7 +63,7 @@ impl Checker {
         }
     }
 
-    /// Returns the time between the actions of a rule without a condition. Its actions have no message.
+    /// Returns the interval of a rule without a condition, whose actions have no message; `None` for other rules.
     fn timer(&mut self, rule: &syntax::Rule, deeds: &[Deed]) -> Option<Duration> {
         let Some(Every::Time(time)) = rule.modifiers.every.filter(|_| rule.when.is_none()) else {
             return None;
@@ -78,7 +78,7 @@ impl Checker {
         Some(time)
     }
 
-    /// Returns a rule with expressions in place of their names.
+    /// Replaces named expressions in a rule.
     pub(super) fn named(&mut self, rule: syntax::Rule) -> Named {
         Named {
             identity: self.identity(&rule),
@@ -87,7 +87,7 @@ impl Checker {
         }
     }
 
-    /// Checks a rule. `None` if it has an error in a condition.
+    /// Checks a rule. Returns `None` if a condition has an error.
     pub(super) fn rule(&mut self, named: Named) -> Option<Rule> {
         let Named {
             identity,
@@ -165,7 +165,8 @@ impl Checker {
         })
     }
 
-    /// Checks the condition that releases a held message. `None` if the rule holds none.
+    /// Checks the condition that releases a held message. The inner value is `None` if the rule holds no message, the
+    /// outer one after an error.
     fn release(&mut self, rule: &syntax::Rule) -> Option<Option<Filter>> {
         let mut holds = rule.actions.iter().filter_map(|action| match action {
             Action::Hold { until, .. } => Some(until.clone()),
@@ -180,8 +181,8 @@ impl Checker {
         release
     }
 
-    /// Returns where a rule acts on control messages, and where on messages outside a connection. Reports actions that fit none
-    /// of the messages of its condition.
+    /// Returns where a rule acts on control messages, and where on messages outside a connection. Reports actions that
+    /// fit none of the messages that its condition matches.
     fn outside_chunks(&mut self, rule: &syntax::Rule, usual: &Reach) -> (Places, Places) {
         let mut control = within(usual, &[Class::Control]);
         let mut connless = within(usual, &[Class::Connless]);
@@ -213,8 +214,8 @@ impl Checker {
         (control, connless)
     }
 
-    /// Checks the windows of the link lines where they are `defined`. Returns those of the lines in use; lines of profiles
-    /// are in use as often as their profile.
+    /// Checks the windows of link lines where the lines are `defined`. Returns the windows of the lines in use; lines
+    /// of a profile are in use as often as their profile.
     pub(super) fn windows(&mut self, defined: &[Line], lines: Vec<Line>, links: &Links) -> Vec<LineWindow> {
         for line in defined {
             self.window(line.clone());
@@ -236,7 +237,7 @@ impl Checker {
         windows
     }
 
-    /// Checks the window of a link line. `None` if it has an error.
+    /// Checks the window of a link line. Returns `None` if it has an error.
     fn window(&mut self, line: Line) -> Option<Window> {
         let [after, until] = [line.after, line.until].map(|expr| {
             let expr = self.lets.expanded(expr?, &mut self.diagnostics);
@@ -248,7 +249,8 @@ impl Checker {
         })
     }
 
-    /// Reports a rule that changes items of snapshots and matches none. One without a condition has an error already.
+    /// Reports a rule that changes snapshot items but matches no snapshot. A rule without a condition already has an
+    /// error.
     fn must_see_snapshots(&mut self, when: &Filter, span: Span) {
         let is_snapshot = |_, dir, def: &Def| dir == Dir::S2c && is_snap(def);
         let has_condition = when.reach().anything();
@@ -260,7 +262,7 @@ impl Checker {
         }
     }
 
-    /// Checks the expectations of a rule. `None` if one has an error.
+    /// Checks the expectations of a rule. Returns `None` if one has an error.
     fn expects(&mut self, actions: &[Action]) -> Option<Box<[Expected]>> {
         let expected = |action: &Action| match action {
             Action::Expect { expected, within } => Some((expected.clone(), *within)),
@@ -283,7 +285,7 @@ impl Checker {
         self.has_room(&filter, span).then_some(filter)
     }
 
-    /// Reports the diagnostics of a check, and returns its result if there is no error.
+    /// Reports the diagnostics of a check. Returns its result if there is no error.
     fn reported<T>(&mut self, checked: Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>) -> Option<T> {
         let (checked, diagnostics) = match checked {
             Ok((checked, warnings)) => (Some(checked), warnings),
@@ -293,7 +295,8 @@ impl Checker {
         checked
     }
 
-    /// Returns the identity of a rule. Two rules with the same name are an error; those with the same text are counted.
+    /// Returns the identity of a rule. Two rules with the same name are an error; rules with the same text are
+    /// numbered.
     fn identity(&mut self, rule: &syntax::Rule) -> Box<str> {
         let text = rule
             .name
@@ -314,7 +317,7 @@ impl Checker {
     }
 }
 
-/// Returns the window of a rule, if it has no error.
+/// Returns the window's condition; `None` after an error.
 fn open(window: Option<Option<Filter>>) -> Option<Option<Filter>> {
     match window {
         Some(filter) => filter.map(Some),
@@ -325,13 +328,13 @@ fn open(window: Option<Option<Filter>>) -> Option<Option<Filter>> {
 /// Variants and directions.
 type Places = Vec<(Proto, Dir)>;
 
-/// Returns the places at which messages of these classes can match.
+/// Returns the protocols and directions in which messages of these classes can match.
 fn within(reach: &Reach, classes: &[Class]) -> Places {
     let may = |(proto, dir): &(Proto, Dir)| classes.iter().any(|class| reach.class(*proto, *dir, *class));
     places().filter(may).collect()
 }
 
-/// Returns the limits of a rule; the time between the actions of one without a condition is not one of them.
+/// Returns the limits of a rule. The interval of a rule without a condition is not a limit.
 fn limits(modifiers: &Modifiers, timer: Option<Duration>) -> Limits {
     Limits {
         chance: modifiers.chance,
@@ -344,7 +347,7 @@ fn limits(modifiers: &Modifiers, timer: Option<Duration>) -> Limits {
     }
 }
 
-/// Returns false if an action sets another field than a reason.
+/// Returns false if an action sets a field other than a reason.
 fn sets_reason(action: &Action) -> bool {
     let Action::Set(assigns) = action else { return true };
     assigns.iter().all(|assign| match &assign.target.kind {

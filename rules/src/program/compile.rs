@@ -1,4 +1,4 @@
-//! From text to rules.
+//! Compiles text to rules.
 
 use std::collections::BTreeMap;
 
@@ -19,16 +19,16 @@ use crate::impair::Links;
 use crate::span::Span;
 use crate::syntax::{Statement, parse_statements};
 
-/// The rules of a program, in the order in which they are tried.
+/// Rules of a program, in the order in which they are tried.
 pub(super) struct Rules {
     pub(super) rules: Vec<Rule>,
-    /// The protocols and directions in which a rule can match.
+    /// Protocols and directions in which a rule can match.
     pub(super) acts: Vec<(Proto, Dir)>,
-    /// The same for rules that look at further copies.
+    /// Protocols and directions in which a rule handles further copies.
     pub(super) repeats: Vec<(Proto, Dir)>,
-    /// The same, and those in which messages change what is remembered or known.
+    /// Protocols and directions in which a rule can match, or messages change what is remembered or known.
     pub(super) observes: Vec<(Proto, Dir)>,
-    /// The parts of a session's context that conditions need.
+    /// Parts of a session's context that conditions need.
     pub(super) needs: Needs,
     /// True if a condition needs the round trip.
     pub(super) measures: bool,
@@ -36,23 +36,23 @@ pub(super) struct Rules {
     pub(super) inspects: bool,
     /// True if a rule expects messages.
     pub(super) expects: bool,
-    /// True if a rule has something to do without a message.
+    /// True if a rule can act without a message.
     pub(super) is_timed: bool,
-    /// The empty stores of snapshots; none if snapshots are not needed.
+    /// Empty stores of snapshots; none if snapshots are not needed.
     pub(super) stores: Stores,
-    /// True if a control message can matter to a rule, or to the window of a link line.
+    /// True if a control message can affect a rule, or the window of a link line.
     pub(super) controls: bool,
-    /// True if a rule can match a message outside a connection, or one moves a window of a link line.
+    /// True if a rule can match a message outside a connection, or such a message can affect the window of a link line.
     pub(super) browses: bool,
     pub(super) links: Links,
-    /// The place of each link line, or of the use of its profile.
+    /// Span of each link line, or of the use of its profile.
     pub(super) line_places: Vec<Span>,
-    /// The windows of link lines that have conditions.
+    /// Windows of link lines with conditions.
     pub(super) windows: Vec<LineWindow>,
     pub(super) registry: &'static Registry,
-    /// The seed that the text has.
+    /// Seed that the text sets.
     pub(super) seed: Option<u64>,
-    /// The variables that rules set.
+    /// Variables that rules set.
     pub(super) variables: Variables,
 }
 
@@ -149,7 +149,7 @@ pub(super) fn compile(
     let mut diagnostics = checker.diagnostics;
     checker.lets.finish(registry, &mut diagnostics);
     sort(&mut diagnostics);
-    // A named expression is checked where it is used.
+    // A named expression is checked at each use.
     diagnostics.dedup();
     let is_error = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Error;
     if diagnostics.iter().any(is_error) {

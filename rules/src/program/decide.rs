@@ -1,4 +1,4 @@
-//! The decisions of a program, as the proxy asks for them.
+//! The decisions of a program, as requested by the proxy.
 
 use std::any::Any;
 
@@ -8,63 +8,64 @@ use super::shared::Shared;
 use crate::impair::LineSet;
 use crate::verdict::{Effect, Made, Message, Verdict};
 
-/// The decisions about the messages of one session. [`Program::open`](crate::Program::open) creates them; they are
-/// dropped when the session ends or another program is set.
+/// Decides about the messages of one session. [`Program::open`](crate::Program::open) creates it; it is dropped when
+/// the session ends or another program is set.
 pub trait Decide: Any + Send {
-    /// Decides about the first copy of a message. `shared` has the counts that all sessions share, which
-    /// [`Program::share`](crate::Program::share) creates.
+    /// Decides about the first copy of a message. `shared` contains the counts that all sessions share, created by
+    /// [`Program::share`](crate::Program::share).
     fn decide(&mut self, message: &Message<'_>, shared: &mut Shared) -> Verdict;
 
-    /// Observes the first copy of a message that passes without a decision: the program does not act in its direction,
-    /// or the direction may not be renumbered yet. See [`Logic::observes`](crate::Logic::observes). The verdict passes the
-    /// message unchanged; it has the rules that took part, and marks.
+    /// Observes the first copy of a message that is forwarded without a decision, because the program does not act in
+    /// its direction, or the direction cannot be renumbered yet. See [`Logic::observes`](crate::Logic::observes). The
+    /// verdict leaves the message unchanged; it lists the rules that took part, and marks.
     fn observe(&mut self, _message: &Message<'_>, _shared: &mut Shared) -> Verdict {
         Verdict::PASS
     }
 
-    /// Returns true if nothing would come of a message with this id, whatever its fields are: the caller may skip
-    /// [`Self::decide`] or [`Self::observe`], and need not know the message. Not of other copies, see [`Self::repeat`].
+    /// Returns true if a message with this id has no effect, whatever its fields are, so that the caller may skip
+    /// [`Self::decide`] or [`Self::observe`]. Does not apply to further copies, see [`Self::repeat`].
     fn ignores(&self, _of: (Proto, Dir), _id: MessageId, _shared: &mut Shared) -> bool {
         false
     }
 
-    /// Handles another copy of a message that was decided or observed before: its sender sends it again. The verdict
-    /// passes it as it was; it has the rules that took part, and marks. See [`Logic::repeats`](crate::Logic::repeats).
+    /// Handles another copy of a message that was decided or observed before, because its sender resends it. The
+    /// verdict leaves it unchanged; it lists the rules that took part, and marks. See
+    /// [`Logic::repeats`](crate::Logic::repeats).
     fn repeat(&mut self, _message: &Message<'_>, _shared: &mut Shared) -> Verdict {
         Verdict::PASS
     }
 
-    /// Returns the effects since the last call, in their order. The caller calls it after each datagram and each
+    /// Returns the effects since the last call, in order. The caller calls this after each datagram and each
     /// [`Self::on_time`].
     fn effects(&mut self) -> Vec<Effect> {
         Vec::new()
     }
 
-    /// Handles the sending of a vital message to the client, under this number. See
+    /// Records that a vital message was sent to the client with this sequence number. See
     /// [`Logic::measures`](crate::Logic::measures).
     fn on_sent(&mut self, _at: u64, _seq: Seq, _resend: bool) {}
 
-    /// Handles an ack of the client, of the numbers that it was sent. See
+    /// Handles an ack of the client, in the numbers that were sent to it. See
     /// [`Logic::measures`](crate::Logic::measures).
     fn on_ack(&mut self, _at: u64, _ack: Seq) {}
 
-    /// Returns the time for the next call of [`Self::on_time`], in microseconds since the start of the run. `None` for
+    /// Returns the time of the next call of [`Self::on_time`], in microseconds since the start of the run; `None` for
     /// never. The caller reads it after every message and every call of `on_time`.
     fn deadline(&self) -> Option<u64> {
         None
     }
 
-    /// Handles the deadline while the session is online. Returns the messages to send.
+    /// Handles the deadline while the session is online. Returns messages to send.
     fn on_time(&mut self, _at: u64, _shared: &mut Shared) -> Vec<Made> {
         Vec::new()
     }
 
-    /// Returns the link lines whose windows are open: those without a window, and those whose window a message has begun and
-    /// none has ended.
+    /// Returns the link lines with an open window: lines without a window, and lines whose window was started by a
+    /// message and not ended.
     fn open_lines(&self) -> LineSet {
         LineSet::ALL
     }
 
-    /// Handles the end of the session: no message follows. The caller reads the effects afterwards.
+    /// Handles the end of the session, after its last message. The caller reads the effects afterwards.
     fn on_end(&mut self) {}
 }

@@ -1,7 +1,7 @@
-//! The rules, and the windows of link lines, that a message visits.
+//! Finds the rules, and the windows of link lines, that a message visits.
 //!
-//! Law: a rule that a message does not visit would neither act on it nor remember anything of it. So a rule costs nothing
-//! for messages that it is not about. The same holds for windows.
+//! Law: a rule that a message does not visit would neither act on the message nor remember anything of it. So a rule
+//! costs nothing for unrelated messages. The same holds for windows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use teetap_wire::{Dir, Layer, MessageId, Proto};
 use super::compile::Rules;
 use crate::eval::{Key, Subject};
 
-/// Numbers of messages that are looked up by index.
+/// Message numbers that are looked up by index.
 const NUMBERS: usize = 128;
 
-/// The mark of a number of several messages.
+/// Marks a number that several messages share.
 const SHARED: u16 = u16::MAX;
 
-/// The rules and the windows of link lines that a message visits, by their index and in their order.
+/// Rules and windows of link lines that a message visits, by index and in order.
 #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Visited {
     pub(super) rules: Box<[u16]>,
@@ -31,32 +31,32 @@ impl Visited {
     }
 }
 
-/// The visited ones for each message, by protocol and direction. A table is made when the first message needs it.
+/// Rules and windows for each message, by protocol and direction. A table is built when the first message needs it.
 #[derive(Debug, Default)]
 pub(super) struct Dispatch {
     tables: [[Option<Table>; 2]; Proto::ALL.len()],
-    /// The ones that every message visits.
+    /// Rules and windows that every message visits, for tests.
     #[cfg(test)]
     pub(super) every: Option<Arc<Visited>>,
 }
 
-/// The visited ones for each message of one direction.
+/// Rules and windows for each message in one direction.
 #[derive(Debug)]
 struct Table {
-    /// The index of a list for each message with a definition, sorted.
+    /// Index of a list for each message with a definition, sorted.
     known: Vec<(Key, usize)>,
-    /// The same for small numbers by class, plus one; 0 for no message, [`SHARED`] for several.
+    /// Index of a list plus one, by class and small number; 0 for no message, [`SHARED`] for several.
     numbered: [[u16; NUMBERS]; Class::ALL.len()],
-    /// The same for messages without one, by class.
+    /// Index of a list for messages without a definition, by class.
     unknown: [usize; Class::ALL.len()],
-    /// The numbers of messages that visit nothing and begin nothing, as bits, by layer.
+    /// Numbers of messages that visit nothing and do not begin the game, as bits, by layer.
     ignored: [u128; 2],
-    /// None stands twice.
+    /// Distinct lists of rules and windows.
     lists: Vec<Arc<Visited>>,
 }
 
 impl Dispatch {
-    /// Returns the rules and windows that a message visits; `None` for none.
+    /// Returns the rules and windows that a message visits; `None` if there are none.
     pub(super) fn visited(
         &mut self,
         rules: &Rules,
@@ -73,8 +73,8 @@ impl Dispatch {
             .cloned()
     }
 
-    /// Returns true if a message with this id visits nothing and does not begin the game. Never true of a message
-    /// with a UUID or with a large number.
+    /// Returns true if a message with this id visits nothing and does not begin the game. Never returns true for a UUID
+    /// or a large number.
     pub(super) fn ignores(&mut self, rules: &Rules, place: (Proto, Dir), id: MessageId) -> bool {
         #[cfg(test)]
         if self.every.is_some() {
@@ -183,7 +183,7 @@ impl Table {
     }
 }
 
-/// Returns true if the game begins for the sender of this message.
+/// Returns true if this message begins the game for its sender.
 pub(super) fn is_entry(dir: Dir, def: &Def) -> bool {
     dir == Dir::C2s && def.class == Class::System && *def.name == *"enter_game"
 }
@@ -282,7 +282,7 @@ mod tests {
         assert!(verdicts > 1000, "{verdicts}");
     }
 
-    /// Rules about few messages, with all that is remembered beside the visits of messages.
+    /// Rules about few messages, which remember more than the messages that visit them.
     const RARE: &[&str] = &[
         "drop when sv_broadcast",
         "mark when cl_say chance 30%\ninject s2c sv_chat{client_id: -1, message: \"hi\"} every 1s",

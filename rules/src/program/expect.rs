@@ -1,7 +1,7 @@
-//! Expectations: messages that have to come in time.
+//! Expectations: messages that must be received in time.
 //!
-//! Law: a message meets all open expectations of an action, and never the one that it opens. At most [`MAX_OPEN`] are
-//! open for one action; more would be met, or fail, with them.
+//! Law: a message meets all open expectations of an action, but never the one that it opens. At most [`MAX_OPEN`] are
+//! open per action; further ones would be met, or fail, at the same time.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::verdict::{Effect, End, RuleId};
 
 use crate::units::micros;
 
-/// The maximum number of expectations that one action has open.
+/// Maximum number of open expectations per action.
 const MAX_OPEN: usize = 64;
 
 /// `expect sv_motd within 5s`: an action of a rule.
@@ -24,24 +24,24 @@ pub(super) struct Expected {
     pub(super) within: Duration,
 }
 
-/// The state of an expectation in one session.
+/// State of an expectation in one session.
 #[derive(Debug, Default)]
 pub(super) struct Expecting {
     memory: Memory,
-    /// The oldest first.
+    /// Open expectations, the oldest first.
     open: VecDeque<Open>,
 }
 
 /// A message that opened an expectation.
 #[derive(Debug)]
 struct Open {
-    /// Microseconds since the start of the run.
+    /// Deadline in microseconds since the start of the run.
     until: u64,
-    /// The message; `None` for a rule without a condition.
+    /// Direction and name of the message; `None` for a rule without a condition.
     message: Option<(Dir, Box<str>)>,
 }
 
-/// The failure of an expectation.
+/// Failure of an expectation.
 pub(super) struct Unmet {
     why: Box<str>,
     message: Option<(Dir, Box<str>)>,
@@ -81,19 +81,19 @@ impl Expecting {
         }
     }
 
-    /// Observes a further copy of a message.
+    /// Observes another copy of a message.
     pub(super) fn observe_copy(&mut self, expected: &Expected, facts: &impl Facts) {
         if !self.open.is_empty() && expected.filter.holds(facts, &self.memory) {
             self.open.clear();
         }
     }
 
-    /// Returns the time at which the oldest one fails.
+    /// Returns the deadline of the oldest open expectation.
     pub(super) fn deadline(&self) -> Option<u64> {
         self.open.front().map(|open| open.until)
     }
 
-    /// Removes one that fails at this time.
+    /// Removes an expectation that has failed at this time.
     pub(super) fn late(&mut self, expected: &Expected, at: u64) -> Option<Unmet> {
         let open = self.open.pop_front_if(|open| open.until <= at)?;
         Some(Unmet {
@@ -102,7 +102,7 @@ impl Expecting {
         })
     }
 
-    /// Removes all at the end of the session. Returns the oldest.
+    /// Removes all expectations at the end of the session. Returns the failure of the oldest one.
     pub(super) fn ended(&mut self, expected: &Expected) -> Option<Unmet> {
         let open = self.open.drain(..).next()?;
         Some(Unmet {
