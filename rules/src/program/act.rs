@@ -222,7 +222,6 @@ impl<F: Facts> Act<'_, F> {
 
     /// Flips bits, or changes bytes, of the message. Framing is added later, so that the datagram stays valid. Returns
     /// true if a byte was changed.
-    /// true if there was a byte to change.
     fn corrupt(&mut self, count: u32, bytes: bool) -> bool {
         let given = self
             .given

@@ -165,8 +165,8 @@ impl Checker {
         })
     }
 
-    /// Checks the condition that releases a held message. The inner value is `None` if the rule holds no message, the
-    /// outer one after an error.
+    /// Checks the condition that releases a held message. The outer value is `None` if the rule holds no message, the
+    /// inner one after an error.
     fn release(&mut self, rule: &syntax::Rule) -> Option<Option<Filter>> {
         let mut holds = rule.actions.iter().filter_map(|action| match action {
             Action::Hold { until, .. } => Some(until.clone()),

@@ -1,7 +1,7 @@
-//! Decisions as values: written down in one run, and made again in another one.
+//! Decisions as values, which are recorded in one run and repeated in another.
 //!
-//! Law: a program with faults acts on the messages and datagrams of its faults and on no others, whatever its conditions and
-//! draws would decide. Rules without faults, such as those that only log, are not changed by it.
+//! Law: a program with faults acts only on the messages and datagrams of its faults, whatever its conditions and draws
+//! would decide. Rules without faults, such as those that only log, are not affected.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::impair::{Impact, LineFaults, Passed};
 use crate::syntax::{Statement, parse_statements};
 use crate::verdict::RuleId;
 
-/// The message of a decision that a timer makes.
+/// Message name in decisions that a timer makes.
 pub(super) const TIMER: &str = "timer";
 
 /// A decision of a rule or a link line that is a fault or a change.
@@ -22,11 +22,11 @@ pub(super) const TIMER: &str = "timer";
 pub struct Decision {
     /// Microseconds since the start of the run.
     pub at: u64,
-    /// The number of the session.
+    /// Number of the session.
     pub session: u32,
-    /// The direction; `None` for a rule that acts at times.
+    /// Direction; `None` for a rule that acts at certain times.
     pub dir: Option<Dir>,
-    /// The maker of the decision, and its subject.
+    /// Maker and subject of the decision.
     pub by: By,
 }
 
@@ -35,54 +35,54 @@ pub struct Decision {
 pub struct Entry {
     /// Microseconds since the start of the run.
     pub at: u64,
-    /// The number of the session.
+    /// Number of the session.
     pub session: u32,
-    /// Microseconds since the session was opened.
+    /// Microseconds since the opening of the session.
     pub after: u64,
 }
 
-/// The maker of a decision.
+/// Maker of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By {
     /// A rule.
     Rule {
-        /// The name of the rule, or its text.
+        /// Name of the rule, or its text.
         rule: Box<str>,
-        /// The name of the message, or its class if it has no definition.
+        /// Name of the message, or its class if it has no definition.
         message: Box<str>,
-        /// The number of messages with this name in this direction of the session that the rule may be about.
+        /// Number of messages with this name, in this direction of the session, that the rule can match.
         ordinal: u64,
-        /// The actions as text.
+        /// Actions as text.
         actions: Box<str>,
-        /// The values that were drawn.
+        /// Values that were drawn.
         drawn: Drawn,
     },
     /// A link line.
     Link {
-        /// The text of the line.
+        /// Text of the line.
         line: Box<str>,
-        /// The number of the datagram in this direction of the session.
+        /// Number of the datagram in this direction of the session.
         datagram: u64,
-        /// True if the datagram is outside a connection. Such datagrams have numbers of their own.
+        /// True if the datagram is outside a connection. Such datagrams are numbered separately.
         connless: bool,
-        /// The effect.
+        /// Effect of the line.
         impact: Impact,
     },
 }
 
-/// The values that the actions of a rule drew.
+/// Values that the actions of a rule drew.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drawn {
-    /// The time of each delay in microseconds.
+    /// Each delay in microseconds.
     pub delays: Vec<u64>,
-    /// The bytes that each `corrupt` changed: offset and flipped bits.
+    /// Bytes that each `corrupt` changed: offset and flipped bits.
     pub corrupted: Vec<Vec<(u32, u8)>>,
 }
 
-/// The place of a decision: session, direction, hash of the name of the message, ordinal.
+/// Subject of a decision: session, direction, hash of the message name, ordinal.
 type Place = (u32, Option<u8>, u64, u64);
 
-/// The decisions that a program makes instead of its own.
+/// Decisions that replace those of the program.
 #[derive(Debug)]
 pub(super) struct Faults {
     rules: Vec<BTreeMap<Place, Drawn>>,
@@ -91,7 +91,7 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    /// Returns the values for a rule that acts on a message; `None` if it does not act on it.
+    /// Returns the values for a rule that acts on a message; `None` if the rule does not act on it.
     pub(super) fn of_rule(
         &self,
         RuleId(rule): RuleId,
@@ -158,8 +158,8 @@ impl Faults {
     }
 }
 
-/// Returns the text of a rule as it is printed today: an older program printed modifiers in another order. Keeps the
-/// mark of its occurrence.
+/// Returns the text of a rule in the current format, since older programs printed modifiers in another order. Keeps the
+/// number of its occurrence.
 fn reprinted(identity: &str) -> Option<String> {
     let is_mark = |mark: &str| mark.bytes().all(|byte| byte.is_ascii_digit());
     let (text, mark) = match identity.rsplit_once(" #") {
@@ -176,14 +176,14 @@ fn reprinted(identity: &str) -> Option<String> {
     })
 }
 
-/// The name of a rule, or its text.
+/// Name of a rule, or its text.
 type RuleIdentity = Box<str>;
 
 impl Program {
-    /// Returns the same program with the decisions of another run instead of its own.
+    /// Returns the same program with the decisions of another run, which replace its own.
     ///
     /// # Errors
-    /// A decision is of a rule or link line that the program does not have.
+    /// A decision belongs to a rule or link line that the program does not have.
     pub fn repeating(&self, decisions: &[Decision]) -> Result<Self, String> {
         let links = self.logic.links();
         let lines: Vec<&str> = links.into_iter().flat_map(|links| links.identities()).collect();
@@ -193,7 +193,7 @@ impl Program {
         })
     }
 
-    /// Returns the decisions that the program makes instead of its own; `None` if it makes its own.
+    /// Returns the decisions that replace those of the program; `None` if it makes its own.
     #[must_use]
     pub fn faults(&self) -> Option<&[Decision]> {
         self.faults.as_ref().map(|faults| &*faults.list)

@@ -1,8 +1,8 @@
 //! The steps between the condition of a rule and its actions: `skip`, `every`, `chance`, `first`, `max`.
 //!
 //! Law: every kind of rule passes through [`Gate::opens`], in the order of [`Step`](crate::syntax::Step): on first
-//! copies, on retransmissions, on control messages and at times. Each direction has counts of its own, as it has draws
-//! of its own. A match is counted even if an earlier rule ended the search, so that no rule shifts the turns of another.
+//! copies, on retransmissions, on control messages and at certain times. Each direction has separate counts and draws.
+//! A match is counted even if an earlier rule ended the search, so that no rule affects the turns of another.
 
 use std::collections::VecDeque;
 
@@ -14,34 +14,34 @@ use crate::syntax::{Every, Max};
 use crate::units::Share;
 use crate::units::micros;
 
-/// The counts of a rule in one session, or in all of them.
+/// Counts of a rule in one session, or in all sessions.
 #[derive(Debug, Default)]
 pub(super) struct Counts([Count; 2]);
 
-/// The counts of a rule in one direction.
+/// Counts of a rule in one direction.
 #[derive(Debug, Default)]
 pub(super) struct Count {
     pub(super) matches: u64,
     acted: u64,
-    /// The time of the last turn.
+    /// Time of the last turn.
     last: Option<u64>,
-    /// The times of the last actions that `max` counts.
+    /// Times of the last actions that `max` counts.
     recent: VecDeque<u64>,
 }
 
-/// A match that asks if its rule acts.
+/// A match, for which the rule may act or not.
 pub(super) struct Gate<'a> {
     pub(super) limits: &'a Limits,
     /// Microseconds since the start of the run.
     pub(super) at: u64,
     /// True if an earlier rule ended the search.
     pub(super) has_ended: bool,
-    /// True if the copies that the rule suppresses are used up.
+    /// True if the rule has already suppressed its number of copies.
     pub(super) is_spent: bool,
 }
 
 impl Counts {
-    /// Returns the counts of a direction. Rules that act at times count in the first one.
+    /// Returns the counts of a direction. Rules that act at certain times use the first one.
     pub(super) const fn of(&mut self, dir: Dir) -> &mut Count {
         let [c2s, s2c] = &mut self.0;
         match dir {
@@ -71,7 +71,7 @@ fn is_drawn(chance: Option<Share>, dice: &mut Option<Dice>) -> bool {
 }
 
 impl Count {
-    /// Counts a match. Returns true if it is a turn of the rule: `skip` and `every`.
+    /// Counts a match. Returns true if it is a turn of the rule according to `skip` and `every`.
     fn is_turn(&mut self, limits: &Limits, at: u64) -> bool {
         self.matches = self.matches.saturating_add(1);
         let left = self.matches.checked_sub(limits.skip.into());
@@ -92,7 +92,7 @@ impl Count {
         }
     }
 
-    /// Counts an action, if `first` and `max` have room for it.
+    /// Counts an action if `first` and `max` allow it. Returns false otherwise.
     fn may_act(&mut self, limits: &Limits, at: u64) -> bool {
         if limits.first.is_some_and(|first| self.acted >= first.into()) {
             return false;

@@ -1,7 +1,7 @@
-//! The rules that can change CONNECT or its answer.
+//! Rules that can change CONNECT or its reply.
 //!
-//! Law: while there is no room for a session, a CONNECT is answered without one. A rule on it must then decide as in a session
-//! that has just begun: by the message alone and a draw. A rule that would need more costs these answers.
+//! Law: while there is no room for a session, a CONNECT is answered without one. A rule on it must then decide as in a
+//! session that has just begun: only by the message and a draw. If a rule needs more, such answers are not possible.
 
 use teetap_wire::def::{Class, Def, Id, Registry};
 use teetap_wire::{Dir, Proto};
@@ -11,20 +11,20 @@ use super::window::Window;
 use crate::filter::Filter;
 use crate::syntax::{Action, Path};
 
-/// The ids of CONNECT and of its answer in 0.6.
+/// Ids of CONNECT and its reply in 0.6.
 const IDS: [(Dir, i32); 2] = [(Dir::C2s, 1), (Dir::S2c, 2)];
 
-/// The action of a rule on CONNECT and its answer.
+/// What a rule does with CONNECT and its reply.
 #[derive(Debug, Default)]
 pub(super) struct Greeting {
-    /// The protocols and directions in which the rule can change them.
+    /// Protocols and directions in which the rule can change them.
     places: Vec<(Proto, Dir)>,
     /// True if the rule decides without the memory of a session, and only drops or passes.
     pub(super) is_simple: bool,
 }
 
 impl Greeting {
-    /// Returns the action of a rule on control messages in these places.
+    /// Returns what a rule does with control messages in these protocols and directions.
     pub(super) fn new(
         (actions, when): (&[Action], &Filter),
         (limits, window): (&Limits, &Window),
@@ -53,7 +53,7 @@ impl Greeting {
             chance: None,
             ..*limits
         };
-        // Anything else that a condition can read may be about the session.
+        // Anything else that a condition can read may depend on the session.
         let is_of_message = |path: &Path| {
             let is_message = |name: &str| {
                 let mut protos = Proto::ALL.into_iter();
@@ -78,18 +78,18 @@ impl Greeting {
         }
     }
 
-    /// Returns true if the rule can change a CONNECT of one protocol or its answer in another.
+    /// Returns true if the rule can change a CONNECT of one protocol, or its reply in another.
     pub(super) fn may_change(&self, requested: Proto, answered: Proto) -> bool {
         let mut places = self.places.iter();
         places.any(|place| [(requested, Dir::C2s), (answered, Dir::S2c)].contains(place))
     }
 
-    /// Returns true if the rule needs a session for each CONNECT, so that with it a flood keeps clients out.
+    /// Returns true if the rule needs a session for each CONNECT, so that a flood can keep clients out.
     pub(super) const fn needs_session(&self) -> bool {
         !self.is_simple && !self.places.is_empty()
     }
 
-    /// Returns true if the rule decides about them without a session.
+    /// Returns true if the rule decides about CONNECT or its reply without a session.
     pub(super) const fn is_alone(&self) -> bool {
         self.is_simple && !self.places.is_empty()
     }

@@ -7,7 +7,7 @@ use crate::verdict::Message;
 pub struct Hit {
     /// Microseconds since the start of the run.
     pub at: u64,
-    /// The number of the session.
+    /// Number of the session.
     pub session: u32,
 }
 

@@ -1,7 +1,7 @@
-//! Items of snapshots that rules change.
+//! Actions that change snapshot items.
 //!
-//! Law: a rule changes ints that exist, in the snapshot as its server sent it. Each value is of that snapshot; of an item
-//! without an id, it is of the item that changes.
+//! Law: a rule changes existing ints in the snapshot as sent by the server. Each value is read from that snapshot; an
+//! item without an id is the one that is changed.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,8 @@ use crate::check::{Assign, Target};
 use crate::eval::{Facts, Fields, Flag, Key, PacketFact, SessionFact, SessionState, SnapFact, Subject};
 
 impl<F: Facts> Act<'_, F> {
-    /// Changes items of the snapshot that the message completes, all or none. Returns true if one has other values now.
+    /// Changes items of the snapshot that the message completes: all of them or none. Returns true if an item has
+    /// different values now.
     pub(super) fn set_items(&mut self, assigns: &[Assign]) -> Result<bool, String> {
         let Some(snapshot) = self.snapshot else {
             return Ok(false);
@@ -25,7 +26,7 @@ impl<F: Facts> Act<'_, F> {
                     "the base of the snapshot is not known; a resync requests a complete one".to_owned(),
                 );
             }
-            // Clients discard it.
+            // Clients discard such a snapshot.
             Fate::Broken | Fate::BadCrc => return Ok(false),
             Fate::Kept | Fate::Late | Fate::Again => {}
         }
@@ -42,7 +43,7 @@ impl<F: Facts> Act<'_, F> {
         Ok(is_new)
     }
 
-    /// Changes a field of an item, if it is meant.
+    /// Changes a field of an item, if the target includes the item.
     fn set_item(
         &self,
         assign: &Assign,
@@ -89,7 +90,7 @@ impl<F: Facts> Act<'_, F> {
     }
 }
 
-/// The facts about a message while an item changes: an item of its type without an id is this one.
+/// Facts about a message while an item is changed: an item of its type without an id is that item.
 struct OfItem<'a, F> {
     facts: &'a F,
     id: u16,

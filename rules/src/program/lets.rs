@@ -1,7 +1,7 @@
-//! Named expressions, which are put in the place of their names.
+//! Named expressions, which replace their names.
 //!
-//! Law: each use is an expression of its own, which remembers what it needs by itself. What names stand for has a
-//! limited size and depth.
+//! Law: each use is a separate expression with a memory of its own. The size and depth of the expressions for names are
+//! limited.
 
 use std::collections::BTreeMap;
 
@@ -14,25 +14,25 @@ use crate::filter::Filter;
 use crate::span::Span;
 use crate::syntax::{Expr, Kind, Let, Path, Rule, Statement};
 
-/// The maximum number of parts of an expression, those of its names included.
+/// Maximum number of parts in an expression, including those for its names.
 const MAX_SIZE: usize = 16 * 1024;
-/// The maximum number of parts of all expressions of a text in which names stand.
+/// Maximum number of parts in all expressions of a text that contain names.
 const MAX_TOTAL: usize = 256 * 1024;
-/// The maximum depth of an expression, and of names that stand for names.
+/// Maximum depth of an expression, and of names within named expressions.
 const MAX_DEPTH: usize = 128;
 
-/// Words that are values.
+/// Words that are boolean values.
 const TRUTHS: [&str; 4] = ["true", "false", "yes", "no"];
 
-/// The named expressions of a text.
+/// Named expressions of a text.
 #[derive(Default)]
 pub(super) struct Lets {
     known: BTreeMap<String, Entry>,
-    /// The places where a name with an error stands.
+    /// Spans of uses of a name whose expression has an error.
     failed: Vec<Span>,
-    /// The places of unknown names, each with the similar name of an expression.
+    /// Spans of unknown names, each with a similar name of an expression.
     near: Vec<(Span, String)>,
-    /// The number of parts that stand in the place of names so far.
+    /// Number of parts that have replaced names so far.
     total: usize,
 }
 
@@ -44,14 +44,14 @@ struct Entry {
 
 enum State {
     Unresolved,
-    /// The names in it are being resolved.
+    /// The names in the expression are being resolved.
     Busy,
     Done(Expr),
     Failed,
 }
 
 impl Lets {
-    /// Collects the named expressions of a text and puts them into each other.
+    /// Collects the named expressions of a text, and resolves the names within them.
     pub(super) fn of(
         statements: &[Statement],
         registry: &'static Registry,
@@ -92,7 +92,7 @@ impl Lets {
         lets
     }
 
-    /// Puts the expressions that a name stands for into each other.
+    /// Resolves the names within a named expression.
     fn resolve(&mut self, name: &str, depth: usize, diagnostics: &mut Vec<Diagnostic>) {
         let Some(entry) = self.known.get_mut(name) else {
             return;
@@ -129,7 +129,7 @@ impl Lets {
         }
     }
 
-    /// Returns an expression with the expressions in place of their names; `None` if it is too large.
+    /// Returns an expression with its names replaced; `None` if it becomes too large.
     fn put(&mut self, expr: Expr, diagnostics: &mut Vec<Diagnostic>) -> Option<Expr> {
         let (mut is_changed, span) = (false, expr.span);
         let mut total = 0;
@@ -173,7 +173,7 @@ impl Lets {
         Some(expr)
     }
 
-    /// Puts the expressions into a rule in place of their names.
+    /// Replaces the names in a rule by their expressions.
     pub(super) fn expand(&mut self, mut rule: Rule, diagnostics: &mut Vec<Diagnostic>) -> Rule {
         let mut put = |expr: &mut Expr| *expr = self.expanded(expr.clone(), diagnostics);
         rule.when.iter_mut().for_each(&mut put);
@@ -185,7 +185,7 @@ impl Lets {
         rule
     }
 
-    /// Puts the expressions into an expression in place of their names.
+    /// Replaces the names in an expression by their expressions.
     pub(super) fn expanded(&mut self, expr: Expr, diagnostics: &mut Vec<Diagnostic>) -> Expr {
         if self.known.is_empty() {
             return expr;
@@ -198,7 +198,7 @@ impl Lets {
         let unused = self.known.into_values().filter(|entry| !entry.is_used);
         for entry in unused {
             let State::Done(expr) = entry.state else { continue };
-            // It may be meant as a value.
+            // The expression may be intended as a value.
             let is_value = |kind: &Kind| matches!(kind, Kind::Number(_) | Kind::Text(_) | Kind::Arith(..));
             if is_value(&expr.kind) || matches!(expr.kind, Kind::Negate(_)) {
                 continue;
@@ -226,7 +226,7 @@ fn too_deep() -> String {
     "with the expressions that its names stand for this is too long, or nested too deeply".to_owned()
 }
 
-/// Returns the name that a path may be: one word.
+/// Returns the word if a path is a single word, which may be a name.
 fn name_of(path: &Path) -> Option<&str> {
     match &*path.segments {
         [only] if !path.dot && only.index.is_none() => Some(&only.name.text),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::syntax::{Every, Max};
 use crate::units::Share;
 
-/// The modifiers that count, draw and look at the time.
+/// Modifiers that count, draw and check the time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) chance: Option<Share>,
@@ -18,7 +18,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Returns true if they let the rule act on every match.
+    /// Returns true if the modifiers let the rule act on every match.
     pub(super) const fn is_unlimited(&self) -> bool {
         matches!(
             self,

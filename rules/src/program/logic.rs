@@ -1,4 +1,4 @@
-//! A program as the session core sees it.
+//! A program as seen by the session core.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl Logic for Rules {
     }
 }
 
-/// Returns a rule with these actions as a test of the run.
+/// Returns the test of the run for a rule with these actions; `None` without `fail` and `expect`.
 fn test(actions: &[Action]) -> Option<Test> {
     let fails = actions.iter().any(|action| matches!(action, Action::Fail(_)));
     let expects = actions

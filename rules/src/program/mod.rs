@@ -1,32 +1,32 @@
 //! Programs: all rules of a run as one value.
 //!
-//! A [`Program`] is a text and its meaning. It is set once for all sessions and never changes. The memory of its
-//! rules about a session is in a [`Decide`], which it creates for each session. The text is kept, so that a log of
-//! inputs can hold the program and a replay can compile it again.
+//! A [`Program`] is a text and its meaning. It is set once for all sessions and never changes. A [`Decide`], which it
+//! creates for each session, contains the memory of its rules about that session. The text is kept, so that a log of
+//! inputs can contain the program and a replay can compile it again.
 //!
 //! | module | part |
 //! |---|---|
-//! | `act` | from actions to a verdict |
-//! | `checker` | the check of the rules of one text |
-//! | `compile` | from text to rules and link lines |
-//! | `expect` | messages that have to come in time |
-//! | `dispatch` | the rules and windows that a message visits |
-//! | `faults` | decisions as values, and programs that make those of another run |
+//! | `act` | carries out actions, which build a verdict |
+//! | `checker` | checks the rules of one text |
+//! | `compile` | compiles text to rules and link lines |
+//! | `expect` | messages that must be received in time |
+//! | `dispatch` | finds the rules and windows that a message visits |
+//! | `faults` | decisions as values, and programs that repeat those of another run |
 //! | `gate` | the modifiers between condition and actions |
-//! | `greeting` | the rules that can change CONNECT or its answer |
-//! | `items` | items of snapshots that rules change |
+//! | `greeting` | rules that can change CONNECT or its reply |
+//! | `items` | actions that change snapshot items |
 //! | `lets` | named expressions |
-//! | `logic` | a program as the session core sees it |
+//! | `logic` | a program as seen by the session core |
 //! | `parts` | snapshots of several messages, about which a rule decides once |
-//! | `profile` | the profiles of link lines: those of a text, and the built-in ones |
+//! | `profile` | profiles of link lines: those of a text, and the built-in ones |
 //! | `progress` | the memory of one rule: counts and windows |
-//! | `shared` | the state that all sessions share: counts, hits, effects of link lines |
+//! | `shared` | state that all sessions share: counts, hits, effects of link lines |
 //! | `repeat` | decisions about retransmissions |
 //! | `rule` | a checked rule: its actions, conditions and limits |
 //! | `sense` | actions that contradict each other, or can do nothing |
-//! | `touched` | the messages on which a rule acted |
+//! | `touched` | messages on which a rule acted |
 //! | `warnings` | warnings about rules that hide others or hold too much |
-//! | `visit` | a message that visits a rule |
+//! | `visit` | a message that visits rules |
 //! | `window` | the time between two messages in which a rule or link line acts |
 //! | `write` | the actions that write fields and messages |
 //! | `state` | the memory of rules about one session, and their decisions |
@@ -84,7 +84,7 @@ pub use shared::{Failure, Hits, LineReport, Report, RuleReport, Shared, Test};
 pub struct Program {
     source: Arc<str>,
     logic: Arc<dyn Logic>,
-    /// The decisions that it makes instead of its own.
+    /// Decisions that replace its own.
     faults: Option<Arc<Faults>>,
 }
 
@@ -93,38 +93,38 @@ pub struct Program {
 /// Law: pure. The same logic makes the same decisions about the same messages, independent of the clock and of other
 /// sessions.
 pub trait Logic: Send + Sync {
-    /// Returns true if a decision in this direction can differ from a pass. A direction without such decisions keeps the
-    /// numbers of its sender.
+    /// Returns true if a decision in this direction can be other than a pass. Other directions keep the sequence
+    /// numbers of their sender.
     fn acts(&self, proto: Proto, dir: Dir) -> bool;
 
-    /// Returns true if decisions depend on the messages of this direction, so that [`Decide::observe`] needs those
-    /// that pass without a decision.
+    /// Returns true if decisions depend on the messages in this direction, so that [`Decide::observe`] needs those that
+    /// are forwarded without a decision.
     fn observes(&self, proto: Proto, dir: Dir) -> bool {
         self.acts(proto, dir)
     }
 
-    /// Returns true if there are decisions about control messages.
+    /// Returns true if the program decides about control messages.
     fn controls(&self) -> bool {
         false
     }
 
-    /// Returns the first enabled rule that can change a CONNECT or its answer towards the client, and cannot decide
-    /// about them without the session that they open.
+    /// Returns the first enabled rule that can change a CONNECT or its reply to the client, but cannot decide about
+    /// them without the session that they open.
     fn needs_session(&self, _requested: Proto, _answered: Proto, _shared: &Shared) -> Option<RuleId> {
         self.controls().then_some(RuleId(0))
     }
 
-    /// Returns true if rules decide about a CONNECT or its answer without a session.
+    /// Returns true if rules decide about a CONNECT or its reply without a session.
     fn decides_alone(&self) -> bool {
         false
     }
 
-    /// Returns true if there are decisions about messages outside a connection.
+    /// Returns true if the program decides about messages outside a connection.
     fn browses(&self) -> bool {
         false
     }
 
-    /// Returns true if rules look at further copies of messages of this direction, see [`Decide::repeat`].
+    /// Returns true if rules handle further copies of messages in this direction, see [`Decide::repeat`].
     fn repeats(&self, _proto: Proto, _dir: Dir) -> bool {
         false
     }
@@ -145,17 +145,17 @@ pub trait Logic: Send + Sync {
         false
     }
 
-    /// Creates the state of a session. `before` is the state that another program had of the same session; the memory
-    /// of its rules may be carried over.
+    /// Creates the state of a session. `before` is the state of the same session under another program; the memory of
+    /// its rules may be kept.
     fn open(self: Arc<Self>, session: Opening, before: Option<Box<dyn Decide>>) -> Box<dyn Decide>;
 
-    /// Returns the seed that the text has. The caller puts it into [`Opening::seed`], if no other is wanted.
+    /// Returns the seed that the text sets. The caller uses it for [`Opening::seed`] unless another one is wanted.
     fn seed(&self) -> Option<u64> {
         None
     }
 
-    /// Creates the state that all sessions share. `before` is that of the program that was set before; rules and link
-    /// lines that are in both keep theirs.
+    /// Creates the state that all sessions share. `before` is the state under the previous program; rules and link
+    /// lines that are in both programs keep theirs.
     fn share(&self, _before: Shared) -> Shared {
         Shared::default()
     }
@@ -165,17 +165,17 @@ pub trait Logic: Send + Sync {
         None
     }
 
-    /// Returns the place of a link line in the source: of the line, or of the use of its profile.
+    /// Returns the span of a link line in the source: of the line, or of the use of its profile.
     fn place_of_line(&self, _line: u16) -> Span {
         Span::default()
     }
 
-    /// Returns the rules in their order, without hits.
+    /// Returns the rules in order, without hits.
     fn rules(&self) -> Vec<RuleReport> {
         Vec::new()
     }
 
-    /// Returns the name of a rule: its own, or else its text.
+    /// Returns the name of a rule, or its text if it has no name.
     fn rule(&self, id: RuleId) -> Option<&str>;
 }
 
@@ -189,7 +189,7 @@ impl Program {
         }
     }
 
-    /// Compiles rules. Returns the program with warnings and notes in the order of the text.
+    /// Compiles rules. Also returns warnings and notes in the order of the text.
     ///
     /// # Errors
     /// Returns all errors in the order of the text.
@@ -209,25 +209,25 @@ impl Program {
         &self.source
     }
 
-    /// Returns true if a direction has decisions, see [`Logic::acts`].
+    /// Returns true if the program decides about a direction, see [`Logic::acts`].
     #[must_use]
     pub fn acts(&self, proto: Proto, dir: Dir) -> bool {
         self.logic.acts(proto, dir)
     }
 
-    /// Returns true if a direction has messages to observe, see [`Logic::observes`].
+    /// Returns true if the program observes a direction, see [`Logic::observes`].
     #[must_use]
     pub fn observes(&self, proto: Proto, dir: Dir) -> bool {
         self.logic.observes(proto, dir)
     }
 
-    /// Returns true if control messages have decisions, see [`Logic::controls`].
+    /// Returns true if the program decides about control messages, see [`Logic::controls`].
     #[must_use]
     pub fn controls(&self) -> bool {
         self.logic.controls()
     }
 
-    /// Returns the rule for which a CONNECT needs a session, see [`Logic::needs_session`].
+    /// Returns the rule that needs a session for a CONNECT, see [`Logic::needs_session`].
     #[must_use]
     pub fn needs_session(&self, requested: Proto, answered: Proto, shared: &Shared) -> Option<RuleId> {
         self.logic.needs_session(requested, answered, shared)
@@ -239,13 +239,13 @@ impl Program {
         self.logic.decides_alone()
     }
 
-    /// Returns true if messages outside a connection have decisions, see [`Logic::browses`].
+    /// Returns true if the program decides about messages outside a connection, see [`Logic::browses`].
     #[must_use]
     pub fn browses(&self) -> bool {
         self.logic.browses()
     }
 
-    /// Returns true if rules look at further copies of messages, see [`Logic::repeats`].
+    /// Returns true if rules handle further copies of messages, see [`Logic::repeats`].
     #[must_use]
     pub fn repeats(&self, proto: Proto, dir: Dir) -> bool {
         self.logic.repeats(proto, dir)
@@ -291,7 +291,7 @@ impl Program {
         shared
     }
 
-    /// Returns true if a link line of this direction acts on datagrams outside a connection.
+    /// Returns true if a link line in this direction acts on datagrams outside a connection.
     #[must_use]
     pub fn links_browse(&self, dir: Dir) -> bool {
         self.logic.links().is_some_and(|links| links.browses(dir))
@@ -305,7 +305,7 @@ impl Program {
         self.logic.links()?.repeat(session, dir, before, faults)
     }
 
-    /// Returns the name of each rule in their order, see [`Logic::rule`].
+    /// Returns the name of each rule in order, see [`Logic::rule`].
     #[must_use]
     pub fn names(&self) -> Vec<Box<str>> {
         (0..)
@@ -313,14 +313,14 @@ impl Program {
             .collect()
     }
 
-    /// Returns the rule with a name; the first one with this text if no rule has the name.
+    /// Returns the rule with this name; if there is none, the first one with this text.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<RuleId> {
         let mut rules = (0..).map(RuleId).map_while(|id| Some((id, self.rule(id)?)));
         rules.find(|(_, known)| *known == name).map(|(id, _)| id)
     }
 
-    /// Returns the number of the first link line with this text.
+    /// Returns the index of the first link line with this text.
     #[must_use]
     pub fn find_line(&self, text: &str) -> Option<u16> {
         let mut lines = (0..).zip(self.logic.links()?.identities());

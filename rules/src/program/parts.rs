@@ -1,7 +1,7 @@
 //! Snapshots of several messages.
 //!
-//! Law: a rule decides about a snapshot once, at the first part that matches. The parts that follow share its fate, with
-//! the same values, whatever the condition says about them.
+//! Law: a rule decides about a snapshot once, at the first part that matches. Later parts share its fate, with the same
+//! values, whatever the condition says about them.
 
 use teetap_wire::Dir;
 use teetap_wire::def::Class;
@@ -10,15 +10,15 @@ use super::faults::Drawn;
 use crate::context::MessageView;
 use crate::eval::Lazy;
 
-/// The decision of a rule about a snapshot.
+/// Decision of a rule about a snapshot.
 #[derive(Debug, Clone)]
 pub(super) struct Covered {
     pub(super) tick: i32,
-    /// The values that the rule drew; `None` if it does not act.
+    /// Values that the rule drew; `None` if it does not act.
     pub(super) acts: Option<Drawn>,
 }
 
-/// Returns the tick of a snapshot of several messages, of which this is one.
+/// Returns the tick of the snapshot if the message is one of its several parts; `None` for other messages.
 pub(super) fn tick_of_part(view: &MessageView<'_>, fields: &Lazy<'_>) -> Option<i32> {
     let is_part = |def: &&_| {
         let def: &teetap_wire::def::Def = def;

@@ -1,6 +1,6 @@
-//! The profiles of link lines: those of a text, and the built-in ones.
+//! Profiles of link lines: those of a text, and the built-in ones.
 //!
-//! Law: a profile of the text wins over a built-in one of the same name.
+//! Law: a profile of the text has precedence over a built-in one of the same name.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use crate::impair::Line;
 use crate::span::Span;
 use crate::syntax::{Profile, Statement, Use, parse_statements};
 
-/// The maximum number of link lines of a program, those of its profiles included.
+/// Maximum number of link lines in a program, including those of its profiles.
 const MAX_LINES: usize = 64;
 
-/// Makes the table of built-in profiles of their files.
+/// Builds the table of built-in profiles from their files.
 macro_rules! built_in {
     ($($name:literal)*) => {
-        /// The built-in profiles: name and text.
+        /// Built-in profiles: name and text.
         const BUILT_IN: &[(&str, &str)] = &[
             $(($name, include_str!(concat!("../../profiles/", $name, ".tap"))),)*
         ];
@@ -33,18 +33,18 @@ pub fn profiles() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
-/// Returns the text of a built-in profile, with the sources of its figures.
+/// Returns the text of a built-in profile, with the sources of its figures; `None` if there is no such profile.
 #[must_use]
 pub fn profile(name: &str) -> Option<&'static str> {
     let found = BUILT_IN.iter().find(|(known, _)| *known == name);
     found.map(|(_, text)| *text)
 }
 
-/// The profiles that a text can use.
+/// Profiles that a text can use.
 pub(super) struct Profiles(BTreeMap<String, Vec<Line>>);
 
 impl Profiles {
-    /// Collects the profiles of a text. Two with the same name are an error.
+    /// Collects the profiles of a text. Two profiles with the same name are an error.
     pub(super) fn of(statements: &[Statement], diagnostics: &mut Vec<Diagnostic>) -> Self {
         let mut own = BTreeMap::new();
         for profile in statements.iter().filter_map(as_profile) {
@@ -75,7 +75,7 @@ impl Profiles {
         }
     }
 
-    /// Adds lines, as far as there may be more.
+    /// Adds lines, and reports an error if there are more than [`MAX_LINES`].
     pub(super) fn add(
         &self,
         lines: impl IntoIterator<Item = Line>,
@@ -103,7 +103,7 @@ fn lines(profile: &Profile) -> Vec<Line> {
     profile.links.iter().map(|link| link.line.clone()).collect()
 }
 
-/// Reads a built-in profile. A test reads them all.
+/// Parses a built-in profile. A test parses all of them.
 fn read(text: &str) -> Vec<Line> {
     let statements = parse_statements(text).unwrap_or_default();
     statements.iter().filter_map(as_profile).flat_map(lines).collect()

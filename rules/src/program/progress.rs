@@ -1,7 +1,7 @@
-//! The memory of one rule: its counts, and what it remembers of messages.
+//! Memory of one rule: its counts, and what it remembers of messages.
 //!
-//! Law: every message is counted once, in the order of arrival, also when an earlier rule ended the evaluation. So a
-//! rule that ends it shifts neither the draws nor the turns of those below.
+//! Law: every message is counted once, in the order of arrival, even if an earlier rule ended the evaluation. So a rule
+//! that ends it affects neither the draws nor the turns of later rules.
 
 use std::time::Duration;
 
@@ -20,40 +20,40 @@ use super::rule::Rule;
 use super::touched::Touched;
 use super::window::Latches;
 
-/// The direction in which rules that act at times count and draw.
+/// Direction whose counts and draws are used by rules that act at certain times.
 const TIMER_DIR: Dir = Dir::C2s;
 
-/// The time between two notices about the failures of a rule, in microseconds.
+/// Minimum time between two notices about failures of a rule, in microseconds.
 const REMARK: u64 = 1_000_000;
 
-/// The direction, the leg and the id of a control message.
+/// Direction, leg and id of a control message.
 type ControlKind = (Dir, Form, Option<u8>);
 
-/// The memory of one rule about one session.
+/// Memory of one rule about one session.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// The memory of the condition.
+    /// Memory of the condition.
     pub(super) when: Memory,
     window: Latches,
     ordinals: Ordinals,
-    /// The decision about the last snapshot of several messages.
+    /// Decision about the last snapshot of several messages.
     pub(super) covered: Option<Covered>,
     pub(super) counts: Counts,
-    /// The number of retransmissions by name and direction.
+    /// Number of retransmissions by name and direction.
     copied: Ordinals,
-    /// The messages on which it acted.
+    /// Messages on which the rule acted.
     pub(super) touched: Touched,
-    /// The time of the last notice about a failure.
+    /// Time of the last notice about a failure.
     failed: Option<u64>,
-    /// The memory of the condition that releases what the rule holds.
+    /// Memory of the condition that releases held messages.
     release: Memory,
-    /// The control messages that it has lost, and the number of copies.
+    /// Control messages that the rule has lost, with the number of copies.
     lost: Vec<(ControlKind, u32)>,
-    /// The time of the next action of a rule without a condition.
+    /// Time of the next action of a rule without a condition.
     pub(super) next: Option<u64>,
-    /// One for each expectation of the rule.
+    /// State of each expectation of the rule.
     expecting: Box<[Expecting]>,
-    /// The number of times that were due.
+    /// Number of due times so far.
     pub(super) ticks: u64,
 }
 
@@ -76,8 +76,8 @@ impl Progress {
         }
     }
 
-    /// Returns what another program keeps of it. `from` has the same identity as `to`; memories of expressions that
-    /// differ begin anew.
+    /// Returns the memory that another program keeps. `from` has the same identity as `to`; expressions that differ
+    /// start with an empty memory.
     pub(super) fn carried(self, from: &Rule, to: &Rule) -> Self {
         let fresh = Self::new(to);
         let same = |one: Option<&Filter>, other: Option<&Filter>| match (one, other) {
@@ -113,7 +113,7 @@ impl Progress {
         }
     }
 
-    /// Begins expectations of the rule, at this time.
+    /// Starts expectations of the rule at this time.
     pub(super) fn expect(
         &mut self,
         rule: &Rule,
@@ -137,7 +137,7 @@ impl Progress {
         }
     }
 
-    /// Observes a further copy of a message for the expectations of the rule.
+    /// Observes another copy of a message for the expectations of the rule.
     pub(super) fn meet_copy(&mut self, rule: &Rule, facts: &impl Facts) {
         for (expecting, expected) in self.expecting.iter_mut().zip(&rule.expects) {
             expecting.observe_copy(expected, facts);
@@ -157,7 +157,7 @@ impl Progress {
         expecting.filter_map(|(expecting, expected)| expecting.ended(expected))
     }
 
-    /// Returns the time at which the rule has something to do without a message.
+    /// Returns the time at which the rule can act without a message.
     pub(super) fn deadline(&self) -> Option<u64> {
         let expecting = self.expecting.iter().filter_map(Expecting::deadline);
         expecting.chain(self.next).min()
@@ -168,12 +168,12 @@ impl Progress {
         self.window.observe(&rule.window, facts) && is_in_time(rule, facts.time())
     }
 
-    /// Returns true if the rule may act at this age of the session, in microseconds, without a message for its window.
+    /// Returns true if the rule may act without a message at this session age, in microseconds.
     pub(super) fn is_open_at(&self, rule: &Rule, time: u64) -> bool {
         self.window.is_open(&rule.window) && is_in_time(rule, time)
     }
 
-    /// Observes a message. Returns true if it releases what the rule holds.
+    /// Observes a message. Returns true if it releases the messages that the rule holds.
     pub(super) fn releases(&mut self, rule: &Rule, facts: &impl Facts) -> bool {
         let Some(release) = &rule.release else {
             return false;
@@ -181,7 +181,7 @@ impl Progress {
         release.matches(facts, &mut self.release) == Some(true)
     }
 
-    /// Returns true if the rule has suppressed as many copies of this control message as it is to.
+    /// Returns true if the rule has suppressed all copies of this control message that it is to suppress.
     pub(super) fn has_lost_enough(&self, rule: &Rule, message: &Message<'_>) -> bool {
         let Some(times) = rule.lost_copies(message.form) else {
             return false;
@@ -191,7 +191,7 @@ impl Progress {
         lost.any(|(known, count)| *known == kind && *count >= times)
     }
 
-    /// Counts a copy of a control message that the rule suppresses.
+    /// Counts a suppressed copy of a control message.
     pub(super) fn count_lost(&mut self, rule: &Rule, message: &Message<'_>) {
         if rule.lost_copies(message.form).is_none() {
             return;
@@ -203,14 +203,14 @@ impl Progress {
         }
     }
 
-    /// Remembers if the rule acted on the first copy of a message, if its retransmissions depend on it.
+    /// Records whether the rule acted on the first copy of a message, if its retransmissions depend on that.
     pub(super) fn remember_act(&mut self, rule: &Rule, message: &Message<'_>, acts: bool) {
         if rule.repeats_act && message.form == Form::Chunk {
             self.touched.record(message, acts);
         }
     }
 
-    /// Returns true if a failure at this time is worth a notice: one in a second.
+    /// Returns true if a failure at this time is to be reported, at most once a second.
     pub(super) fn may_remark(&mut self, at: u64) -> bool {
         let is_due = self.failed.is_none_or(|last| at.saturating_sub(last) >= REMARK);
         if is_due {
@@ -219,13 +219,13 @@ impl Progress {
         is_due
     }
 
-    /// Counts a retransmission. Returns the number of those with its name and direction.
+    /// Counts a retransmission. Returns the number of retransmissions with its name and direction.
     pub(super) fn count_copy(&mut self, facts: &impl Facts) -> u64 {
         self.copied.count(name_hash(facts), facts.dir())
     }
 
-    /// Counts a message that the rule may be about. Returns the number of those with its name and direction; 0 if no draw
-    /// depends on it, unless it is `needed`.
+    /// Counts a message that the rule can match. Returns the number of messages with its name and direction; 0 if no
+    /// draw depends on it, unless it is `needed`.
     pub(super) fn ordinal(
         &mut self,
         rule: &Rule,
@@ -283,7 +283,7 @@ fn is_same_expected(one: &Rule, other: &Rule) -> bool {
             .all(|(one, other)| one.within == other.within && one.filter.remembers_like(&other.filter))
 }
 
-/// Returns true if a rule may act at this age of the session, in microseconds.
+/// Returns true if a rule may act at this session age, in microseconds.
 fn is_in_time(rule: &Rule, time: u64) -> bool {
     let time = Duration::from_micros(time);
     rule.limits.from.is_none_or(|from| from <= time) && rule.limits.to.is_none_or(|to| time < to)
@@ -294,8 +294,8 @@ fn control_kind(message: &Message<'_>) -> ControlKind {
     (message.dir, message.form, message.data.first().copied())
 }
 
-/// Returns the name of a message; that of its class if it has no definition, because its sender chooses its id. Empty for a
-/// datagram without a message, which rules do not see.
+/// Returns the name of a message; the name of its class if it has no definition, because its sender chooses its id.
+/// Empty for a datagram without a message, which rules do not see.
 pub(super) fn name(facts: &impl Facts) -> &str {
     let subject = facts.subject();
     subject
@@ -308,8 +308,7 @@ pub(super) fn name_hash(facts: &impl Facts) -> u64 {
     hash(name(facts))
 }
 
-/// The number of messages by the hash of their name and direction. There are at most as many names as definitions and
-/// classes.
+/// Number of messages by the hash of their name and by direction. Bounded by the number of definitions and classes.
 #[derive(Debug, Default)]
 struct Ordinals(Vec<((u64, Dir), u64)>);
 
@@ -330,13 +329,14 @@ impl Ordinals {
 }
 
 impl Progress {
-    /// Returns the decision about an earlier part of the snapshot of this tick: `Some(None)` if the rule does not act.
+    /// Returns the decision about an earlier part of the snapshot with this tick: `Some(None)` if the rule does not
+    /// act.
     pub(super) fn covered(&self, tick: Option<i32>) -> Option<Option<Drawn>> {
         let covered = self.covered.as_ref()?;
         (Some(covered.tick) == tick).then(|| covered.acts.clone())
     }
 
-    /// Remembers the decision about the snapshot of this tick.
+    /// Records the decision about the snapshot with this tick.
     pub(super) fn cover(&mut self, tick: i32, acts: Option<Drawn>) {
         self.covered = Some(Covered { tick, acts });
     }

@@ -1,8 +1,8 @@
-//! Rules on retransmissions of a message.
+//! Rule evaluation for retransmissions.
 //!
-//! Law: only actions that change no message run. A rule that also changes messages decides once: its other actions run on
-//! the retransmissions of the messages on which it acted, and on no others. A rule that changes nothing decides about each
-//! copy. Copies count neither in conditions nor as `n`; they move no windows and release nothing.
+//! Law: only actions that change no message run. A rule that also changes messages decides once: its other actions run
+//! on the retransmissions of the messages on which it acted, and on no others. A rule that changes nothing decides
+//! about each copy. Copies count neither in conditions nor as `n`; they do not affect windows and release nothing.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use crate::eval::Facts;
 use crate::syntax::Action;
 use crate::verdict::{Message, RuleId, Verdict};
 
-/// The mark of ordinals that count copies.
+/// Marks ordinals that count copies.
 const COPIES: u64 = 1 << 63;
 
 impl State {
-    /// Tries the rules on a copy of a message that was decided before.
+    /// Evaluates the rules for a copy of a message that was decided before.
     pub(super) fn on_repeat(&mut self, message: &Message<'_>, shared: &mut Shared) -> Verdict {
         let rules = Arc::clone(&self.rules);
         let view = MessageView {

@@ -19,64 +19,64 @@ use crate::verdict::Form;
 
 /// A checked rule.
 pub(super) struct Rule {
-    /// The name, or else the text, followed by its occurrence if it is not the first with that text.
+    /// Name of the rule; without one, its text, followed by the number of its occurrence unless it is the first one.
     pub(super) identity: Box<str>,
-    /// The name; `None` if the text identifies it.
+    /// Name of the rule; `None` if the text identifies it.
     pub(super) name: Option<Box<str>>,
-    /// The text without the name, in a canonical form.
+    /// Text without the name, in its canonical form.
     pub(super) text: Box<str>,
-    /// The hash of the identity.
+    /// Hash of the identity.
     pub(super) hash: u64,
-    /// The place in the text.
+    /// Span in the text.
     pub(super) span: Span,
-    /// The actions as written.
+    /// Actions as written.
     pub(super) actions: Vec<Action>,
     pub(super) deeds: Vec<Deed>,
-    /// The deeds that also run on retransmissions.
+    /// Deeds that also run on retransmissions.
     pub(super) on_copies: Vec<Deed>,
-    /// True if a retransmission of a message on which it acted is treated in another way than one of other messages.
+    /// True if retransmissions of a message on which the rule acted are handled differently from others.
     pub(super) repeats_act: bool,
-    /// The deeds that also run on later parts of a snapshot about which the rule has decided.
+    /// Deeds that also run on later parts of a snapshot about which the rule has decided.
     pub(super) on_parts: Vec<Deed>,
-    /// True if it changes items of snapshots: it acts on messages that complete one.
+    /// True if the rule changes snapshot items, so that it acts on messages that complete a snapshot.
     pub(super) sets_items: bool,
     pub(super) when: Filter,
     pub(super) window: Window,
-    /// The condition that releases what it holds.
+    /// Condition that releases held messages.
     pub(super) release: Option<Filter>,
-    /// The messages that it expects, one for each `expect`.
+    /// Expected messages, one for each `expect`.
     pub(super) expects: Box<[Expected]>,
-    /// True if it changes no message and no number.
+    /// True if the rule changes no message and no sequence number.
     pub(super) is_passive: bool,
     /// True if one of its actions is a fault or a change of the traffic.
     pub(super) is_fault: bool,
-    /// The time between two actions of a rule without a condition.
+    /// Interval of a rule without a condition.
     pub(super) timer: Option<Duration>,
     pub(super) limits: Limits,
-    /// True if its counts are those of all sessions together.
+    /// True if all sessions share its counts.
     pub(super) is_global: bool,
-    /// The protocols and directions in which it can match.
+    /// Protocols and directions in which it can match.
     pub(super) reach: Vec<(Proto, Dir)>,
-    /// The same for chunks.
+    /// Protocols and directions in which it can match chunks.
     pub(super) chunks: Vec<(Proto, Dir)>,
-    /// The same for control messages, if its actions can act on them.
+    /// Protocols and directions in which it can match control messages, if its actions can act on them.
     pub(super) control: Vec<(Proto, Dir)>,
-    /// The action of the rule on CONNECT and its answer.
+    /// What the rule does with CONNECT and its reply.
     pub(super) greeting: Greeting,
-    /// The same as `control` for messages outside a connection.
+    /// Protocols and directions in which it can match messages outside a connection, if its actions can act on them.
     pub(super) connless: Vec<(Proto, Dir)>,
-    /// True if its condition says which leg a control message belongs to.
+    /// True if its condition names the leg of control messages.
     pub(super) names_leg: bool,
 }
 
 impl Rule {
-    /// Returns true if it can match a chunk of this direction.
+    /// Returns true if the rule can match a chunk in this direction.
     pub(super) fn reaches(&self, proto: Proto, dir: Dir) -> bool {
         self.chunks.contains(&(proto, dir))
     }
 
-    /// Returns true if it can match a message of this form. Without `leg` in its condition it matches control messages
-    /// on the leg to the client.
+    /// Returns true if the rule can match a message of this form. Without `leg` in its condition, it matches control
+    /// messages on the client leg.
     pub(super) fn takes(&self, proto: Proto, dir: Dir, form: Form) -> bool {
         match form {
             Form::Chunk => self.reaches(proto, dir),
@@ -87,12 +87,12 @@ impl Rule {
         }
     }
 
-    /// Returns true if it can match a message of this direction in any protocol.
+    /// Returns true if the rule can match a message in this direction in any protocol.
     pub(super) fn reaches_dir(&self, dir: Dir) -> bool {
         self.reach.iter().any(|(_, of)| *of == dir)
     }
 
-    /// Returns the decision of a hit: on the message of this name and number.
+    /// Returns the decision for a hit on the message with this name and number.
     pub(super) fn decision(
         &self,
         hit: Hit,
@@ -115,12 +115,12 @@ impl Rule {
         }
     }
 
-    /// Returns true if it makes random decisions.
+    /// Returns true if the rule makes random decisions.
     pub(super) fn draws(&self) -> bool {
         self.limits.chance.is_some() || self.actions.iter().any(Action::draws)
     }
 
-    /// Returns the number of copies of a control message that it suppresses; `None` if it suppresses none.
+    /// Returns the number of copies of a control message that the rule suppresses; `None` if it suppresses none.
     pub(super) fn lost_copies(&self, form: Form) -> Option<u32> {
         if !matches!(form, Form::Control(_)) {
             return None;
@@ -131,7 +131,7 @@ impl Rule {
         })
     }
 
-    /// Returns true if its decision about a part of a snapshot is that about the parts that follow.
+    /// Returns true if the decision about a part of a snapshot applies to later parts.
     pub(super) const fn covers_parts(&self) -> bool {
         !self.is_passive || self.limits.chance.is_some()
     }
@@ -141,14 +141,14 @@ impl Rule {
         std::iter::once(&self.when).chain(self.others())
     }
 
-    /// Returns its conditions on other messages than those that it acts on.
+    /// Returns its conditions about other messages than those on which it acts.
     pub(super) fn others(&self) -> impl Iterator<Item = &Filter> {
         let expects = self.expects.iter().map(|expected| &expected.filter);
         self.window.filters().chain(&self.release).chain(expects)
     }
 
-    /// Returns true if a message may match one of its conditions, or may change what they remember. Messages outside of
-    /// chunks are few, and concern every rule.
+    /// Returns true if a message may match one of its conditions, or may change their memory. Messages outside of
+    /// chunks are rare, and concern every rule.
     pub(super) fn concerns(&self, proto: Proto, dir: Dir, class: Class, def: Option<&Def>) -> bool {
         matches!(class, Class::Control | Class::Connless)
             || self
@@ -156,14 +156,15 @@ impl Rule {
                 .any(|filter| filter.concerns(proto, dir, class, def))
     }
 
-    /// Returns true if it can act on a control message, or one matches another of its conditions or is remembered.
+    /// Returns true if the rule can act on a control message, or a control message can match another condition or
+    /// change the memory.
     pub(super) fn sees_control(&self, registry: &Registry) -> bool {
         !self.control.is_empty()
             || self.when.keeps(registry, Class::Control)
             || self.others().any(|other| other.sees(registry, Class::Control))
     }
 
-    /// Returns true if messages of this direction change what it remembers.
+    /// Returns true if messages in this direction change the memory of the rule.
     pub(super) fn listens(&self, registry: &Registry, proto: Proto, dir: Dir) -> bool {
         self.filters()
             .any(|filter| filter.remembers_in(registry, proto, dir))

@@ -1,7 +1,7 @@
-//! Rules whose actions contradict each other, or cannot do what they say.
+//! Checks for rules whose actions contradict each other, or have no effect.
 //!
-//! Law: an action that can do nothing to any message of its condition is an error. One that does nothing to some of them,
-//! or that another action of its rule hides, has a warning.
+//! Law: an action that can have no effect on any message of its condition is an error. An action without an effect on
+//! some of them, or that another action of its rule hides, has a warning.
 
 use teetap_wire::def::{Def, Dialect, Registry};
 use teetap_wire::{Dir, Proto};
@@ -13,24 +13,24 @@ use crate::filter::Filter;
 use crate::span::Span;
 use crate::syntax::{self, Action, Expr, Kind, Part, parse};
 
-/// A rule with its checked condition and actions, one deed for each action.
+/// A rule with its checked condition and actions, one deed per action.
 pub(super) struct Sense<'a> {
     pub(super) rule: &'a syntax::Rule,
     pub(super) when: &'a Filter,
     pub(super) deeds: &'a [Deed],
-    /// The places at which it matches chunks.
+    /// Protocols and directions in which it matches chunks.
     pub(super) chunks: &'a [(Proto, Dir)],
     pub(super) registry: &'static Registry,
 }
 
 impl Sense<'_> {
-    /// Returns what is wrong with the actions.
+    /// Returns errors and warnings about the actions.
     pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut found = self.contradictions();
         found.extend(self.repeated());
         found.extend(self.braces());
         found.extend(self.only_first_copies());
-        // Without a condition there is no message.
+        // A rule without a condition has no message.
         if self.rule.when.is_some() && self.when.reach().anything() {
             for (action, deed) in self.rule.actions.iter().zip(self.deeds) {
                 found.extend(self.of_other_message(action, deed));
@@ -44,7 +44,7 @@ impl Sense<'_> {
         Diagnostic::new(code, self.rule.span, what)
     }
 
-    /// Actions that exclude or hide each other.
+    /// Returns diagnostics about actions that exclude or hide each other.
     fn contradictions(&self) -> Vec<Diagnostic> {
         let actions = &self.rule.actions;
         let find = |wanted: fn(&Action) -> bool| actions.iter().find(|action| wanted(action));
@@ -96,7 +96,7 @@ impl Sense<'_> {
         found
     }
 
-    /// Fields and variables that the rule sets twice.
+    /// Returns diagnostics about fields and variables that the rule sets twice.
     fn repeated(&self) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         let mut fields: Vec<&Assign> = Vec::new();
@@ -126,7 +126,7 @@ impl Sense<'_> {
         found
     }
 
-    /// Texts in which braces look like values, and stay as they are.
+    /// Returns warnings about texts in which braces look like values, but are not replaced.
     fn braces(&self) -> Vec<Diagnostic> {
         let of = |text: &str, span: Span, verb: &str, help: String| {
             let value = value_in_braces(text)?;
@@ -171,7 +171,7 @@ impl Sense<'_> {
         found
     }
 
-    /// A rule about repeats whose actions look at first copies only.
+    /// Returns a warning about a rule for retransmissions whose actions apply to first copies only.
     fn only_first_copies(&self) -> Option<Diagnostic> {
         let is_resend = |expr: &Expr| matches!(&expr.kind, Kind::Path(path) if path.to_string().eq_ignore_ascii_case("resend"));
         let when = self.rule.when.as_ref()?;
@@ -265,7 +265,7 @@ impl Sense<'_> {
         (!self.may_match(is_known)).then(|| not_this(&written.value))
     }
 
-    /// A message that the rule makes for none, or only for some, of its messages.
+    /// Returns a diagnostic about a message that the rule creates for none, or only for some, of its messages.
     fn made(&self, deed: &Deed) -> Option<Diagnostic> {
         let Deed::Make(template) = deed else { return None };
         let verb = if template.dir.is_some() { "inject" } else { "reply" };
@@ -304,21 +304,21 @@ impl Sense<'_> {
         Some(self.at_rule(Code::NoEffect, text).help(help))
     }
 
-    /// Returns true if one of the messages that the rule may match is `wanted`.
+    /// Returns true if `wanted` returns true for a message that the rule may match.
     fn may_match(&self, wanted: impl Fn(&Key) -> bool) -> bool {
         let of = |proto: Proto, _, def: &Def| wanted(&Key::new(Dialect::from(proto), def));
         self.when.may_match(self.registry, of)
     }
 }
 
-/// Returns true if a message is made for one of this direction.
+/// Returns true if a message is created for messages in this direction.
 fn makes(template: &Template, proto: Proto, dir: Dir) -> bool {
     let to = template.dir.unwrap_or_else(|| dir.reverse());
     let mut forms = template.forms.iter();
     forms.any(|form| form.dialect == Dialect::from(proto) && form.def.way.allows(to))
 }
 
-/// Returns the rank of the fate that an action asks for, see [`Fate::add`](crate::Fate).
+/// Returns the rank of an action's fate, see [`Fate::add`](crate::Fate); `None` for actions without a fate.
 const fn strength(action: &Action) -> Option<u8> {
     match action {
         Action::Delay { .. } => Some(1),
@@ -338,13 +338,13 @@ fn is_same_field(one: &Assign, other: &Assign) -> bool {
     one.target == other.target && other.places.iter().any(|(key, place, _)| is_there((key, place)))
 }
 
-/// Returns the error about a field of another message.
+/// Returns the error for a field of another message.
 fn not_this(expr: &Expr) -> Diagnostic {
     let what = format!("`{expr}` is of another message than the condition is about");
     Diagnostic::new(Code::NotHere, expr.span, what).help(of_last(expr))
 }
 
-/// Returns the help about a field of another message.
+/// Returns the help for a field of another message.
 fn of_last(expr: &Expr) -> String {
     match &expr.kind {
         Kind::Path(path) if !path.dot && path.segments.len() > 1 => {
@@ -363,7 +363,7 @@ fn of_last(expr: &Expr) -> String {
     }
 }
 
-/// Returns the first text in braces that parses as a value of the filter language.
+/// Returns the first text in braces that parses as a value.
 fn value_in_braces(text: &str) -> Option<&str> {
     let mut rest = text;
     while let Some((_, after)) = rest.split_once('{') {

@@ -1,7 +1,7 @@
-//! The state that all sessions of a run share: the counts of rules `per global`, the hits of rules, and the effects of
-//! link lines.
+//! State that all sessions of a run share: the counts of rules `per global`, the hits of rules, and the effects of link
+//! lines.
 //!
-//! Law: the state of a rule or line survives a change of the program that keeps its identity.
+//! Law: the state of a rule or line is kept across program changes that keep its identity.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use crate::impair::{Impact, LineSet, Passed, Tally};
 use crate::span::Span;
 use crate::verdict::RuleId;
 
-/// The state that all sessions of a run share. The caller keeps it beside the sessions.
+/// State that all sessions of a run share. The caller keeps it beside the sessions.
 #[derive(Debug, Default)]
 pub struct Shared {
     rules: Vec<OfRule>,
     lines: Vec<OfLine>,
-    /// The rules for each message, of the program that the state was made for.
+    /// Rules for each message, under the program for which the state was created.
     pub(super) dispatch: Dispatch,
-    /// The decisions that are made instead of those of the rules.
+    /// Decisions that replace those of the rules.
     pub(super) faults: Option<Arc<Faults>>,
-    /// The decisions so far that are faults or changes; `None` if they are not wanted.
+    /// Decisions so far that are faults or changes; `None` unless they are recorded.
     decisions: Option<Vec<Decision>>,
-    /// The clients that entered the game meanwhile.
+    /// Clients that entered the game and that the caller has not read.
     entries: Vec<Entry>,
 }
 
@@ -35,12 +35,12 @@ pub struct Shared {
 #[derive(Debug)]
 struct OfRule {
     identity: Box<str>,
-    /// The counts of a rule `per global`.
+    /// Counts of a rule `per global`.
     counts: Counts,
     hits: Hits,
-    /// The first time that it failed the run.
+    /// First time at which the rule failed the run.
     failure: Option<Failure>,
-    /// False while it does nothing.
+    /// False while the rule is disabled.
     is_enabled: bool,
 }
 
@@ -48,27 +48,27 @@ struct OfRule {
 #[derive(Debug)]
 struct OfLine {
     identity: Box<str>,
-    /// The effects from client to server, and from server to client.
+    /// Effects from client to server, and from server to client.
     tallies: [Tally; 2],
-    /// False while it does nothing.
+    /// False while the line is disabled.
     is_enabled: bool,
 }
 
-/// The messages on which a rule acted.
+/// Messages on which a rule acted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hits {
-    /// Their number.
+    /// Number of messages.
     pub count: u64,
-    /// The last one.
+    /// Last message.
     pub last: Option<Hit>,
 }
 
-/// The rules and link lines of a program, and their effects so far.
+/// Rules and link lines of a program, with their effects so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The rules in their order.
+    /// Rules in order.
     pub rules: Vec<RuleReport>,
-    /// The link lines in their order, each once for each of its directions.
+    /// Link lines in order, each once per direction.
     pub lines: Vec<LineReport>,
 }
 
@@ -85,26 +85,26 @@ impl Report {
 /// A rule and its effects so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleReport {
-    /// The number in the program.
+    /// Number in the program.
     pub id: RuleId,
-    /// The place in the source of the program.
+    /// Span in the source of the program.
     pub place: Span,
-    /// The name; `None` for a rule without one.
+    /// Name; `None` for a rule without one.
     pub name: Option<Box<str>>,
-    /// The text without the name, in a canonical form.
+    /// Text without the name, in its canonical form.
     pub text: Box<str>,
-    /// False while it does nothing.
+    /// False while the rule is disabled.
     pub is_enabled: bool,
-    /// The messages on which it acted.
+    /// Messages on which the rule acted.
     pub hits: Hits,
-    /// The result as a test of the run; `None` for a rule with neither `fail` nor `expect`.
+    /// Result as a test of the run; `None` for a rule with neither `fail` nor `expect`.
     pub test: Option<Test>,
 }
 
 /// A rule as a test of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Test {
-    /// True if it only expects messages, so that it tests nothing until it acts.
+    /// True for a rule that has only `expect` actions. It reports no test case until the expectation starts.
     pub waits: bool,
     /// The first failure.
     pub failure: Option<Failure>,
@@ -113,33 +113,33 @@ pub struct Test {
 /// The failure of a run by a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The time and the session.
+    /// Time and session.
     pub hit: Hit,
-    /// The text of `fail`, or the sentence about the expected message.
+    /// Text of `fail`, or the sentence about the expected message.
     pub why: Box<str>,
-    /// The direction and the name of the message that the rule acted on; `None` for a rule without a condition.
+    /// Direction and name of the message on which the rule acted; `None` for a rule without a condition.
     pub message: Option<(Dir, Box<str>)>,
 }
 
 /// A link line and its effects in one direction so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineReport {
-    /// The number in the program, from 0.
+    /// Index in the program, from 0.
     pub id: u16,
-    /// The place in the source of the program: of the line, or of the use of its profile.
+    /// Span in the source of the program: of the line, or of the use of its profile.
     pub place: Span,
-    /// The text in a canonical form.
+    /// Text in its canonical form.
     pub text: Box<str>,
-    /// False while it does nothing.
+    /// False while the line is disabled.
     pub is_enabled: bool,
-    /// The direction.
+    /// Direction of the datagrams.
     pub dir: Dir,
-    /// The effects.
+    /// Effects of the line.
     pub tally: Tally,
 }
 
 impl Shared {
-    /// Creates the state for rules and lines with these identities. It has that of `before` for those that were there.
+    /// Creates the state for rules and lines with these identities. Keeps the state of those that are in `before`.
     pub(super) fn new<'i>(
         rules: impl Iterator<Item = &'i str>,
         lines: impl Iterator<Item = &'i str>,
@@ -173,50 +173,50 @@ impl Shared {
         }
     }
 
-    /// Takes out the decisions that wait for the caller; `None` if they are not wanted.
+    /// Takes the decisions that the caller has not read; `None` unless they are recorded.
     pub(super) const fn take_decisions(&mut self) -> Option<Vec<Decision>> {
         self.decisions.take()
     }
 
-    /// Sets the decisions that wait for the caller, and those that are made instead of the program's own.
+    /// Sets the decisions that the caller has not read, and those that replace the program's own.
     pub(super) fn keep(&mut self, decisions: Option<Vec<Decision>>, faults: Option<Arc<Faults>>) {
         (self.decisions, self.faults) = (decisions, faults);
     }
 
-    /// Keeps decisions from now on.
+    /// Records decisions from now on.
     pub fn record(&mut self) {
         self.decisions.get_or_insert_default();
     }
 
-    /// Takes out the decisions that were kept, in their order.
+    /// Takes the recorded decisions, in order.
     pub fn decisions(&mut self) -> Vec<Decision> {
         self.decisions.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Takes out the clients that entered the game since the last call, if decisions are kept.
+    /// Takes the clients that entered the game since the last call, if decisions are recorded.
     pub fn entries(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.entries)
     }
 
-    /// Returns true if decisions are kept, and with them the clients that enter the game.
+    /// Returns true if decisions are recorded, and clients that enter the game.
     #[must_use]
     pub const fn is_recording(&self) -> bool {
         self.decisions.is_some()
     }
 
-    /// Keeps that a client entered the game, if decisions are kept.
+    /// Records that a client entered the game, if decisions are recorded.
     pub(super) fn entered(&mut self, entry: Entry) {
         if self.is_recording() {
             self.entries.push(entry);
         }
     }
 
-    /// Returns true if the ordinals of messages are needed, also where no rule draws.
+    /// Returns true if the ordinals of messages are needed, even if no rule draws.
     pub(super) const fn needs_ordinals(&self) -> bool {
         self.faults.is_some() || self.is_recording()
     }
 
-    /// Keeps a decision, if decisions are wanted.
+    /// Records a decision, if decisions are recorded.
     pub(super) fn decided(&mut self, decision: impl FnOnce() -> Decision) {
         if let Some(decisions) = &mut self.decisions {
             decisions.push(decision());
@@ -236,7 +236,7 @@ impl Shared {
         }
     }
 
-    /// Notes that a rule failed the run. The first time counts.
+    /// Records that a rule failed the run. Only the first failure is kept.
     pub fn fail(&mut self, RuleId(rule): RuleId, failure: Failure) {
         if let Some(rule) = self.rules.get_mut(usize::from(rule)) {
             rule.failure.get_or_insert(failure);
@@ -275,8 +275,8 @@ impl Shared {
         }
     }
 
-    /// Returns the link lines that may act if those in `open` have open windows. The decisions of another run have the
-    /// windows of that run.
+    /// Returns the link lines that may act, given those with `open` windows. The decisions of another run already
+    /// include the windows of that run.
     #[must_use]
     pub fn acting(&self, open: LineSet) -> LineSet {
         let open = match self.faults {
@@ -294,14 +294,14 @@ impl Shared {
         rule.is_none_or(|rule| rule.is_enabled)
     }
 
-    /// Enables or disables a rule. A disabled one neither acts nor remembers; it keeps its counts. Returns false for a
-    /// number without a rule.
+    /// Enables or disables a rule. A disabled rule neither acts nor remembers, but keeps its counts. Returns false if
+    /// there is no such rule.
     pub fn enable(&mut self, RuleId(rule): RuleId, enabled: bool) -> bool {
         let rule = self.rules.get_mut(usize::from(rule));
         rule.map(|rule| rule.is_enabled = enabled).is_some()
     }
 
-    /// Enables or disables a link line. Returns false for a number without a line.
+    /// Enables or disables a link line. Returns false if there is no such line.
     pub fn enable_line(&mut self, line: u16, enabled: bool) -> bool {
         let line = self.lines.get_mut(usize::from(line));
         line.map(|line| line.is_enabled = enabled).is_some()
@@ -331,7 +331,7 @@ impl OfLine {
 }
 
 impl Program {
-    /// Returns the rules and link lines with their effects so far. `shared` is the state of this program.
+    /// Returns the rules and link lines with their effects so far. `shared` is the state under this program.
     #[must_use]
     pub fn report(&self, shared: &Shared) -> Report {
         let mut rules = self.logic.rules();

@@ -1,4 +1,4 @@
-//! The memory of rules about one session, the context of the session, and decisions.
+//! Memory of rules about one session, the context of the session, and decisions.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -26,36 +26,36 @@ use crate::program::Decide;
 use crate::units::micros;
 use crate::verdict::{Effect, Form, Made, Message, RuleId, Verdict};
 
-/// The state of one session.
+/// State of one session.
 pub(super) struct State {
     pub(super) rules: Arc<Rules>,
     pub(super) seed: u64,
     session: u32,
-    /// The protocol of the session, once a message was seen.
+    /// Protocol of the session; `None` before the first message.
     proto: Option<Proto>,
     /// True if the session began without the program, so that timers start with the next message.
     starts_late: bool,
     /// True if the client has entered the game.
     has_entered: bool,
-    /// The time at which the session was opened; `None` if that was before the program was set.
+    /// Time at which the session opened; `None` if that was before the program was set.
     opened: Option<u64>,
     pub(super) effects: Vec<Effect>,
-    /// The memory of each rule.
+    /// Memory of each rule.
     pub(super) progress: Vec<Progress>,
-    /// The state of the window of each link line that has one with conditions.
+    /// State of each link line's window with conditions.
     windows: Vec<Latches>,
-    /// The variables that the rules have set.
+    /// Variables that the rules have set.
     pub(super) variables: RefCell<Variables>,
-    /// The context of the session, as far as conditions need it.
+    /// Context of the session, as far as conditions need it.
     pub(super) context: Context,
-    /// A buffer, so that decoding a message allocates nothing.
+    /// Buffer, so that decoding a message allocates nothing.
     pub(super) buffer: Decoded,
-    /// A buffer for snapshot items.
+    /// Buffer for snapshot items.
     pub(super) item: Cell<Decoded>,
 }
 
 impl Rules {
-    /// Returns the variables of a session, with the values that another program has given them.
+    /// Returns the variables of a session, with the values that another program assigned.
     fn variables_after(&self, before: Option<&State>) -> Variables {
         let Some(before) = before else {
             return Variables::new(vec![None; self.variables.len()]);
@@ -72,7 +72,7 @@ impl Rules {
 }
 
 impl State {
-    /// Creates the state of a session. `before` is the one under another program.
+    /// Creates the state of a session. `before` is its state under another program.
     pub(super) fn open(rules: Arc<Rules>, session: Opening, mut before: Option<Box<Self>>) -> Self {
         let progress = |rule: &Rule| {
             let kept = before.as_mut().and_then(|before| before.take(rule));
@@ -85,7 +85,7 @@ impl State {
         });
         let windows = windows.collect();
         let variables = RefCell::new(rules.variables_after(before.as_deref()));
-        // A program that was set before knows if the game has begun.
+        // The previous program knows whether the game has begun.
         let starts_late = match &before {
             Some(before) => before.is_in_game() || !session.is_new && !before.sees_entries(),
             None => !session.is_new,
@@ -120,31 +120,31 @@ impl State {
         }
     }
 
-    /// Returns true if it sees the messages that show that the game begins.
+    /// Returns true if the program sees the messages which show that the game begins.
     fn sees_entries(&self) -> bool {
         self.rules.observes.iter().any(|(_, dir)| *dir == Dir::C2s)
     }
 
-    /// Returns true if timers run, or would run.
+    /// Returns true if timers run, or would run if there were any.
     fn is_in_game(&self) -> bool {
         self.starts_late || self.has_entered
     }
 
-    /// Takes over the memory of the same rule: one with the same identity.
+    /// Takes the memory of the rule with the same identity.
     fn take(&mut self, rule: &Rule) -> Option<Progress> {
         let mut rules = self.rules.rules.iter().zip(&mut self.progress);
         let (old, progress) = rules.find(|(old, _)| old.identity == rule.identity)?;
         Some(std::mem::take(progress).carried(old, rule))
     }
 
-    /// Takes over the state of the window of the same link line.
+    /// Takes the window's state of the link line with the same identity.
     fn take_window(&mut self, window: &LineWindow) -> Option<Latches> {
         let mut windows = self.rules.windows.iter().zip(&mut self.windows);
         let (old, latches) = windows.find(|(old, _)| old.identity == window.identity)?;
         Some(std::mem::take(latches).carried(&old.window, &window.window))
     }
 
-    /// Returns the context for a program that takes over. Parts that it needs and this one did not were missed.
+    /// Returns the context for the next program. Parts that only the next program needs were missed.
     fn context_for(self, next: &Rules) -> Context {
         let (had, needs) = (self.rules.needs, next.needs);
         let mut context = self.context;
@@ -157,7 +157,7 @@ impl State {
         context
     }
 
-    /// Observes a message and tries the rules; without `acts` only those that change nothing.
+    /// Observes a message and evaluates the rules. Without `acts`, only rules that change nothing act.
     fn on_message(&mut self, message: &Message<'_>, shared: &mut Shared, acts: bool) -> Verdict {
         let view = view(message, self.rules.registry);
         self.proto = Some(message.proto);
@@ -229,7 +229,7 @@ impl State {
         }
     }
 
-    /// Starts the timers that do not run.
+    /// Starts the timers that are not running.
     fn start_timers(&mut self, at: u64) {
         (self.starts_late, self.has_entered) = (false, true);
         for (rule, progress) in self.rules.rules.iter().zip(&mut self.progress) {
@@ -239,7 +239,7 @@ impl State {
         }
     }
 
-    /// Lets a rule without a condition act, if it is its turn.
+    /// Lets a rule without a condition act if it is its turn.
     fn on_timer(&mut self, number: u16, at: u64, shared: &mut Shared, made: &mut Vec<Made>) {
         let rules = Arc::clone(&self.rules);
         let index = usize::from(number);
@@ -249,7 +249,7 @@ impl State {
         let Some((timer, next)) = rule.timer.zip(progress.next).filter(|(_, next)| *next <= at) else {
             return;
         };
-        // Late ones are not made up for.
+        // Missed turns are not repeated.
         let timer = micros(timer).max(1);
         progress.next = Some(
             next.saturating_add((at - next) / timer * timer)
@@ -285,7 +285,7 @@ impl State {
         }
     }
 
-    /// Fails the expectations whose time is over.
+    /// Fails the expectations whose deadline has passed.
     pub(super) fn fail_late(&mut self, at: u64) {
         if !self.rules.expects {
             return;
@@ -298,7 +298,7 @@ impl State {
     }
 }
 
-/// Returns the view of a message on its way: the first copy, which has no number towards the receiver yet.
+/// Returns the view of the first copy of a message, which has no sequence number towards the receiver yet.
 pub(super) fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> MessageView<'a> {
     let number = |id: u8| Identity::Number(id.into());
     let (class, id, def, body) = match message.form {
@@ -349,7 +349,7 @@ pub(super) fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> Me
         client: None,
         packet: PacketView {
             size: Some(packet.size),
-            // The one to the server counts other numbers than those that the client was sent.
+            // An ack to the server refers to other numbers than those sent to the client.
             ack: Some(packet.ack).filter(|_| message.form != Form::Control(Side::Server)),
             chunks: Some(packet.chunks),
             flags: packet.flags,
@@ -372,7 +372,7 @@ impl Decide for State {
     fn ignores(&self, (proto, dir): (Proto, Dir), id: MessageId, shared: &mut Shared) -> bool {
         let rules = &self.rules;
         let remembers = rules.measures || rules.needs != Needs::NOTHING;
-        // A message with another effect than through the rules that it visits is seen.
+        // A message must be seen if it can have an effect other than through the rules that it visits.
         let is_awaited = rules.expects || self.starts_late || self.proto != Some(proto);
         !remembers && !is_awaited && shared.dispatch.ignores(rules, (proto, dir), id)
     }

@@ -1,4 +1,4 @@
-//! The messages that the rules and the windows of link lines of a program need.
+//! Finds the messages that the rules and windows of link lines of a program need.
 
 use teetap_wire::def::{Class, Def, Registry};
 use teetap_wire::{Dir, Proto};
@@ -8,7 +8,7 @@ use super::window::LineWindow;
 use crate::context::{Names, Needs, Players, Stores};
 use crate::filter::{Filter, places};
 
-/// The parts of a program that look at messages.
+/// Parts of a program that need messages.
 pub(super) struct Survey<'a> {
     pub(super) rules: &'a [Rule],
     pub(super) windows: &'a [LineWindow],
@@ -22,12 +22,12 @@ impl Survey<'_> {
         self.rules.iter().flat_map(Rule::filters).chain(of_lines)
     }
 
-    /// Returns true if a condition has these needs.
+    /// Returns true if `needs` returns true for a condition.
     pub(super) fn any(&self, needs: fn(&Filter) -> bool) -> bool {
         self.filters().any(needs)
     }
 
-    /// Returns true if the condition of a window of a link line may match messages of this class.
+    /// Returns true if a condition of a link line's window may match messages of this class.
     pub(super) fn sees(&self, class: Class) -> bool {
         self.windows
             .iter()
@@ -37,7 +37,7 @@ impl Survey<'_> {
     /// Returns the parts of a session's context that conditions need.
     pub(super) fn needs(&self) -> Needs {
         let is_snapshot = |proto, dir, def: &Def| dir == Dir::S2c && self.stores.follows(proto, dir, def);
-        // The oddities of a snapshot are known only to those who follow them all.
+        // The oddities of a snapshot are known only if all snapshots are followed.
         let reads_snapshots = |when: &Filter| {
             when.needs_snapshots() || when.needs_notes() && when.may_match(self.registry, is_snapshot)
         };
@@ -51,7 +51,7 @@ impl Survey<'_> {
         }
     }
 
-    /// Returns the places at which a rule that changes something can match.
+    /// Returns the protocols and directions in which a rule that changes something can match.
     pub(super) fn acts(&self) -> Vec<(Proto, Dir)> {
         let acts = |(proto, dir): &(Proto, Dir)| {
             let mut active = self.rules.iter().filter(|rule| !rule.is_passive);
@@ -60,7 +60,7 @@ impl Survey<'_> {
         places().filter(acts).collect()
     }
 
-    /// Returns the places at which a rule looks at further copies.
+    /// Returns the protocols and directions in which a rule handles further copies.
     pub(super) fn repeats(&self) -> Vec<(Proto, Dir)> {
         let repeats = |(proto, dir): &(Proto, Dir)| {
             let mut looking = self.rules.iter().filter(|rule| !rule.on_copies.is_empty());
@@ -73,7 +73,7 @@ impl Survey<'_> {
         places().filter(repeats).collect()
     }
 
-    /// Returns the places at which a rule can match, or messages change what is remembered or known.
+    /// Returns the protocols and directions in which a rule can match, or messages change what is remembered or known.
     pub(super) fn observes(&self, needs: Needs) -> Vec<(Proto, Dir)> {
         let learns = |proto: Proto, dir, def: &Def| {
             needs.names != Names::None && Players::learns_from(dir, def)
@@ -83,7 +83,7 @@ impl Survey<'_> {
         let observes = |&(proto, dir): &(Proto, Dir)| {
             let registry = self.registry;
             self.rules.iter().any(|rule| rule.reaches(proto, dir))
-                // Timers start with the game.
+                // Timers start when the game begins.
                 || has_timers && dir == Dir::C2s
                 || registry.defs(proto.into()).any(|def| learns(proto, dir, def))
                 || self.rules.iter().any(|rule| rule.listens(registry, proto, dir))

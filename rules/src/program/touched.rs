@@ -1,21 +1,21 @@
-//! The messages on which a rule acted, for their retransmissions.
+//! Messages on which a rule acted, for the evaluation of their retransmissions.
 //!
-//! Law: a retransmission repeats the decision about its message. Sequence numbers name a message until they come round
-//! again, after 1024 messages; a resend is never that old (`NET_MAX_SEQUENCE`, `CNetConnection`).
+//! Law: a retransmission repeats the decision about its message. A sequence number identifies a message until it is
+//! reused after 1024 messages; a resend is never that old (`NET_MAX_SEQUENCE`, `CNetConnection`).
 
 use teetap_wire::{Dir, Seq};
 
 use crate::verdict::Message;
 
-/// Sequence numbers of the games.
+/// Number of sequence numbers of the games.
 const NUMBERS: usize = 1024;
 
-/// One bit for each sequence number of both directions. Allocated with the first message.
+/// One bit per sequence number and direction. Allocated with the first message.
 #[derive(Debug, Default)]
 pub(super) struct Touched(Option<Box<[[u64; NUMBERS / 64]; 2]>>);
 
 impl Touched {
-    /// Records if the rule acted on the first copy of a message.
+    /// Records whether the rule acted on the first copy of a message.
     pub(super) fn record(&mut self, message: &Message<'_>, acted: bool) {
         if self.0.is_none() && !acted {
             return;

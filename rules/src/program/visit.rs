@@ -1,4 +1,4 @@
-//! A message that visits a rule: the rule observes it, and may act on it.
+//! A message that visits rules, each of which observes it and may act on it.
 
 use std::cell::RefCell;
 
@@ -21,43 +21,43 @@ use crate::verdict::{Effect, Form, Message, Part, RuleId, Verdict};
 pub(super) struct Visit<'a, F> {
     pub(super) message: &'a Message<'a>,
     pub(super) facts: &'a F,
-    /// The length of the id before the fields, in bytes.
+    /// Length of the id before the fields, in bytes.
     pub(super) body: usize,
     pub(super) seed: u64,
-    /// False if only rules act that change nothing.
+    /// False if only rules that change nothing may act.
     pub(super) acts: bool,
-    /// The decisions to make instead of those of the rules.
+    /// Decisions that replace those of the rules.
     pub(super) faults: Option<&'a Faults>,
-    /// The snapshot that the message completes.
+    /// Snapshot that the message completes.
     pub(super) snapshot: Option<Completed<'a>>,
-    /// The tick of the snapshot of several messages that the message is a part of.
+    /// Tick of the snapshot if the message is one of its several parts.
     pub(super) tick: Option<i32>,
     pub(super) variables: &'a RefCell<Variables>,
     pub(super) effects: &'a mut Vec<Effect>,
-    /// The decision of the rules so far.
+    /// Decision of the rules so far.
     pub(super) verdict: Verdict,
     /// True if no later rule acts.
     pub(super) has_ended: bool,
 }
 
-/// The cause for which a rule acts.
+/// Cause of a rule's action.
 enum Cause<'d> {
-    /// An earlier part of the same snapshot, with the values of that time.
+    /// The decision about an earlier part of the same snapshot, with its values.
     EarlierPart(Drawn),
-    /// Another run, with its values.
+    /// The decision of another run, with its values.
     Given(&'d Drawn),
     /// The decision of the rule itself, with the draws to make.
     Own(Option<Dice>),
 }
 
 impl<F: Facts> Visit<'_, F> {
-    /// Lets a rule observe the message, and act if it is to.
+    /// Lets a rule observe the message, and act on it if it decides so.
     pub(super) fn rule(&mut self, id: RuleId, rule: &Rule, progress: &mut Progress, shared: &mut Shared) {
         let (message, facts) = (self.message, self.facts);
         progress.meet(rule, facts);
         let ordinal = progress.ordinal(rule, message, facts, shared.needs_ordinals());
         if !shared.is_enabled(id) {
-            // Its draws afterwards are those of a rule that was never disabled.
+            // Later draws are the same as those of a rule that was never disabled.
             progress.remember_act(rule, message, false);
             return;
         }
@@ -72,7 +72,7 @@ impl<F: Facts> Visit<'_, F> {
             let subject = (name_hash(facts), ordinal);
             faults.of_rule(id, message.session, Some(message.dir), subject)
         });
-        // A fault of another run counts more than an earlier part on which the rule did not act.
+        // A fault of another run has precedence over an earlier part on which the rule did not act.
         let covered = progress.covered(self.tick);
         let covered = covered.filter(|acts| decides && (acts.is_some() || given.is_none()));
         let is_subject = covered.is_none() && (!rule.sets_items || self.snapshot.is_some());
@@ -167,7 +167,7 @@ impl<F: Facts> Visit<'_, F> {
     }
 }
 
-/// Returns the draws of a rule about the message of this name and number.
+/// Returns the draws of a rule for the message with this name and number.
 fn dice(seed: u64, rule: &Rule, message: &Message<'_>, (name, ordinal): (u64, u64)) -> Dice {
     Dice::new(Key {
         seed,
@@ -189,7 +189,7 @@ fn is_match(
 ) -> Option<Matched> {
     let reaches = rule.takes(message.proto, message.dir, message.form);
     if message.form == Form::Control(Side::Server) && !reaches {
-        // The other leg has the same message, and the rule sees it there.
+        // The client leg has the same message, and the rule sees it there.
         return None;
     }
     let is_open = progress.is_open(rule, facts);

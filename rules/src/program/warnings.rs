@@ -1,4 +1,4 @@
-//! Warnings about rules that are right, but probably not what was meant.
+//! Warnings about rules that are valid, but probably not intended.
 
 use teetap_wire::Dir;
 use teetap_wire::def::{Def, Registry, Vitality};
@@ -7,7 +7,7 @@ use super::rule::Rule;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::syntax::{Action, Expr, Kind, Path};
 
-/// Messages of the client that the server waits for before the game begins.
+/// Messages of the client for which the server waits before the game begins.
 const ENTRIES: [&str; 3] = ["enter_game", "cl_start_info", "ready"];
 
 /// Returns the warnings about the rules of a text.
@@ -74,7 +74,7 @@ fn direction(expr: &Expr) -> Option<Dir> {
     }
 }
 
-/// Warns of `lose` on messages that are never sent again.
+/// Warns of `lose` on messages that are never resent.
 fn lost_for_good(rule: &Rule, registry: &Registry) -> Option<Diagnostic> {
     let loses = |action: &Action| matches!(action, Action::Lose { .. });
     let is_vital = |_, _, def: &Def| {
@@ -94,7 +94,7 @@ fn lost_for_good(rule: &Rule, registry: &Registry) -> Option<Diagnostic> {
     })
 }
 
-/// Warns of a message that waits for one that the client only sends after it.
+/// Warns of a held message that waits for a message which the client sends only after receiving it.
 fn waits_for_itself(rule: &Rule, registry: &Registry) -> Option<Diagnostic> {
     let is_entry = |path: &Path| ENTRIES.iter().any(|name| path.starts(name));
     let waits = |action: &Action| match action {

@@ -1,7 +1,7 @@
-//! Windows: the time between two messages, in which a rule or a link line acts.
+//! Windows: the time between two messages in which a rule or a link line acts.
 //!
-//! Law: the first message that matches opens a window, the first that matches ends it for good. Neither is in the
-//! window.
+//! Law: the first message that matches opens a window, the first one that matches ends it permanently. Neither message
+//! is in the window.
 
 use teetap_wire::def::{Class, Def, Registry};
 use teetap_wire::{Dir, Proto, Side};
@@ -10,32 +10,32 @@ use crate::eval::{Facts, Memory};
 use crate::filter::Filter;
 use crate::verdict::Form;
 
-/// The conditions of a window.
+/// Conditions of a window.
 #[derive(Default)]
 pub(super) struct Window {
-    /// The condition that begins it; `None` if it begins with the session.
+    /// Condition that opens the window; `None` if it is open from the beginning of the session.
     pub(super) after: Option<Filter>,
-    /// The condition that ends it.
+    /// Condition that ends the window.
     pub(super) until: Option<Filter>,
 }
 
 /// The window of a link line.
 pub(super) struct LineWindow {
-    /// The index of the line in its program.
+    /// Index of the line in its program.
     pub(super) line: u16,
-    /// The identity of the line.
+    /// Identity of the line.
     pub(super) identity: Box<str>,
     pub(super) window: Window,
 }
 
-/// The state of a window in one session.
+/// State of a window in one session.
 #[derive(Debug, Default)]
 pub(super) struct Latches {
     after: Latch,
     until: Latch,
 }
 
-/// An expression that held for a message once, or not yet.
+/// Whether an expression has held for a message.
 #[derive(Debug, Default)]
 struct Latch {
     held: bool,
@@ -43,30 +43,30 @@ struct Latch {
 }
 
 impl Window {
-    /// Returns true if it is open from the beginning to the end of the session.
+    /// Returns true if the window is open during the whole session.
     pub(super) const fn is_always(&self) -> bool {
         self.after.is_none() && self.until.is_none()
     }
 
-    /// Returns its conditions.
+    /// Returns the conditions of the window.
     pub(super) fn filters(&self) -> impl Iterator<Item = &Filter> {
         [&self.after, &self.until].into_iter().flatten()
     }
 }
 
 impl LineWindow {
-    /// Returns its conditions.
+    /// Returns the conditions of the window.
     pub(super) fn filters(&self) -> impl Iterator<Item = &Filter> {
         self.window.filters()
     }
 
-    /// Returns true if a message may match one of its conditions, or may change what they remember.
+    /// Returns true if a message may match one of the conditions, or may change their memory.
     pub(super) fn concerns(&self, proto: Proto, dir: Dir, class: Class, def: Option<&Def>) -> bool {
         self.filters()
             .any(|filter| filter.concerns(proto, dir, class, def))
     }
 
-    /// Returns true if chunks of this direction can move it.
+    /// Returns true if chunks in this direction can open or end the window.
     pub(super) fn listens(&self, registry: &Registry, proto: Proto, dir: Dir) -> bool {
         self.filters().any(|filter| {
             let reach = filter.usual_reach(registry);
@@ -75,13 +75,13 @@ impl LineWindow {
         })
     }
 
-    /// Returns true if messages of this class can move it.
+    /// Returns true if messages of this class can open or end the window.
     pub(super) fn sees(&self, registry: &Registry, class: Class) -> bool {
         self.filters().any(|filter| filter.sees(registry, class))
     }
 
-    /// Observes a message. One on the leg to the server counts only if a condition says which leg it means; the leg to the
-    /// client has the same message.
+    /// Observes a message. A message on the server leg counts only if a condition names its leg, since the client leg
+    /// has the same message.
     pub(super) fn observe(&self, latches: &mut Latches, form: Form, facts: &impl Facts) {
         if form != Form::Control(Side::Server) || self.filters().any(Filter::needs_leg) {
             latches.observe(&self.window, facts);
@@ -97,7 +97,7 @@ impl Latches {
         }
     }
 
-    /// Returns the part that a window `to` keeps of one `from` another program. Conditions that differ begin anew.
+    /// Returns the state that a window keeps when it changes from `from` to `to`. Conditions that differ start anew.
     pub(super) fn carried(self, from: &Window, to: &Window) -> Self {
         Self {
             after: self.after.carried(from.after.as_ref(), to.after.as_ref()),
@@ -140,7 +140,7 @@ impl Latch {
         if is_same { self } else { Self::new(to) }
     }
 
-    /// Observes a message. Returns true if the expression has held, for this one or before.
+    /// Observes a message. Returns true if the expression has held for this or an earlier message.
     fn observe(&mut self, expr: &Filter, facts: &impl Facts) -> bool {
         if !self.held {
             self.held = expr.matches(facts, &mut self.memory) == Some(true);

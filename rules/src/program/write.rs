@@ -1,7 +1,7 @@
-//! The actions that write: `set`, `replace`, `inject` and `reply`.
+//! Actions that write: `set`, `replace`, `inject` and `reply`.
 //!
-//! Law: only the bytes of the fields that an action names change. An action that fails leaves the message as it is, and
-//! a notice has the cause.
+//! Law: only the bytes of the fields that an action names change. An action that fails leaves the message unchanged,
+//! and a notice reports the cause.
 
 use teetap_wire::def::{Datum, Decoded, Dialect, HIDDEN};
 use teetap_wire::{Dir, Proto};
@@ -12,17 +12,17 @@ use crate::eval::{self, Facts, Given, Key, Number, Reported, Value};
 use crate::syntax::{Action, Quantity};
 use crate::verdict::{Effect, End, Made, RuleId};
 
-/// The maximum length of a message that `replace` writes, in bytes: no datagram has more.
+/// Maximum length of a message that `replace` writes, in bytes: no datagram contains more.
 const MAX_EDIT: usize = 1400;
 
-/// The maximum length of a text that a rule reports, in characters.
+/// Maximum length of a text that a rule reports, in characters.
 const MAX_LOG: usize = 1000;
 
-/// The reason why an action fails.
+/// Reason why an action fails.
 type Why = String;
 
 impl<F: Facts> Act<'_, F> {
-    /// Changes fields, all or none. Returns true if the message has other bytes now.
+    /// Changes fields, all or none. Returns true if the bytes of the message differ now.
     pub(super) fn set(&mut self, assigns: &[Assign]) -> Result<bool, Why> {
         let Some(key) = self.key() else {
             return Ok(false);
@@ -30,7 +30,7 @@ impl<F: Facts> Act<'_, F> {
         let mut edit = self.current();
         let mut decoded = Decoded::new();
         for assign in assigns.iter().filter(|assign| assign.target == Target::Message) {
-            // A field of another message.
+            // The field belongs to another message.
             let Some((_, place, value)) = assign.places.iter().find(|(of, ..)| *of == key) else {
                 continue;
             };
@@ -41,7 +41,7 @@ impl<F: Facts> Act<'_, F> {
         Ok(self.put(edit))
     }
 
-    /// Replaces what matches in a text. Returns true if the message has other bytes now.
+    /// Replaces the matches in a text. Returns true if the bytes of the message differ now.
     pub(super) fn replace(&mut self, replace: &Replace) -> Result<bool, Why> {
         let Some(key) = self.key() else {
             return Ok(false);
@@ -103,7 +103,7 @@ impl<F: Facts> Act<'_, F> {
         Ok(())
     }
 
-    /// Makes a message. Returns false if the protocol of the session does not have it.
+    /// Creates a message. Returns false if the protocol of the session does not have it.
     pub(super) fn make(&mut self, template: &Template) -> Result<bool, Why> {
         let dialect = Dialect::from(self.message.proto);
         let dir = template.dir.unwrap_or_else(|| self.message.dir.reverse());
@@ -168,8 +168,8 @@ impl<F: Facts> Act<'_, F> {
         Ok(())
     }
 
-    /// Returns the text that a rule reports, with dots for secrets, and the same with its secrets, if it has any. Without
-    /// `parts` it is the name of the message.
+    /// Returns the text that a rule reports, with dots for secrets, and the text with its secrets if it has any.
+    /// Without `parts`, the text is the name of the message.
     pub(super) fn text(&self, parts: Option<&[LogPart]>) -> (Box<str>, Option<Box<str>>) {
         let Some(parts) = parts else {
             let def = self.facts.subject().def;
@@ -222,7 +222,7 @@ impl<F: Facts> Act<'_, F> {
         }
     }
 
-    /// Returns a text of the message with its secret.
+    /// Returns a text of the message with its secret range.
     fn reported(&self, text: eval::Text) -> Option<Reported> {
         let (key, variables) = (self.key(), self.variables.borrow());
         let known = (key.as_ref(), self.memory);
@@ -248,7 +248,7 @@ impl<F: Facts> Act<'_, F> {
         edit.unwrap_or(self.message.data).to_vec()
     }
 
-    /// Sets the bytes of the message. Returns true if they differ from the bytes before.
+    /// Sets the bytes of the message. Returns true if they differ from the previous bytes.
     fn put(&mut self, edit: Vec<u8>) -> bool {
         let is_new = edit != self.verdict.edit.as_deref().unwrap_or(self.message.data);
         let is_same = edit == self.message.data;
@@ -257,10 +257,10 @@ impl<F: Facts> Act<'_, F> {
     }
 }
 
-/// A text that a rule reports.
+/// Text that a rule reports.
 #[derive(Default)]
 struct Text {
-    /// With dots for secrets.
+    /// Text with dots for secrets.
     shown: String,
     whole: String,
 }
@@ -271,7 +271,7 @@ impl Text {
         self.shown.push_str(if is_secret { HIDDEN } else { part });
     }
 
-    /// Appends a text, which a secret may follow: one space stands before its dots, as in the line of a message.
+    /// Appends a text that a secret may follow. One space precedes the secret's dots, as in the line of a message.
     fn before(&mut self, part: &str, has_secret: bool) {
         self.whole.push_str(part);
         if has_secret && !part.is_empty() {
@@ -283,7 +283,7 @@ impl Text {
     }
 }
 
-/// Returns a number with its unit: times in seconds.
+/// Returns a number with its unit. Times are in seconds.
 fn shown(value: Option<i64>, quantity: Quantity) -> String {
     match (value, quantity) {
         (None, _) => "?".to_owned(),
@@ -298,13 +298,13 @@ fn shown(value: Option<i64>, quantity: Quantity) -> String {
     }
 }
 
-/// Returns a text without control characters, which a peer may have sent, and without what is too long.
+/// Returns a text without control characters, which a peer may have sent, truncated to [`MAX_LOG`] characters.
 pub(super) fn plain(text: &str) -> Box<str> {
     let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     text.chars().take(MAX_LOG).map(shown).collect::<String>().into()
 }
 
-/// Carries out the actions of a rule without a condition: messages and effects.
+/// Carries out the actions of a rule without a condition, which create messages and effects.
 pub(super) fn timed(
     rule: RuleId,
     deeds: &[Deed],
@@ -314,7 +314,7 @@ pub(super) fn timed(
     for deed in deeds {
         match deed {
             Deed::Make(template) => {
-                // The check lets only fixed values be without a message.
+                // The check allows only fixed values without a message.
                 let place = proto.zip(template.dir);
                 match place.and_then(|(proto, dir)| template.made(proto, dir)) {
                     Some(Ok(one)) => made.push(one),
@@ -344,7 +344,7 @@ pub(super) fn timed(
             }),
             Deed::Fail(why) => effects.push(end(rule, End::Fail(why.clone()))),
             Deed::Exit(code) => effects.push(end(rule, End::Exit(*code))),
-            // The caller opens expectations. The check lets no others be without a message.
+            // The caller starts expectations. The check allows no other actions without a message.
             Deed::Expect(_)
             | Deed::Plain(_)
             | Deed::Set(_)
