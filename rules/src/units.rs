@@ -26,20 +26,20 @@ impl Share {
     }
 }
 
-/// Prints the share as it is read.
+/// Formats the share as a percentage that parses to the same share.
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}%", percent(self.0))
     }
 }
 
-/// Returns millionths as percent.
+/// Formats millionths as a percentage, without the `%`.
 pub(crate) fn percent(millionths: u32) -> String {
     let digits = format!("{}.{:04}", millionths / 10_000, millionths % 10_000);
     digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns a time in microseconds, at most [`u64::MAX`].
+/// Converts a time to microseconds, at most [`u64::MAX`].
 pub(crate) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

@@ -1,36 +1,36 @@
 //! The contract between rules and the session core.
 //!
-//! A message is decided once, at its first copy. A retransmission by its sender repeats that decision (see [`Fate`]
-//! for its meaning on a reliable channel). Sequence numbers are assigned when messages are sent, so they do not
-//! appear here.
+//! A message is decided once, at its first copy. A retransmission by its sender repeats that decision (see [`Fate`] for
+//! its meaning on a reliable channel). Sequence numbers are assigned when messages are sent, so they do not appear
+//! here.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use teetap_wire::{Chunk, Dir, Flags, MessageId, Note, Packet, Proto, Seq, Side, identify, snap::ItemEdit};
 
-/// A message on its way through the proxy, as rules see it.
+/// A message on its way through the proxy, as seen by rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// The number of the session, from 1.
+    /// Number of the session, from 1.
     pub session: u32,
-    /// The direction of travel.
+    /// Direction of the message.
     pub dir: Dir,
-    /// The protocol of the session's legs.
+    /// Protocol of the session.
     pub proto: Proto,
-    /// The kind of packet that contains it.
+    /// Kind of packet that contains the message.
     pub form: Form,
     /// True if the message is reliable: sequenced, acked and resent.
     pub vital: bool,
-    /// The number from its sender; `None` if the message is not vital.
+    /// Sequence number from the sender; `None` if the message is not vital.
     pub seq: Option<Seq>,
-    /// True if the header marks a retransmission. A first copy has the mark if the one before it was lost.
+    /// True if the header marks a retransmission. The first copy received has the mark if an earlier copy was lost.
     pub resend: bool,
-    /// The id of a chunk, if the first bytes contain one.
+    /// Id of a chunk, if the first bytes contain one.
     pub id: Option<MessageId>,
-    /// The message: id and fields, without the chunk header.
+    /// Bytes of the message: id and fields, without the chunk header.
     pub data: &'a [u8],
-    /// The datagram that it came in.
+    /// Datagram that contains the message.
     pub packet: PacketFacts<'a>,
     /// Microseconds since the start of the run.
     pub at: u64,
@@ -57,7 +57,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Creates the message of a chunk, of this session, direction and protocol.
+    /// Creates the message of a chunk in this session, direction and protocol.
     #[must_use]
     pub fn of_chunk(
         (session, dir, proto): (u32, Dir, Proto),
@@ -74,7 +74,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Creates a message without a number and without an id.
+    /// Creates a message without a sequence number and without an id.
     #[must_use]
     pub const fn unnumbered(
         (session, dir, proto): (u32, Dir, Proto),
@@ -99,7 +99,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The kind of packet that contains a message.
+/// Kind of packet that contains a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// A packet of chunks.
@@ -111,23 +111,23 @@ pub enum Form {
     Connless,
 }
 
-/// The datagram that contains a message.
+/// Facts about the datagram that contains a message.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketFacts<'a> {
-    /// The length in bytes.
+    /// Length in bytes.
     pub size: usize,
-    /// The ack in the header.
+    /// Ack in the header.
     pub ack: Seq,
-    /// The number of chunks in the header.
+    /// Number of chunks in the header.
     pub chunks: u8,
-    /// The flags in the header.
+    /// Flags in the header.
     pub flags: Flags,
-    /// The oddities of the datagram; those of its chunks only if a rule needs them.
+    /// Oddities of the datagram; oddities of its chunks only if a rule needs them.
     pub notes: &'a [Note],
 }
 
 impl<'a> PacketFacts<'a> {
-    /// Returns the facts of a datagram with this many bytes; `notes` are those that rules see.
+    /// Returns the facts about a datagram of `size` bytes; `notes` are those that rules see.
     #[must_use]
     pub fn new(packet: &Packet<'_>, size: usize, notes: &'a [Note]) -> Self {
         Self {
@@ -139,7 +139,7 @@ impl<'a> PacketFacts<'a> {
         }
     }
 
-    /// Returns the facts of a datagram of this size without chunks.
+    /// Returns the facts about a datagram of `size` bytes without chunks.
     #[must_use]
     pub const fn without_chunks(size: usize, ack: Seq) -> Self {
         Self {
@@ -152,7 +152,7 @@ impl<'a> PacketFacts<'a> {
     }
 }
 
-/// The number of a rule in its program, from 0. [`Program::rule`](crate::Program::rule) returns its name.
+/// Number of a rule in its program, from 0. [`Program::rule`](crate::Program::rule) returns its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -161,96 +161,96 @@ impl<'a> PacketFacts<'a> {
 )]
 pub struct RuleId(pub u16);
 
-/// The decision about one message.
+/// Decision about one message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// The fate of the message itself.
+    /// Fate of the message itself.
     pub fate: Fate,
-    /// The new bytes; `None` if they stay the same.
+    /// New bytes; `None` if they stay the same.
     pub edit: Option<Vec<u8>>,
-    /// The new ints of items of the snapshot that the message completes. The bytes of a snapshot depend on what the
-    /// client got before, so that the caller writes them.
+    /// New ints of items in the snapshot that the message completes. The caller writes them, since the bytes of a
+    /// snapshot depend on what the client has received before.
     pub items: Vec<ItemEdit>,
-    /// The messages sent before it.
+    /// Messages sent before it.
     pub before: Vec<Made>,
-    /// The messages sent after it.
+    /// Messages sent after it.
     pub after: Vec<Made>,
-    /// Copies of the message, each sent this long after the original as a message of its own.
+    /// Copies of the message, each sent as a separate message this long after the original.
     pub copies: Vec<Duration>,
-    /// The groups in which it overtakes a waiting message, if it is sent: see [`Fate::Reorder`].
+    /// Groups in which the message overtakes a waiting one when it is sent, see [`Fate::Reorder`].
     pub overtakes: Vec<u32>,
-    /// The snapshot that the message is a part of, if it is to be overtaken; `None` for a message of its own.
+    /// Snapshot part that the message is, if others are to overtake it; `None` for a message of its own.
     pub part: Option<Part>,
-    /// The rules that took part in the decision.
+    /// Rules that took part in the decision.
     pub rules: Vec<RuleId>,
-    /// The rule that decided the fate; `None` for a pass, or if the rules do not say.
+    /// Rule that decided the fate; `None` for a pass, or if it is unknown.
     pub by: Option<RuleId>,
-    /// The marks of the message.
+    /// Marks of the message.
     pub marks: Vec<Arc<str>>,
 }
 
-/// An effect of rules beside what becomes of a message.
+/// An effect of rules other than the fate of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// A rule could not do an action.
+    /// A rule could not carry out an action.
     Failed {
-        /// The rule.
+        /// Number of the rule.
         rule: RuleId,
-        /// The reason.
+        /// Reason of the failure.
         why: Box<str>,
     },
     /// A rule reports a text.
     Log {
-        /// The rule.
+        /// Number of the rule.
         rule: RuleId,
-        /// The text, without control characters, and with dots for secrets.
+        /// Text without control characters, with dots for secrets.
         text: Box<str>,
-        /// The text with its secrets; `None` if it has none.
+        /// Text with its secrets; `None` if it contains none.
         whole: Option<Box<str>>,
     },
-    /// The messages that are held under a key are released, in both directions.
+    /// Messages held under a key are released, in both directions.
     Release {
-        /// The key of [`Fate::Hold`].
+        /// Key of [`Fate::Hold`].
         key: u64,
     },
-    /// Nothing flows for a time, keepalives included; what is sent meanwhile waits.
+    /// Nothing is sent for a time, including keepalives; datagrams sent meanwhile wait.
     Stall {
-        /// The direction; `None` for both.
+        /// Direction; `None` for both.
         dir: Option<Dir>,
-        /// The time.
+        /// Duration of the stall.
         for_: Duration,
     },
     /// The session is closed.
     Close {
-        /// The side that gets a CLOSE; `None` for both.
+        /// Side that is sent a CLOSE with the reason; `None` for both.
         side: Option<Side>,
-        /// The reason.
+        /// Reason of the CLOSE.
         reason: Box<str>,
     },
-    /// The run is to end.
+    /// The run must end.
     End {
-        /// The rule.
+        /// Number of the rule.
         rule: RuleId,
-        /// The result of the run.
+        /// Result of the run.
         end: End,
-        /// The direction and the name of the message that the rule acted on; `None` for a rule without a condition.
+        /// Direction and name of the message on which the rule acted; `None` for a rule without a condition.
         message: Option<(Dir, Box<str>)>,
     },
 }
 
-/// The result of a run that a rule ends.
+/// Result of a run that a rule ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// A failure: the text of `fail`.
+    /// A failure, with the text of `fail`.
     Fail(Box<str>),
-    /// A failure: the sentence about a message that was expected and did not come.
+    /// A failure, with the sentence about a message that was expected and not received.
     Unmet(Box<str>),
     /// An exit code: 0, or 10 to 99.
     Exit(u8),
 }
 
 impl Verdict {
-    /// The verdict that passes a message unchanged.
+    /// Verdict that passes a message unchanged.
     pub const PASS: Self = Self {
         fate: Fate::Pass,
         edit: None,
@@ -265,14 +265,14 @@ impl Verdict {
         marks: Vec::new(),
     };
 
-    /// Lets copies share the fate of the message: there are none of one that is dropped, or lost and never sent again, and
-    /// those of a delayed one are sent after it.
+    /// Lets copies share the fate of the message. A message that is dropped, or lost and never resent, has no copies.
+    /// Copies of a delayed message are sent after it.
     pub(crate) fn settle(&mut self, message: &Message<'_>) {
         match self.fate {
             Fate::Drop => self.copies.clear(),
             Fate::Lose { .. } if !message.vital => self.copies.clear(),
             Fate::Delay { for_, order } => {
-                // Behind a vital message that keeps its place in the order, its copies wait by themselves.
+                // Copies of a vital message that keeps its place in the order wait behind it anyway.
                 let waits = |copy: &Duration| message.vital && order == Order::Kept && copy.is_zero();
                 self.copies
                     .iter_mut()
@@ -287,62 +287,62 @@ impl Verdict {
         }
     }
 
-    /// Creates a verdict that consists of a fate only.
+    /// Creates a verdict with only a fate.
     #[must_use]
     pub fn of(fate: Fate) -> Self {
         Self { fate, ..Self::PASS }
     }
 }
 
-/// The fate of a message. "Acked" means acked to its sender.
+/// Fate of a message. "Acked" means acked to its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
-    /// Forwarded at once; the sender repairs a loss.
+    /// Forwarded immediately; the sender repairs a loss.
     #[default]
     Pass,
-    /// Never sent to the receiver; acked as soon as all earlier ones are resolved.
+    /// Never sent to the receiver; acked as soon as all earlier messages are resolved.
     Drop,
-    /// The first `times` transmissions are suppressed, and the number is kept. A message that is not vital is
+    /// The first `times` transmissions are suppressed, and the sequence number is kept. A message that is not vital is
     /// dropped.
     Lose {
-        /// The number of suppressed transmissions.
+        /// Number of suppressed transmissions.
         times: u32,
     },
-    /// Forwarded `for_` later. Meanwhile the proxy has custody, and it repairs a loss afterwards.
+    /// Forwarded `for_` later. The proxy has custody until then, and repairs a loss afterwards.
     Delay {
-        /// The delay.
+        /// Duration of the delay.
         for_: Duration,
-        /// The order relative to later vital messages.
+        /// Order relative to later vital messages.
         order: Order,
     },
     /// Held until released by its key, at most for `max`; custody as for a delay.
     Hold {
-        /// The key that a release names.
+        /// Key that a release names.
         key: u64,
-        /// The maximum time until it is released.
+        /// Maximum time until it is released.
         max: Duration,
-        /// The order relative to later vital messages.
+        /// Order relative to later vital messages.
         order: Order,
     },
     /// Held until a command releases or drops it, at most for `max`; custody as for a delay.
     Pause {
-        /// The maximum time until it is released.
+        /// Maximum time until it is released.
         max: Duration,
-        /// The order relative to later vital messages.
+        /// Order relative to later vital messages.
         order: Order,
     },
-    /// Held until `after` more messages of the same `group` were sent, at most for 1 s. Messages with the same fate count,
-    /// and messages whose verdict names the group in [`Verdict::overtakes`].
+    /// Held until `after` more messages of the same `group` were sent, at most for 1 s. Counts messages with the same
+    /// fate, and messages whose verdict names the group in [`Verdict::overtakes`].
     Reorder {
-        /// The group of messages, such as those of one rule.
+        /// Group of messages, such as those of one rule.
         group: u32,
-        /// The number of messages that overtake it; 1 swaps two neighbours.
+        /// Number of messages that overtake it; 1 swaps two neighbours.
         after: u32,
     },
 }
 
 impl Fate {
-    /// Returns the rank of a fate among those that several actions ask for: the highest one counts.
+    /// Returns the rank of a fate. If several actions have a fate, the highest rank wins.
     const fn rank(self) -> u8 {
         match self {
             Self::Pass => 0,
@@ -355,8 +355,8 @@ impl Fate {
         }
     }
 
-    /// Adds the fate that another action asks for, in whatever order they come. Delays add up, and of two losses the
-    /// longer one counts; otherwise the first one of the highest rank. Returns true if this changes the fate.
+    /// Adds the fate of another action, in any order. Delays add up, and of two losses the longer one applies;
+    /// otherwise the first fate with the highest rank applies. Returns true if this changes the fate.
     pub(crate) fn add(&mut self, other: Self) -> bool {
         let before = *self;
         *self = match (before, other) {
@@ -380,31 +380,31 @@ impl Fate {
     }
 }
 
-/// A part of a snapshot.
+/// Part of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The tick of the snapshot.
+    /// Tick of the snapshot.
     pub tick: i32,
-    /// True if the fate was that of an earlier part, with which this one goes.
+    /// True if the rules decided its fate with an earlier part of the same snapshot.
     pub follows: bool,
 }
 
-/// The order of later vital messages of the direction relative to a waiting one.
+/// Order of later vital messages in the direction relative to a waiting one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Later messages wait, too.
     Kept,
-    /// Later messages overtake it.
+    /// Later messages overtake the waiting one.
     Free,
 }
 
 /// A message composed by a rule or a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// The direction.
+    /// Direction of the message.
     pub dir: Dir,
     /// True if it is reliable, which receivers check (transport reference 6.6).
     pub vital: bool,
-    /// The id and the fields, without a chunk header.
+    /// Bytes of the id and the fields, without a chunk header.
     pub data: Vec<u8>,
 }

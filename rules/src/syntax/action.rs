@@ -12,7 +12,7 @@ use super::made::Made;
 use super::print::quoted;
 use super::template::{Part, Template};
 
-/// The time after which a held message is sent, unless the rule names another one.
+/// Default time after which a held message is released.
 pub(super) const MAX_HOLD: Duration = Duration::from_secs(30);
 
 /// An action on a message.
@@ -24,35 +24,35 @@ pub enum Action {
     Drop,
     /// `lose 2 times`
     Lose {
-        /// The number of suppressed copies, from 1.
+        /// Number of suppressed copies, from 1.
         times: u32,
     },
     /// `delay 80ms unordered`, `delay 80ms..120ms`
     Delay {
-        /// The least delay.
+        /// Minimum delay.
         from: Duration,
-        /// The greatest delay; the same if it is not random.
+        /// Maximum delay; equal to the minimum if the delay is not random.
         to: Duration,
-        /// True if later messages overtake it.
+        /// True if later messages overtake the delayed one.
         unordered: bool,
     },
     /// `dup 2 gap 15ms`
     Dup {
-        /// The number of added messages, from 1.
+        /// Number of added messages, from 1.
         copies: u32,
-        /// The time between two of them.
+        /// Interval between the added messages.
         gap: Duration,
     },
     /// `reorder 4`; `swap` is `reorder 1`.
     Reorder {
-        /// The number of matches that overtake the message, from 1.
+        /// Number of matches that overtake the message, from 1.
         after: u32,
     },
     /// `corrupt 3 bits`
     Corrupt {
-        /// The number of places, from 1.
+        /// Number of changed bits or bytes, from 1.
         count: u32,
-        /// True if each place is a whole byte, not one bit.
+        /// True to change whole bytes, false to flip single bits.
         bytes: bool,
     },
     /// `set sv_chat.message = "text"`: at least one assignment.
@@ -63,61 +63,61 @@ pub enum Action {
     Make(Made),
     /// `hold until seen(enter_game) max 5s unordered`
     Hold {
-        /// The condition on a message that releases it.
+        /// Condition on a message that releases the held one.
         until: Expr,
-        /// The time after which it is released at the latest.
+        /// Maximum time until the message is released.
         max: Duration,
-        /// True if later messages overtake it.
+        /// True if later messages overtake the held one.
         unordered: bool,
     },
     /// `pause max 5s unordered`
     Pause {
-        /// The time after which it is released at the latest.
+        /// Maximum time until the message is released.
         max: Duration,
-        /// True if later messages overtake it.
+        /// True if later messages overtake the held one.
         unordered: bool,
     },
     /// `stall 3s`
     Stall(Duration),
-    /// `log "text {value}"`; without a text, the name of the message.
+    /// `log "text {value}"`; without a text, reports the name of the message.
     Log(Option<Template>),
     /// `mark`, `mark id`: marks the message with the id, or with the name of the rule.
     Mark(Option<Name>),
     /// `var $joined = t`
     Var {
-        /// The name, without `$`.
+        /// Name, without `$`.
         name: Name,
-        /// The value.
+        /// Value to assign.
         value: Expr,
     },
     /// `fail "text"`
     Fail(String),
     /// `expect sv_motd within 5s`
     Expect {
-        /// The condition on a later message.
+        /// Condition on a later message.
         expected: Expr,
-        /// The time in which it has to come.
+        /// Time in which the message must be received.
         within: Duration,
     },
     /// `exit 10`
     Exit(u8),
     /// `close client "reason"`
     Close {
-        /// The side that gets a CLOSE; `None` for both.
+        /// Side that is sent a CLOSE with the reason; `None` for both.
         side: Option<Side>,
-        /// The reason.
+        /// Reason of the CLOSE.
         reason: String,
     },
 }
 
-/// All actions.
+/// Keywords of all actions.
 pub(crate) const ACTIONS: [&str; 22] = [
     "pass", "drop", "lose", "delay", "dup", "reorder", "swap", "corrupt", "set", "replace", "inject",
     "reply", "hold", "pause", "stall", "log", "mark", "close", "var", "fail", "expect", "exit",
 ];
 
 impl Action {
-    /// Returns true if it makes random decisions.
+    /// Returns true if the action makes random decisions.
     #[must_use]
     pub fn draws(&self) -> bool {
         match self {
@@ -127,7 +127,7 @@ impl Action {
         }
     }
 
-    /// Calls `each` with every expression in it.
+    /// Calls `each` with every expression in the action.
     pub(crate) fn each_expr(&self, each: &mut dyn FnMut(&Expr)) {
         match self {
             Self::Set(assigns) => {
@@ -150,7 +150,7 @@ impl Action {
         }
     }
 
-    /// Calls `each` with every expression in it that a name may stand for: all but the fields that it changes.
+    /// Calls `each` with every expression in the action that may contain names: all except the fields that it changes.
     pub(crate) fn each_expr_mut(&mut self, each: &mut dyn FnMut(&mut Expr)) {
         match self {
             Self::Set(assigns) => assigns.iter_mut().for_each(|assign| each(&mut assign.value)),
@@ -169,7 +169,7 @@ impl Action {
         }
     }
 
-    /// Returns true if later rules are not tried.
+    /// Returns true if the action ends the search, so that later rules are not tried.
     #[must_use]
     pub const fn ends(&self) -> bool {
         matches!(
@@ -178,13 +178,14 @@ impl Action {
         )
     }
 
-    /// Returns true if it is a fault or a change of the traffic, or spares a message later rules, which a journal has.
+    /// Returns true if a journal records the action: it is a fault or a change of the traffic, or keeps later rules
+    /// from acting.
     #[must_use]
     pub const fn is_fault(&self) -> bool {
         matches!(self, Self::Close { .. } | Self::Stall(_)) || !self.is_passive()
     }
 
-    /// Returns true if it changes no message and no number.
+    /// Returns true if the action changes no message and no sequence number.
     #[must_use]
     pub const fn is_passive(&self) -> bool {
         matches!(
@@ -200,14 +201,14 @@ impl Action {
         )
     }
 
-    /// Returns true if it can act on control messages.
+    /// Returns true if the action can apply to control messages.
     #[must_use]
     pub const fn fits_control(&self) -> bool {
         let ends_run = matches!(self, Self::Fail(_) | Self::Expect { .. } | Self::Exit(_));
         ends_run || !matches!(self, Self::Replace(_)) && self.fits_connless()
     }
 
-    /// Returns true if it can act on messages outside a connection.
+    /// Returns true if the action can apply to messages outside a connection.
     #[must_use]
     pub const fn fits_connless(&self) -> bool {
         !matches!(
@@ -306,7 +307,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// Prints the limits of a hold or a pause.
+/// Formats the limits of a hold or a pause.
 fn patience_of(max: Duration, unordered: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if max != MAX_HOLD {
         write!(f, " max {}", Shown(max))?;

@@ -1,4 +1,4 @@
-//! Numbers with a certain quantity, as arguments of actions and modifiers.
+//! Parses numbers of a certain quantity, as arguments of actions and modifiers.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 use crate::units::Share;
 
-/// The maximum number of copies that `lose` suppresses, that `dup` makes, and that overtake with `reorder`, and
-/// of places that `corrupt` changes.
+/// Maximum number of copies that `lose` suppresses, that `dup` creates, and that overtake with `reorder`, and of bits
+/// or bytes that `corrupt` changes.
 const MAX_TIMES: i64 = 100;
 
-/// The maximum delay.
+/// Maximum delay.
 const MAX_DELAY: Duration = Duration::from_secs(3600);
 
-/// Reads a number from 1, if there is one.
+/// Parses a number of at least 1, if there is one.
 pub(super) fn opt_times(i: &mut Input<'_>) -> Parsed<Option<u32>> {
     let Some((value, span)) = opt_number(i)? else {
         return Ok(None);
@@ -34,7 +34,7 @@ pub(super) fn opt_times(i: &mut Input<'_>) -> Parsed<Option<u32>> {
     }
 }
 
-/// Reads a number, if there is one.
+/// Parses a number, if there is one.
 pub(super) fn opt_number(i: &mut Input<'_>) -> Parsed<Option<(Number, Span)>> {
     blank(i)?;
     opt(number).parse_next(i)
@@ -63,7 +63,7 @@ pub(super) fn measured(number: Number, span: Span, quantity: Quantity) -> Parsed
     }
 }
 
-/// Reads a percentage, if there is one.
+/// Parses a percentage, if there is one.
 pub(super) fn opt_share(i: &mut Input<'_>) -> Parsed<Option<Share>> {
     let Some((value, span)) = opt_number(i)? else {
         return Ok(None);
@@ -79,7 +79,7 @@ pub(super) fn opt_share(i: &mut Input<'_>) -> Parsed<Option<Share>> {
     }
 }
 
-/// A duration, printed in the largest unit of which it is a multiple, up to seconds.
+/// A duration, formatted in the largest unit of which it is a multiple, up to seconds.
 pub(super) struct Shown(pub(super) Duration);
 
 impl fmt::Display for Shown {

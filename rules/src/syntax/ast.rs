@@ -1,20 +1,20 @@
-//! The tree of an expression.
+//! Syntax tree of an expression.
 //!
-//! Law: two trees are equal if they mean the same; their place in the text does not matter.
+//! Law: two trees are equal if they have the same meaning, regardless of their position in the text.
 
 use super::number::Number;
 use crate::span::Span;
 
-/// An expression and its place.
+/// An expression with its position.
 #[derive(Debug, Clone, Eq)]
 pub struct Expr {
-    /// The kind.
+    /// Kind of the expression.
     pub kind: Kind,
-    /// The place, without surrounding brackets.
+    /// Position, without surrounding brackets.
     pub span: Span,
 }
 
-/// The kind of an expression.
+/// Kind of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// `a or b or c`: at least two, none of them an `Any`.
@@ -29,7 +29,7 @@ pub enum Kind {
     In(Box<Expr>, Vec<Choice>),
     /// `a + b`.
     Arith(Arith, Box<Expr>, Box<Expr>),
-    /// `-a`; never a positive number, which has a sign of its own.
+    /// `-a`; never a positive number, since a number has its own sign.
     Negate(Box<Expr>),
     /// `5`, `0x10`, `-40ms`, `5%`.
     Number(Number),
@@ -50,25 +50,25 @@ pub enum Kind {
 pub struct Name {
     /// The word.
     pub text: String,
-    /// The place.
+    /// Position in the text.
     pub span: Span,
 }
 
 /// Names separated by dots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
-    /// True if it starts with a dot: a field of this message.
+    /// True if it starts with a dot, which means a field of this message.
     pub dot: bool,
-    /// The names. At least one.
+    /// Names, at least one.
     pub segments: Vec<Segment>,
 }
 
 /// A part of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
-    /// The name; a number or UUID in `sys.4` and `sys.ex.…`, with dashes in `lint.overlong-int`.
+    /// Name; a number or UUID in `sys.4` and `sys.ex.…`, with dashes in `lint.overlong-int`.
     pub name: Name,
-    /// The index in brackets after the name.
+    /// Index in brackets after the name.
     pub index: Option<Index>,
 }
 
@@ -77,27 +77,27 @@ pub struct Segment {
 pub struct Index {
     /// The number.
     pub value: u16,
-    /// The place, without the brackets.
+    /// Position, without the brackets.
     pub span: Span,
 }
 
 /// A function and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The function.
+    /// Name of the function.
     pub name: Name,
     /// The arguments.
     pub arguments: Vec<Expr>,
-    /// The path after the brackets.
+    /// Path after the closing bracket.
     pub rest: Vec<Segment>,
 }
 
-/// One member of a set: a number, text or name, or a range of numbers.
+/// Member of a set: a number, text or name, or a range of numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
     /// `5`
     One(Expr),
-    /// `1..5`, both included.
+    /// `1..5`, inclusive.
     Range(Expr, Expr),
 }
 
@@ -144,14 +144,14 @@ impl Expr {
         Self { kind, span }
     }
 
-    /// Returns true if a path in the expression is `wanted`, including those in arguments of functions.
+    /// Returns true if `wanted` returns true for a path in the expression, including arguments of functions.
     pub(crate) fn mentions(&self, wanted: &dyn Fn(&Path) -> bool) -> bool {
         let mut found = false;
         self.each_path(&mut |path| found |= wanted(path));
         found
     }
 
-    /// Calls `each` with every path in it, those of functions' arguments included.
+    /// Calls `each` with every path in the expression, including arguments of functions.
     pub(crate) fn each_path(&self, each: &mut dyn FnMut(&Path)) {
         if let Kind::Path(path) = &self.kind {
             each(path);
@@ -159,7 +159,7 @@ impl Expr {
         self.each_part(&mut |part| part.each_path(each));
     }
 
-    /// Calls `each` with its operands and arguments, not with their parts.
+    /// Calls `each` with its direct operands and arguments.
     pub(crate) fn each_part(&self, each: &mut dyn FnMut(&Self)) {
         match &self.kind {
             Kind::Any(parts) | Kind::All(parts) => parts.iter().for_each(each),
@@ -185,7 +185,7 @@ impl Expr {
         }
     }
 
-    /// Returns the expression with others in place of the paths for which `other` has one.
+    /// Returns the expression with each path replaced for which `other` returns an expression.
     pub(crate) fn replaced(self, other: &mut dyn FnMut(&Path) -> Option<Self>) -> Self {
         let span = self.span;
         let kind = match self.kind {
@@ -265,7 +265,7 @@ impl Expr {
         Self::new(Kind::All(parts), span)
     }
 
-    /// Negates an expression; the sign is at `start`.
+    /// Negates an expression whose sign is at `start`.
     #[must_use]
     pub fn negate(self, start: usize) -> Self {
         let span = Span::new(start.min(self.span.start), self.span.end);
@@ -315,8 +315,8 @@ impl PartialEq for Index {
 }
 
 impl Path {
-    /// Returns true if the path starts with the name `first` and a name that `second` accepts. The case of `first`
-    /// does not matter.
+    /// Returns true if the path starts with the name `first`, ignoring case, and a name for which `second` returns
+    /// true.
     pub(crate) fn begins(&self, first: &str, second: impl Fn(&str) -> bool) -> bool {
         match self.segments.as_slice() {
             [one, other, ..] if !self.dot => {
@@ -326,7 +326,7 @@ impl Path {
         }
     }
 
-    /// Returns true if the first name is this one, in any case, and it is not a field of the message itself.
+    /// Returns true if the first name is `first`, ignoring case, and the path does not start with a dot.
     pub(crate) fn starts(&self, first: &str) -> bool {
         let segment = self.segments.first().filter(|_| !self.dot);
         segment.is_some_and(|segment| segment.name.text.eq_ignore_ascii_case(first))

@@ -13,28 +13,28 @@ use super::parse::{expression, path};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// The maximum length of the text that `replace` writes, in bytes.
+/// Maximum length of the text that `replace` writes, in bytes.
 const MAX_WITH: usize = 1024;
 
 /// `sv_chat.message = "text"`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assign {
-    /// The field: a path.
+    /// Path of the field.
     pub target: Expr,
-    /// The value.
+    /// Value to assign.
     pub value: Expr,
 }
 
 /// `cl_say.message /regex/ with "text"`
 #[derive(Debug, Clone, Eq)]
 pub struct Replace {
-    /// The field: a path.
+    /// Path of the field.
     pub target: Expr,
-    /// The pattern, without slashes.
+    /// Pattern, without slashes.
     pub pattern: String,
-    /// The place of the pattern.
+    /// Position of the pattern.
     pub span: Span,
-    /// The text for each match; `$1` is a group of the pattern.
+    /// Replacement for each match; `$1` is a group of the pattern.
     pub with: String,
 }
 
@@ -44,7 +44,7 @@ impl PartialEq for Replace {
     }
 }
 
-/// Reads assignments. A comma before anything else belongs to the rule.
+/// Parses assignments. A comma before anything else belongs to the rule.
 pub(super) fn assigns(i: &mut Input<'_>) -> Parsed<Vec<Assign>> {
     let mut assigns = vec![assign(i)?];
     loop {
@@ -72,7 +72,7 @@ fn assign(i: &mut Input<'_>) -> Parsed<Assign> {
     Ok(Assign { target, value })
 }
 
-/// Reads `= value`.
+/// Parses `= value`.
 pub(super) fn assigned(i: &mut Input<'_>) -> Parsed<Expr> {
     blank(i)?;
     if rest(i).starts_with("==") {

@@ -13,7 +13,7 @@ use super::number::Quantity;
 use super::parse::expression;
 use crate::diagnostic::{Code, Diagnostic};
 
-/// The maximum time in which a message is expected.
+/// Maximum time of an expectation.
 const MAX_WITHIN: Duration = Duration::from_secs(3600);
 
 pub(super) fn fail(i: &mut Input<'_>) -> Parsed<Action> {

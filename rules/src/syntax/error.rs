@@ -6,15 +6,15 @@ use super::lex::{Input, next_thing, rest};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// The words that are operators. They cannot be names where an operand is expected.
+/// Words that are operators, and so cannot be names where an operand is expected.
 pub(crate) const OPERATORS: [&str; 6] = ["and", "or", "not", "contains", "matches", "in"];
 
-/// The words that follow the condition of a rule, in the order of [`Step`](super::Step).
+/// Words that follow the condition of a rule, in the order of [`Step`](super::Step).
 pub(crate) const MODIFIERS: [&str; 11] = [
     "from", "to", "after", "until", "skip", "every", "chance", "first", "once", "max", "per",
 ];
 
-/// Returns the error for missing text at this place.
+/// Returns the error for missing text at the current position.
 pub(super) fn wanted(i: &Input<'_>, what: &str) -> Diagnostic {
     let (span, found) = next_thing(i);
     Diagnostic::new(Code::Expected, span, format!("expected {what}, found {found}"))

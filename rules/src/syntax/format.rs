@@ -1,4 +1,4 @@
-//! Texts in their canonical form.
+//! Formats texts in their canonical form.
 //!
 //! Law: the output parses to the same statements, has the same comments, and is its own canonical form.
 
@@ -7,16 +7,16 @@ use super::statement::{MAX_STATEMENTS, Statement, parse_statement, places};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// The width of a line in characters. A longer rule is continued on indented lines.
+/// Maximum line width in characters. A longer rule continues on indented lines.
 const WIDTH: usize = 100;
-/// The indentation of a continued line.
+/// Indentation of a continued line.
 const INDENT: &str = "    ";
 
-/// Returns a text in its canonical form: one blank between words, canonical numbers and operators, and at most one
+/// Returns a text in its canonical form: single blanks between words, canonical numbers and operators, and at most one
 /// empty line between statements. A statement with a comment inside keeps its lines.
 ///
 /// # Errors
-/// Returns all errors of syntax in the order of the text. Names are not checked.
+/// Returns all syntax errors in the order of the text. Names are not checked.
 pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
     let (mut out, mut errors) = (String::new(), Vec::new());
     let mut end = 0;
@@ -43,7 +43,7 @@ pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
 
 /// Writes comments and empty lines between two statements.
 fn between(out: &mut String, text: &str) {
-    // The first piece is the end of the statement's own line, the last the indentation of the next one.
+    // The first piece ends the statement's own line, the last one is the indentation of the next statement.
     for line in text.lines() {
         let line = line.trim();
         if line.starts_with('#') {
@@ -61,7 +61,7 @@ fn write_statement(out: &mut String, text: &str, span: Span, statement: &Stateme
         [] => None,
         [only] if only.end >= span.end => Some(source(*only)),
         _ => {
-            // A comment inside belongs to the words beside it.
+            // A comment inside belongs to the words next to it.
             let lines: Vec<&str> = source(span).trim_start().lines().map(str::trim_end).collect();
             out.push_str(&lines.join("\n"));
             return;
@@ -79,7 +79,7 @@ fn write_statement(out: &mut String, text: &str, span: Span, statement: &Stateme
     }
 }
 
-/// Writes a rule with its condition, and then its modifiers, on lines of their own.
+/// Writes a rule with its condition and then its modifiers on separate lines.
 fn wrapped(out: &mut String, rule: &Rule) {
     if let Some(name) = &rule.name {
         out.push_str(&format!("{}: ", name.text));
@@ -139,7 +139,7 @@ mod tests {
                 "seed 1\n\n# a\n\n# b\nlog when c2s\n",
             ),
             ("log \"a # b\" when /#/", "log \"a # b\" when /#/\n"),
-            // Hidden characters of a stranger's file.
+            // Hidden characters in a file by someone else.
             (
                 "drop when \"\u{1b}\u{202e}\u{200b}\" or /\u{202e}\\\u{1b}[\u{200b}]/",
                 "drop when \"\\u{1b}\\u{202e}\\u{200b}\" or /\\u{202e}\\u{1b}[\\u{200b}]/\n",

@@ -1,4 +1,4 @@
-//! Messages that are held: `hold until` and `pause`.
+//! Actions that hold messages: `hold until` and `pause`.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(super) fn pause(i: &mut Input<'_>) -> Parsed<Action> {
     Ok(Action::Pause { max, unordered })
 }
 
-/// Returns how long a message is held at most, and whether later ones overtake it.
+/// Returns the maximum time for which a message is held, and whether later messages overtake it.
 fn patience(i: &mut Input<'_>) -> Parsed<(Duration, bool)> {
     blank(i)?;
     let mut max = MAX_HOLD;

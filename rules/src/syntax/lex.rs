@@ -1,8 +1,8 @@
-//! Blanks, words, numbers, strings and regular expressions.
+//! Parses blanks, words, numbers, strings and regular expressions.
 //!
-//! Law: each function here either consumes its text, or backtracks without an error of its own, or knows exactly the
-//! error and cuts. There is no list of tokens: only the context decides if `/` divides or starts a regex, and if `-`
-//! subtracts or is part of `lint.overlong-int`.
+//! Law: each function here either consumes its text, or backtracks without an error of its own, or knows the exact
+//! error and cuts. There is no list of tokens: only the context decides whether `/` divides or starts a regex, and
+//! whether `-` subtracts or is part of `lint.overlong-int`.
 
 use teetap_wire::def::suggest;
 use winnow::combinator::opt;
@@ -15,25 +15,25 @@ use super::number::{Number, Unit};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// The text, the position in it, and the state.
+/// The text, the current position, and the state.
 pub(super) type Input<'i> = Stateful<LocatingSlice<&'i str>, Counts>;
 
-/// The counters that limit the complexity of an expression, and errors.
+/// Counters that limit the complexity of an expression, and errors.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counts {
-    /// The number of brackets and prefixes around the current place.
+    /// Number of brackets and prefixes around the current position.
     pub(super) nesting: usize,
-    /// The number of arithmetic operators so far.
+    /// Number of arithmetic operators so far.
     pub(super) arithmetic: usize,
-    /// The places of the prefixes whose operand is being read.
+    /// Positions of the prefixes whose operand is being parsed.
     pub(super) prefixes: Vec<usize>,
-    /// Errors after which reading went on.
+    /// Errors after which parsing continued.
     pub(super) errors: Vec<Diagnostic>,
-    /// The places of the comments, some more than once.
+    /// Positions of the comments, some of them more than once.
     pub(super) comments: Vec<Span>,
 }
 
-/// The reason why a rule does not apply.
+/// Reason why a parser failed.
 #[derive(Debug)]
 pub(super) struct Failure(pub(super) Option<Box<Diagnostic>>);
 
@@ -51,12 +51,12 @@ impl ParserError<Input<'_>> for Failure {
 
 pub(super) type Parsed<T> = Result<T, ErrMode<Failure>>;
 
-/// Stops all attempts with this error.
+/// Stops all alternatives with this error.
 pub(super) fn cut<T>(diagnostic: Diagnostic) -> Parsed<T> {
     Err(ErrMode::Cut(Failure(Some(Box::new(diagnostic)))))
 }
 
-/// Lets another rule try.
+/// Lets the next alternative try.
 pub(super) fn backtrack<T>() -> Parsed<T> {
     Err(ErrMode::Backtrack(Failure(None)))
 }
@@ -71,7 +71,7 @@ pub(super) fn rest<'i>(i: &Input<'i>) -> &'i str {
     i.input.peek_finish()
 }
 
-/// Returns the place and a description of the next token, for errors.
+/// Returns the position and a description of the next token, for errors.
 pub(super) fn next_thing(i: &Input<'_>) -> (Span, String) {
     let (start, rest) = (here(i), rest(i));
     let word = rest.len() - rest.trim_start_matches(word_char).len();
@@ -109,7 +109,7 @@ pub(super) fn blank(i: &mut Input<'_>) -> Parsed<()> {
     }
 }
 
-/// Reads a word: a letter or `_`, then letters, digits and `_`.
+/// Parses a word: a letter or `_`, then letters, digits and `_`.
 pub(super) fn word<'i>(i: &mut Input<'i>) -> Parsed<(&'i str, Span)> {
     let first = one_of(|c: char| c.is_ascii_alphabetic() || c == '_');
     (first, take_while(0.., word_char))
@@ -119,7 +119,7 @@ pub(super) fn word<'i>(i: &mut Input<'i>) -> Parsed<(&'i str, Span)> {
         .parse_next(i)
 }
 
-/// Reads exactly this word.
+/// Parses exactly this word.
 pub(super) fn keyword(wanted: &'static str) -> impl FnMut(&mut Input<'_>) -> Parsed<Span> {
     move |i| match word(i) {
         Ok((found, span)) if found == wanted => Ok(span),
@@ -127,7 +127,7 @@ pub(super) fn keyword(wanted: &'static str) -> impl FnMut(&mut Input<'_>) -> Par
     }
 }
 
-/// Reads a number with its unit, without a sign.
+/// Parses a number with its unit, without a sign.
 pub(super) fn number(i: &mut Input<'_>) -> Parsed<(Number, Span)> {
     let start = here(i);
     let digits: &str = take_while(1.., |c: char| c.is_ascii_digit()).parse_next(i)?;
@@ -202,7 +202,7 @@ fn hex(i: &mut Input<'_>, start: usize) -> Parsed<(Number, Span)> {
     }
 }
 
-/// Reads the unit directly after a number. A `%` with an operand directly after it is the remainder operator.
+/// Parses the unit directly after a number. A `%` directly followed by an operand is the remainder operator.
 fn unit(i: &mut Input<'_>, start: usize) -> Parsed<Option<Unit>> {
     if let Some(more) = rest(i).strip_prefix('%') {
         let operand = more.starts_with(|c: char| word_char(c) || matches!(c, '(' | '$' | '.'))
@@ -238,7 +238,7 @@ fn unit(i: &mut Input<'_>, start: usize) -> Parsed<Option<Unit>> {
     .note(format!("units: {}", names.join(" "))))
 }
 
-/// Reads text in quotes.
+/// Parses text in quotes.
 pub(super) fn text(i: &mut Input<'_>) -> Parsed<(String, Span)> {
     let start = here(i);
     '"'.void().parse_next(i)?;
@@ -284,7 +284,7 @@ pub(super) fn escape(i: &mut Input<'_>, at: usize) -> Parsed<char> {
         .help("escapes are \\\" \\\\ \\n \\r \\t \\u{1f600}; for other bytes use a regex: /(?-u)\\xff/"))
 }
 
-/// Reads a regular expression between slashes; `\/` stands for a slash.
+/// Parses a regular expression between slashes; `\/` is a slash.
 pub(super) fn regex(i: &mut Input<'_>) -> Parsed<(String, Span)> {
     let start = here(i);
     literal("/").void().parse_next(i)?;

@@ -1,6 +1,6 @@
-//! Link lines, profiles of them, and their use.
+//! Link lines.
 //!
-//! Law: reading goes on after a wrong parameter, so that all errors of a line are found at once.
+//! Law: parsing continues after a wrong parameter, so that all errors of a line are found at once.
 
 use std::fmt;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::impair::{Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Sha
 use crate::span::Span;
 use crate::units::Share;
 
-/// The parameters and modifiers of a link line.
+/// Parameters and modifiers of a link line.
 pub(crate) const LINK_WORDS: [&str; 14] = [
     "delay",
     "jitter",
@@ -39,7 +39,7 @@ pub(crate) const LINK_WORDS: [&str; 14] = [
     "after",
     "until",
 ];
-/// The words that say when, and on which datagrams, a line acts.
+/// Words that limit when, and on which datagrams, a line acts.
 const LIMITS: [&str; 5] = ["connless", "from", "to", "after", "until"];
 /// Modifiers of rules that link lines do not have.
 const ONLY_RULES: [&str; 7] = ["chance", "every", "skip", "first", "once", "max", "per"];
@@ -48,13 +48,13 @@ const DIRS: [Dirs; 3] = [Dirs::C2s, Dirs::S2c, Dirs::Both];
 /// `link s2c loss 5% from 10s`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The parameters.
+    /// Parameters of the line.
     pub line: Line,
-    /// The range from `link` to the last parameter.
+    /// Range from `link` to the last parameter.
     pub span: Span,
 }
 
-/// Reads a link line. Backtracks where another statement begins.
+/// Parses a link line. Backtracks if another statement begins here.
 pub(super) fn link(i: &mut Input<'_>) -> Parsed<Link> {
     let start = first_word(i, "link")?;
     blank(i)?;
@@ -97,7 +97,7 @@ pub(super) fn link(i: &mut Input<'_>) -> Parsed<Link> {
     })
 }
 
-/// Reads the first word of a statement. A name of a rule may be the same word.
+/// Parses the first word of a statement. A rule's name may be the same word.
 pub(super) fn first_word(i: &mut Input<'_>, wanted: &'static str) -> Parsed<Span> {
     blank(i)?;
     let span = keyword(wanted).parse_next(i)?;
@@ -107,13 +107,13 @@ pub(super) fn first_word(i: &mut Input<'_>, wanted: &'static str) -> Parsed<Span
     Ok(span)
 }
 
-/// Returns true where no parameter follows: at the end, or in a profile before `}` or the next `link`.
+/// Returns true if no parameter follows: at the end, or in a profile before `}` or the next `link`.
 fn at_end(i: &Input<'_>) -> bool {
     let text = rest(i);
     text.is_empty() || text.starts_with('}') || first(text) == "link"
 }
 
-/// The word at the beginning of a text.
+/// Returns the word at the beginning of a text.
 fn first(text: &str) -> &str {
     let end = text
         .find(|c: char| !super::lex::word_char(c))
@@ -134,10 +134,10 @@ fn skip(i: &mut Input<'_>) -> Parsed<()> {
     }
 }
 
-/// Reads the parameters of one line.
+/// Parser for the parameters of one line.
 struct Reader {
     line: Line,
-    /// The words so far.
+    /// Words so far, with their positions.
     places: Vec<(&'static str, Span)>,
 }
 
@@ -199,7 +199,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Checks that the parameters fit together.
+    /// Checks that the parameters are consistent.
     fn check(&self, i: &mut Input<'_>, span: Span) -> Parsed<()> {
         let line = &self.line;
         let place = |name| {
@@ -238,7 +238,7 @@ impl Reader {
     }
 }
 
-/// Reads the end of a window: a time, which `from` and `to` have as well, or an expression.
+/// Parses one end of a window: a time, which `from` and `to` set as well, or an expression.
 fn bound(
     i: &mut Input<'_>,
     name: &str,
@@ -265,7 +265,7 @@ fn bound(
     Ok(())
 }
 
-/// Returns the error for a time that two words give.
+/// Returns the error for a time that two words set.
 fn same_time(span: Span, name: &str, other: &str) -> Diagnostic {
     let what = format!("`{name}` with a time means the same as `{other}`, which is there already");
     Diagnostic::new(Code::NotHere, span, what)
@@ -286,7 +286,7 @@ fn unknown(name: &str, span: Span) -> Diagnostic {
     .note(format!("parameters: {}", LINK_WORDS.join(" ")))
 }
 
-/// Reads a number of a quantity.
+/// Parses a number of a quantity.
 fn amount(
     i: &mut Input<'_>,
     quantity: Quantity,
@@ -384,7 +384,7 @@ fn reorder(i: &mut Input<'_>) -> Parsed<Reorder> {
     })
 }
 
-/// Prints it in a canonical form.
+/// Formats the line in its canonical form.
 impl fmt::Display for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.line.fmt(f)

@@ -1,4 +1,4 @@
-//! Messages that a rule makes: `inject` and `reply`.
+//! Messages that a rule creates: `inject` and `reply`.
 
 use std::fmt;
 
@@ -19,17 +19,17 @@ use crate::span::Span;
 /// `s2c sv_chat{client_id: -1, message: "hi"}`
 #[derive(Debug, Clone, Eq)]
 pub struct Made {
-    /// The direction; `None` for an answer, which goes against the message that matches.
+    /// Direction; `None` for a reply, which is sent against the direction of the matched message.
     pub dir: Option<Dir>,
-    /// True if it goes ahead of the message that matches.
+    /// True if it is sent ahead of the matched message.
     pub before: bool,
-    /// The name.
+    /// Name of the message.
     pub name: Path,
-    /// The fields that are given.
+    /// Fields with their values.
     pub fields: Vec<(Name, Expr)>,
-    /// True if it is sent without a number, however the message is sent usually.
+    /// True to send it without a sequence number, even if it is usually vital.
     pub nonvital: bool,
-    /// The place of the name and the fields.
+    /// Position of the name and the fields.
     pub span: Span,
 }
 
@@ -40,8 +40,8 @@ impl PartialEq for Made {
     }
 }
 
-/// Reads a whole text as a message that a person sends, `s2c sv_chat{message: "text"}`, or without a direction as one
-/// that exists.
+/// Parses a whole text as a message that a person sends, `s2c sv_chat{message: "text"}`, or, without a direction, as a
+/// change of an existing message.
 ///
 /// # Errors
 /// Returns the first error.

@@ -1,8 +1,8 @@
 //! The text of expressions and statements, and their trees.
 //!
-//! Law: [`parse()`] and [`parse_statements`] accept any text and neither panic nor run out of stack: length, nesting and the
-//! number of arithmetic operators are limited. Printing a tree and parsing it again gives the same tree. Names are
-//! looked up later, in `check`.
+//! Law: [`parse()`] and [`parse_statements`] accept any text and neither panic nor overflow the stack, since length,
+//! nesting and the number of arithmetic operators are limited. Printing a tree and parsing it again results in the same
+//! tree. Names are resolved later, in `check`.
 
 mod action;
 mod argument;

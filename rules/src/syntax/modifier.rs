@@ -1,6 +1,6 @@
-//! Modifiers: which matches of a rule it acts on.
+//! Modifiers, which select the matches on which a rule acts.
 //!
-//! Law: each modifier stands once, in any order. Printed, they have the order of [`Step`].
+//! Law: each modifier is written at most once, in any order. They are printed in the order of [`Step`].
 
 use std::fmt;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 use crate::units::Share;
 
-/// The maximum number of actions that `max` counts in its time.
+/// Maximum number of actions that `max` counts.
 const MAX_PER: u32 = 1000;
 
-/// The modifiers of a rule.
+/// Modifiers of a rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Modifiers {
     /// `chance 5%`
@@ -35,22 +35,22 @@ pub struct Modifiers {
     pub first: Option<u32>,
     /// `max 20 per 1s`
     pub max: Option<Max>,
-    /// `from 10s`, `after 10s`: the age of the session.
+    /// `from 10s`, `after 10s`: a session age.
     pub from: Option<Duration>,
-    /// `to 13s`, `until 13s`: the age of the session.
+    /// `to 13s`, `until 13s`: a session age.
     pub to: Option<Duration>,
     /// `after seen(enter_game)`
     pub after: Option<Expr>,
     /// `until count(input) > 200`
     pub until: Option<Expr>,
-    /// `per session`, `per global`; `None` if it is not written, which means per session.
+    /// `per session`, `per global`; `None` if omitted, which means per session.
     pub scope: Option<Scope>,
 }
 
-/// The argument of `every`.
+/// Argument of `every`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Every {
-    /// One of so many matches, from 1: the last of them.
+    /// Every n-th match, from 1.
     Matches(u32),
     /// At most one match in this time.
     Time(Duration),
@@ -59,22 +59,22 @@ pub enum Every {
 /// `max 20 per 1s`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Max {
-    /// The number of actions, from 1.
+    /// Maximum number of actions, from 1.
     pub count: u32,
-    /// The time in which there are no more.
+    /// Time in which the maximum applies.
     pub per: Duration,
 }
 
-/// The sessions that share the counts of a rule.
+/// Which sessions share the counts of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Each session has its own.
+    /// Each session has its own counts.
     Session,
-    /// All sessions share them.
+    /// All sessions share the counts.
     Global,
 }
 
-/// Reads modifiers up to other text.
+/// Parses modifiers up to other text.
 pub(super) fn modifiers(i: &mut Input<'_>) -> Parsed<Modifiers> {
     let mut modifiers = Modifiers::default();
     loop {
@@ -104,7 +104,7 @@ fn check_window(modifiers: &Modifiers, span: Span) -> Parsed<()> {
 }
 
 impl Modifiers {
-    /// Reads the arguments of a modifier. Returns false if it has a value already.
+    /// Parses the arguments of a modifier. Returns false if the modifier is repeated.
     fn read(&mut self, name: &str, i: &mut Input<'_>) -> Parsed<bool> {
         Ok(match name {
             "chance" => set(&mut self.chance, share(i, "a percentage, as in `chance 5%`")?),
@@ -131,7 +131,7 @@ impl Modifiers {
     }
 }
 
-/// Sets a value that is not set yet.
+/// Sets a value. Returns false if it was already set.
 fn set<T>(place: &mut Option<T>, value: T) -> bool {
     place.replace(value).is_none()
 }
@@ -143,7 +143,7 @@ fn some_number(i: &mut Input<'_>, what: &str) -> Parsed<(Number, Span)> {
     }
 }
 
-/// Reads a percentage.
+/// Parses a percentage.
 fn share(i: &mut Input<'_>, what: &str) -> Parsed<Share> {
     match opt_share(i)? {
         Some(share) => Ok(share),
@@ -168,7 +168,7 @@ fn positive_time(number: Number, span: Span) -> Parsed<Duration> {
     Ok(time)
 }
 
-/// Reads a number from 1.
+/// Parses a number of at least 1.
 fn count(i: &mut Input<'_>, max: u32) -> Parsed<u32> {
     let (number, span) = some_number(i, "a number")?;
     counted(number, span, max)
@@ -214,7 +214,7 @@ fn scope(i: &mut Input<'_>) -> Parsed<Scope> {
     }
 }
 
-/// Prints each modifier after a blank, in the order in which they are applied.
+/// Formats each modifier after a blank, in the order in which they are applied.
 impl fmt::Display for Modifiers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for step in Step::ALL {
@@ -229,7 +229,7 @@ impl fmt::Display for Modifiers {
 }
 
 impl Modifiers {
-    /// Prints the modifiers of one step.
+    /// Formats the modifiers of one step.
     fn print(&self, step: Step, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match step {
             Step::Window => {

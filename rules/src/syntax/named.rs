@@ -15,13 +15,13 @@ use crate::span::Span;
 /// An expression with a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Let {
-    /// The name.
+    /// Name of the expression.
     pub name: Name,
-    /// The expression.
+    /// The expression itself.
     pub expr: Expr,
 }
 
-/// Reads `let id = expression`. A rule may have that name.
+/// Parses `let id = expression`. Backtracks for a rule named `let`.
 pub(super) fn let_(i: &mut Input<'_>) -> Parsed<Let> {
     blank(i)?;
     keyword("let")(i)?;

@@ -1,26 +1,26 @@
 //! Numbers and their units.
 //!
-//! Law: a number keeps its written form, so that it is printed unchanged; [`Number::value`] is its value. All units
-//! are in one table.
+//! Law: a number keeps its written form, so that it is printed unchanged; [`Number::value`] is its value. One table
+//! defines all units.
 
 use std::fmt;
 
-/// A number as written: digits, the place of the decimal point, and the unit.
+/// A number as written: digits, the position of the decimal point, and the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Number {
-    /// True if a `-` precedes it.
+    /// True if the number has a `-`.
     pub negative: bool,
-    /// All digits, without the point.
+    /// All digits, without the decimal point.
     pub digits: u64,
-    /// The number of digits after the point, at most [`Number::MAX_DECIMALS`].
+    /// Number of digits after the decimal point, at most [`Number::MAX_DECIMALS`].
     pub decimals: u8,
-    /// True if it is written as `0x…`; then it has no point and no unit.
+    /// True if it is written as `0x…`, and so has no decimal point and no unit.
     pub hex: bool,
-    /// The unit, if it has one.
+    /// Unit; `None` for a plain number.
     pub unit: Option<Unit>,
 }
 
-/// The quantity that a number measures.
+/// Quantity that a number measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
     /// A plain number without a unit.
@@ -114,7 +114,7 @@ impl Unit {
         self.row().1
     }
 
-    /// Returns the unit with this name, in any case.
+    /// Returns the unit with this name, ignoring case.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL
@@ -125,10 +125,10 @@ impl Unit {
 }
 
 impl Number {
-    /// The maximum number of digits after the point.
+    /// Maximum number of digits after the decimal point.
     pub const MAX_DECIMALS: u8 = 9;
 
-    /// Creates a whole number without a unit.
+    /// Creates an integer without a unit.
     #[must_use]
     pub const fn plain(digits: u64) -> Self {
         Self {
@@ -146,13 +146,13 @@ impl Number {
         self.unit.map_or(Quantity::Plain, Unit::quantity)
     }
 
-    /// Returns the value in the base unit of its [`Quantity`]. `None` if it is too large or not a whole number.
+    /// Returns the value in the base unit of its [`Quantity`]; `None` if it is too large or not an integer.
     #[must_use]
     pub fn value(&self) -> Option<i64> {
         self.scaled(self.unit.map_or(1, |unit| unit.row().2))
     }
 
-    /// Returns the value in units of which `factor` make one.
+    /// Returns the value multiplied by `factor`; `None` if it is too large or not an integer.
     pub(crate) fn scaled(&self, factor: i64) -> Option<i64> {
         let whole = i128::from(self.digits) * i128::from(factor);
         let parts = 10i128.pow(self.decimals.min(Self::MAX_DECIMALS).into());

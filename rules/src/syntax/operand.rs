@@ -1,4 +1,4 @@
-//! Operands that contain no other expression: variables, paths and sets.
+//! Parses operands that contain no other expression: variables, paths and sets.
 
 use winnow::combinator::opt;
 use winnow::prelude::*;
@@ -10,7 +10,7 @@ use super::lex::{self, Input, Parsed, blank, cut, here, rest};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// Reads the closing bracket for the one at `open`.
+/// Parses the closing bracket for the one at `open`.
 pub(super) fn close(i: &mut Input<'_>, open: Span, bracket: char) -> Parsed<()> {
     blank(i)?;
     match rest(i).chars().next() {
@@ -48,7 +48,7 @@ pub(super) fn dotted(i: &mut Input<'_>) -> Parsed<Expr> {
     Ok(Expr::new(Kind::Path(Path { dot: true, segments }), span))
 }
 
-/// Reads a dot and a name. `None` at the end of the path; two dots are a range.
+/// Parses a dot and a name. Returns `None` at the end of the path; two dots are a range.
 pub(super) fn next_segment(i: &mut Input<'_>, before: &[Segment]) -> Parsed<Option<Segment>> {
     if !rest(i).starts_with('.') || rest(i).starts_with("..") {
         return Ok(None);
@@ -105,7 +105,7 @@ pub(super) fn index(i: &mut Input<'_>) -> Parsed<Option<Index>> {
     Ok(Some(Index { value, span }))
 }
 
-/// Reads the set after `in`: members in braces, separated by blanks or commas.
+/// Parses the set after `in`: members in braces, separated by blanks or commas.
 pub(super) fn set(i: &mut Input<'_>) -> Parsed<(Vec<Choice>, Span)> {
     blank(i)?;
     let start = here(i);
@@ -138,7 +138,7 @@ pub(super) fn set(i: &mut Input<'_>) -> Parsed<(Vec<Choice>, Span)> {
     }
 }
 
-/// Reads one range of numbers, which needs no braces.
+/// Parses a single range of numbers, which needs no braces.
 fn bare_range(i: &mut Input<'_>) -> Parsed<Option<Choice>> {
     let before = i.checkpoint();
     if rest(i).starts_with(|first: char| first.is_ascii_digit() || first == '-')
@@ -159,7 +159,7 @@ fn choice(i: &mut Input<'_>) -> Parsed<Choice> {
     Ok(Choice::Range(first, member(i)?))
 }
 
-/// Reads a literal, or a name of an enum.
+/// Parses a literal, or a name of an enum.
 fn member(i: &mut Input<'_>) -> Parsed<Expr> {
     let start = here(i);
     let minus = opt('-').parse_next(i)?.is_some();

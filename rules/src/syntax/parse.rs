@@ -1,7 +1,7 @@
-//! The parser of expressions and their operators.
+//! Parses expressions and their operators.
 //!
-//! Law: the operators from loose to tight: `or`, `and`, `not`, comparisons, `+ -`, `* / %`, the sign. Comparisons
-//! cannot be chained. An expression ends where no operator follows, so that a rule can continue after it.
+//! Law: the operators from lowest to highest precedence: `or`, `and`, `not`, comparisons, `+ -`, `* / %`, the sign.
+//! Comparisons cannot be chained. An expression ends where no operator follows, so that a rule can continue after it.
 
 use winnow::combinator::{Infix, Postfix, Prefix, opt};
 use winnow::error::ErrMode;
@@ -15,11 +15,11 @@ use super::operand::{close, dotted, index, next_segment, set, variable};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// The maximum length of an expression in bytes.
+/// Maximum length of an expression in bytes.
 pub const MAX_LENGTH: usize = 16 * 1024;
-/// The maximum nesting of brackets and prefixes.
+/// Maximum nesting of brackets and prefixes.
 pub const MAX_NESTING: usize = 32;
-/// The maximum number of `+ - * / %` in one expression.
+/// Maximum number of `+ - * / %` in one expression.
 pub const MAX_ARITHMETIC: usize = 64;
 
 const OR: i64 = 1;
@@ -30,7 +30,7 @@ const ADD: i64 = 9;
 const MULTIPLY: i64 = 11;
 const SIGN: i64 = 13;
 
-/// Reads a whole text as one expression.
+/// Parses a whole text as one expression.
 ///
 /// # Errors
 /// Returns the first error.
@@ -66,7 +66,7 @@ fn whole(i: &mut Input<'_>) -> Parsed<Expr> {
     }
 }
 
-/// Reads an expression, up to a place where no operator follows.
+/// Parses an expression, up to where no operator follows.
 pub(super) fn expression(i: &mut Input<'_>) -> Parsed<Expr> {
     winnow::combinator::expression(operand)
         .prefix(prefix)
@@ -97,7 +97,7 @@ fn prefix<'i>(i: &mut Input<'i>) -> Parsed<Prefix<Input<'i>, Expr, ErrMode<Failu
     }))
 }
 
-/// Ends the operand of a prefix. Returns the place of the prefix.
+/// Ends the operand of a prefix. Returns the position of the prefix.
 fn leave(i: &mut Input<'_>, operand: Span) -> usize {
     i.state.nesting -= 1;
     i.state.prefixes.pop().unwrap_or(operand.start)
@@ -170,7 +170,7 @@ fn limited(i: &mut Input<'_>, expr: Expr) -> Parsed<Expr> {
     Ok(expr)
 }
 
-/// Reads a path, and the blanks before it.
+/// Parses a path and the blanks before it.
 pub(super) fn path(i: &mut Input<'_>) -> Parsed<Expr> {
     blank(i)?;
     let error = wanted(i, "a field, as in `sv_chat.message`");
@@ -185,7 +185,7 @@ pub(super) fn path(i: &mut Input<'_>) -> Parsed<Expr> {
     }
 }
 
-/// Reads one operand and the blanks before it. Backtracks before a prefix, and cuts before other text that is not an
+/// Parses one operand and the blanks before it. Backtracks before a prefix, and cuts before other text that is not an
 /// operand.
 fn operand(i: &mut Input<'_>) -> Parsed<Expr> {
     blank(i)?;
@@ -222,7 +222,7 @@ fn brackets(i: &mut Input<'_>) -> Parsed<Expr> {
     Ok(inner)
 }
 
-/// Reads a path, a function, or an operator in the wrong place.
+/// Parses a path, a function, or an operator in the wrong position.
 fn named(i: &mut Input<'_>) -> Parsed<Expr> {
     let at_word = wanted(i, "a condition or a value");
     let (text, span) = lex::word(i)?;

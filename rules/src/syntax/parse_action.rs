@@ -100,7 +100,7 @@ fn delay(i: &mut Input<'_>) -> Parsed<Action> {
     Ok(Action::Delay { from, to, unordered })
 }
 
-/// Reads the id of `mark`, if there is one: a word that does not continue the rule.
+/// Parses the id of `mark`, if there is one: a word that does not continue the rule.
 fn mark(i: &mut Input<'_>) -> Parsed<Option<Name>> {
     blank(i)?;
     let id = |(word, _): &(&str, Span)| *word != "when" && !MODIFIERS.contains(word);
@@ -157,7 +157,7 @@ fn corrupt(i: &mut Input<'_>) -> Parsed<Action> {
     }
 }
 
-/// Reads `$name = value`.
+/// Parses `$name = value`.
 pub(super) fn var(i: &mut Input<'_>) -> Parsed<Action> {
     blank(i)?;
     if !rest(i).starts_with('$') {

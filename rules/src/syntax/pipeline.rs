@@ -1,24 +1,24 @@
-//! The order in which a rule is carried out.
+//! The order in which the steps of a rule are carried out.
 //!
-//! Law: there is one order. `fmt` prints modifiers in it, `--explain` reads a rule out in it, the manual lists it, and
-//! the program follows it for every message, repeat and timer.
+//! Law: there is one order. `fmt` prints modifiers in it, `--explain` explains a rule in it, the manual lists it, and
+//! the program follows it for every message, retransmission and timer.
 
-/// A step of a rule. Each one sees only what the steps before it let through.
+/// A step of a rule. Each step sees only what passes the previous ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// The time in which the rule acts.
     Window,
-    /// The condition after `when`. What it lets through is a match.
+    /// The condition after `when`. A message that passes it is a match.
     Condition,
     /// The first matches, which are skipped.
     Skip,
     /// The turns among the matches.
     Every,
-    /// The random part of the turns.
+    /// The random selection among the turns.
     Chance,
-    /// The first times that the rule acts.
+    /// The first times at which the rule acts.
     First,
-    /// The number of times in a span of time.
+    /// The maximum number of times in a period.
     Max,
     /// All actions, in the order in which they are written.
     Actions,
@@ -27,7 +27,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// All steps in their order.
+    /// All steps in order.
     pub const ALL: [Self; 9] = [
         Self::Window,
         Self::Condition,
@@ -40,7 +40,7 @@ impl Step {
         Self::End,
     ];
 
-    /// Returns the keywords that configure this step. Empty for the actions and the end of the search, which have no keyword.
+    /// Returns the keywords that configure this step; empty for the actions and the end of the search.
     #[must_use]
     pub const fn words(self) -> &'static [&'static str] {
         match self {

@@ -1,7 +1,7 @@
-//! Expressions printed as text in their canonical form.
+//! Formats expressions in their canonical form.
 //!
-//! Law: the output parses to the same tree. It uses the words `and or not`, one blank around operators, brackets only
-//! where necessary, and numbers as written.
+//! Law: the output parses to the same tree. It uses the words `and or not`, single blanks around operators, brackets
+//! only if necessary, and numbers as written.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
@@ -25,7 +25,7 @@ impl Expr {
     }
 }
 
-/// Prints an expression, in brackets if it binds less tightly than `power`.
+/// Formats an expression, in brackets if it binds less tightly than `power`.
 struct Within<'e>(&'e Expr, u8);
 
 impl Display for Within<'_> {
@@ -125,7 +125,7 @@ pub(super) fn quoted(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char('"')
 }
 
-/// Prints the inside of a text in quotes.
+/// Formats the inside of a quoted text.
 pub(super) fn escaped(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
     for c in text.chars() {
         match c {
@@ -140,8 +140,8 @@ pub(super) fn escaped(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
     Ok(())
 }
 
-/// A backslash belongs to the next character, and only a bare slash would end the pattern. Hidden characters are written as
-/// escapes, which regular expressions have, too.
+/// Formats a pattern between slashes. A backslash belongs to the next character, and only a bare slash would end the
+/// pattern. Hidden characters become escapes, which regular expressions support, too.
 fn slashed(f: &mut Formatter<'_>, pattern: &str) -> fmt::Result {
     f.write_char('/')?;
     let mut escaped = false;

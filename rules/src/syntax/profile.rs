@@ -17,20 +17,20 @@ use crate::span::Span;
 /// `profile NAME { link both delay 40ms }`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
-    /// The name.
+    /// Name of the profile.
     pub name: Name,
-    /// The lines, at least one.
+    /// Link lines, at least one.
     pub links: Vec<Link>,
 }
 
 /// `use "NAME"`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Use {
-    /// The name of the profile.
+    /// Name of the profile.
     pub name: Name,
 }
 
-/// Reads a profile. Backtracks where another statement begins.
+/// Parses a profile. Backtracks if another statement begins here.
 pub(super) fn profile(i: &mut Input<'_>) -> Parsed<Profile> {
     first_word(i, "profile")?;
     blank(i)?;
@@ -73,7 +73,7 @@ pub(super) fn profile(i: &mut Input<'_>) -> Parsed<Profile> {
     Ok(Profile { name, links })
 }
 
-/// Reads the use of a profile. Backtracks where another statement begins.
+/// Parses the use of a profile. Backtracks if another statement begins here.
 pub(super) fn use_(i: &mut Input<'_>) -> Parsed<Use> {
     first_word(i, "use")?;
     blank(i)?;
@@ -108,7 +108,7 @@ fn ends(i: &mut Input<'_>) -> Parsed<()> {
     }
 }
 
-/// Prints it in a canonical form: one link line per line.
+/// Formats the profile in its canonical form: one link line per line.
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "profile {} {{", self.name.text)?;

@@ -14,18 +14,18 @@ use super::parse::expression;
 use super::parse_action::action;
 use crate::span::Span;
 
-/// Actions and the condition for them.
+/// Actions, with their condition and modifiers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     /// The name; `None` if the text identifies the rule.
     pub name: Option<Name>,
-    /// The actions in order, at least one.
+    /// Actions in order, at least one.
     pub actions: Vec<Action>,
-    /// The condition; `None` for a rule that acts at times, every `modifiers.every`.
+    /// Condition; `None` for a rule that acts at intervals of `modifiers.every`.
     pub when: Option<Expr>,
-    /// The matches that it acts on.
+    /// Modifiers, which select the matches on which it acts.
     pub modifiers: Modifiers,
-    /// The range from the first byte to the last.
+    /// Range from the first byte to the last.
     pub span: Span,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn rule(i: &mut Input<'_>) -> Parsed<Rule> {
     })
 }
 
-/// Reads `name:`.
+/// Parses `name:`.
 fn name(i: &mut Input<'_>) -> Parsed<Name> {
     let (text, span) = word(i)?;
     (winnow::token::take_while(0.., (' ', '\t')), ':').parse_next(i)?;
@@ -73,7 +73,7 @@ fn name(i: &mut Input<'_>) -> Parsed<Name> {
     })
 }
 
-/// Prints the rule without its name, in a canonical form.
+/// Formats the rule without its name, in its canonical form.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, action) in self.actions.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Statements: the lines of a program.
 //!
-//! Law: a statement is one line and the indented lines below it. Each statement is read by itself, so that all errors
-//! of a text are found at once. The first word decides the kind of a statement. A profile goes up to its `}`.
+//! Law: a statement is one line and the indented lines below it. Each statement is parsed separately, so that all
+//! errors of a text are found at once. The first word determines the kind of a statement. A profile extends to its `}`.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ use super::rule::{Rule, rule};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// The maximum number of statements in one text.
+/// Maximum number of statements in one text.
 pub const MAX_STATEMENTS: usize = 1024;
 
 /// A statement of the language.
@@ -31,22 +31,22 @@ pub enum Statement {
     Rule(Rule),
     /// Impairment of the datagrams of a direction.
     Link(Link),
-    /// Link lines under a name.
+    /// Link lines with a common name.
     Profile(Profile),
-    /// The link lines of a profile.
+    /// The link lines of a profile are used.
     Use(Use),
     /// An expression with a name.
     Let(Let),
     /// `seed 42`: the seed of the random decisions.
     Seed {
-        /// The number.
+        /// The seed.
         seed: u64,
-        /// The place.
+        /// Position in the text.
         span: Span,
     },
 }
 
-/// Prints the statement in a canonical form, with the name of a rule.
+/// Formats the statement in its canonical form, with the name of a rule.
 impl fmt::Display for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -65,7 +65,7 @@ impl fmt::Display for Statement {
     }
 }
 
-/// Reads a text as statements, in the order of the text.
+/// Parses a text as statements, in the order of the text.
 ///
 /// # Errors
 /// Returns all errors in the order of the text.
@@ -89,18 +89,18 @@ pub fn parse_statements(text: &str) -> Result<Vec<Statement>, Vec<Diagnostic>> {
     }
 }
 
-/// A statement in a text.
+/// A statement in a text, valid or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outlined {
-    /// The place.
+    /// Position in the text.
     pub span: Span,
-    /// The name; `None` for one without a name.
+    /// Name of the statement; `None` if it has none.
     pub name: Option<String>,
-    /// The text in its canonical form; as written, on one line, if it has an error or no such form.
+    /// Text in its canonical form; the text as written, on one line, if it has an error or no such form.
     pub text: String,
 }
 
-/// Returns the statements of a text, whether they are right or not, in the order of the text.
+/// Returns the statements of a text, valid or not, in the order of the text.
 #[must_use]
 pub fn outline(text: &str) -> Vec<Outlined> {
     let outlined = |span: Span| match parse_statement(text, span) {
@@ -128,7 +128,8 @@ pub fn outline(text: &str) -> Vec<Outlined> {
     places(text).into_iter().map(outlined).collect()
 }
 
-/// Returns the places of the statements: a line that is neither blank nor a comment, and the indented lines below it.
+/// Returns the positions of the statements: a line that is neither blank nor a comment, and the indented lines below
+/// it.
 pub(super) fn places(text: &str) -> Vec<Span> {
     let mut places: Vec<Span> = Vec::new();
     let mut start = 0;
@@ -146,7 +147,7 @@ pub(super) fn places(text: &str) -> Vec<Span> {
     places
 }
 
-/// Returns true if this is a profile whose `}` is still to come. One that is too long is an error anyway.
+/// Returns true if this is a profile without its `}` so far. A profile that is too long is an error anyway.
 fn is_open(text: &str, place: Span) -> bool {
     let text = text.get(place.start..place.end).unwrap_or_default();
     let is_profile = text
@@ -157,7 +158,7 @@ fn is_open(text: &str, place: Span) -> bool {
     }
     let (mut open, mut closed) = (0, 0);
     for line in text.lines() {
-        // Of a text in quotes only the braces outside count.
+        // Braces inside quotes do not count.
         let code = line
             .split('"')
             .step_by(2)
@@ -174,7 +175,7 @@ fn is_open(text: &str, place: Span) -> bool {
     open > closed
 }
 
-/// Reads one statement. Returns it with the places of its comments, in their order.
+/// Parses one statement. Also returns the positions of its comments, in order.
 pub(super) fn parse_statement(text: &str, span: Span) -> Result<(Statement, Vec<Span>), Vec<Diagnostic>> {
     if span.end - span.start > MAX_LENGTH {
         let what = format!("a statement longer than {MAX_LENGTH} bytes");
@@ -215,7 +216,7 @@ fn statement(i: &mut Input<'_>) -> Parsed<Statement> {
     .parse_next(i)
 }
 
-/// Reads a link line that is a statement of its own.
+/// Parses a link line that is a separate statement.
 fn whole_link(i: &mut Input<'_>) -> Parsed<Link> {
     let link = link(i)?;
     if rest(i).is_empty() {
@@ -225,7 +226,7 @@ fn whole_link(i: &mut Input<'_>) -> Parsed<Link> {
     }
 }
 
-/// Reads `seed 42`. A rule may have that name.
+/// Parses `seed 42`. Backtracks for a rule named `seed`.
 fn seed(i: &mut Input<'_>) -> Parsed<Statement> {
     blank(i)?;
     let start = keyword("seed")(i)?;

@@ -1,4 +1,4 @@
-//! The text of `log`, with values in braces.
+//! Text of `log`, with values in braces.
 
 use std::fmt::{self, Write as _};
 
@@ -17,16 +17,16 @@ use crate::span::Span;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template(pub Vec<Part>);
 
-/// A part of a text.
+/// Part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// Characters as they are.
+    /// Literal characters.
     Text(String),
     /// A value.
     Value(Expr),
 }
 
-/// Reads a text in quotes, if there is one.
+/// Parses a text in quotes, if there is one.
 pub(super) fn opt_template(i: &mut Input<'_>) -> Parsed<Option<Template>> {
     blank(i)?;
     if !rest(i).starts_with('"') {
