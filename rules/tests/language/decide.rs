@@ -251,7 +251,7 @@ fn lists() {
     check(&chat7(), &[("any(cl_start_info.skin_part_names == \"x\")", None)]);
 }
 
-/// An element for which the condition has no value leaves the result open, unless another one decides.
+/// An element for which the condition is unknown leaves the result unknown, unless another element decides it.
 #[test]
 fn an_unknown_element_does_not_count_as_decided() {
     let colors = [0, 2, 4, 2, 2, 2].map(Datum::Int);
@@ -262,7 +262,7 @@ fn an_unknown_element_does_not_count_as_decided() {
     check(
         &Case::new(Proto::V7, "cl_start_info", &fields),
         &[
-            // 4 divided by the first one is unknown, by the others 2, 1, 2 and so on.
+            // 4 divided by the first element is unknown, by the others 2, 1, 2 and so on.
             ("all(4 / .skin_part_colors > 0)", None),
             ("not all(4 / .skin_part_colors > 0)", None),
             ("all(4 / .skin_part_colors > 1)", NO),

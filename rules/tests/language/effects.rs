@@ -1,4 +1,4 @@
-//! Actions beside what becomes of a message: log, mark, close, hold, and rules that act at times.
+//! Tests of actions other than fates: log, mark, close, hold, and rules that act at certain times.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn chat(client: i64, text: &str) -> (Dir, Vec<u8>) {
     (Dir::S2c, message("sv_chat", &fields))
 }
 
-/// The text that a rule reports.
+/// Returns the texts that a rule reports.
 fn logged(source: &str, message: &(Dir, Vec<u8>)) -> Vec<String> {
     let (verdict, effects) = outcome(source, message);
     assert_eq!((verdict.fate, verdict.edit), (Fate::Pass, None));
@@ -55,7 +55,7 @@ fn log_reports_a_text_with_values() {
         assert_eq!(texts, [format!("{wanted:?}")], "{source}");
         assert_eq!(logged(&source, &say("x")), [""; 0]);
     }
-    // A peer cannot write into a terminal.
+    // Control characters from a peer do not reach the terminal.
     assert_eq!(
         logged("log \"{.message}\" when sv_chat", &chat(3, "\x1b[2J")),
         ["\u{fffd}[2J"]
@@ -67,7 +67,7 @@ fn log_reports_a_text_with_values() {
     assert_eq!(long[0].len(), 1000);
 }
 
-/// The texts that rules report about messages of the client, with dots for secrets and with the secrets.
+/// Returns the texts that rules report about messages of the client, with dots for secrets and with the secrets.
 fn reported(source: &str, messages: &[(&str, &[(&str, Datum)])]) -> Vec<(String, Option<String>)> {
     let mut state = program(source).open(OPENING, None);
     let mut texts = Vec::new();
@@ -95,7 +95,7 @@ fn a_secret_in_a_report_is_dots_as_in_the_line_of_its_message() {
             "•••/•••!",
             "me/hunter2!",
         ),
-        // By way of a variable, and of a variable that is set from another one.
+        // Through a variable, and through a variable that is assigned from another one.
         (
             "var $pw = .password, log \"{$pw}\" when rcon_auth",
             "•••",
@@ -113,16 +113,16 @@ fn a_secret_in_a_report_is_dots_as_in_the_line_of_its_message() {
             "{source}"
         );
     }
-    // The size of a message shows the length.
+    // The size of the message shows the length anyway.
     let length = reported("log \"{len(.password)}\" when rcon_auth", &[auth]);
     assert_eq!(length, [("7".to_owned(), None)]);
-    // An earlier message.
+    // The value of an earlier message.
     let last = "log \"{last(rcon_auth).password}\" when cl_say";
     assert_eq!(
         reported(last, &[auth, ("cl_say", &say("hi"))]),
         [("•••".to_owned(), Some("hunter2".to_owned()))]
     );
-    // A part of a text.
+    // A part of a text is secret.
     for (text, shown, whole) in [
         ("/login me pw", "<•••>", Some("</login me pw>")),
         ("hello", "<hello>", None),
@@ -134,7 +134,7 @@ fn a_secret_in_a_report_is_dots_as_in_the_line_of_its_message() {
             "{text}"
         );
     }
-    // A variable that gets another value stops being secret.
+    // A variable is no longer secret after another value is assigned.
     let source = "var $x = .password when rcon_auth\nvar $x = .message, log \"{$x}\" when cl_say";
     assert_eq!(
         reported(source, &[auth, ("cl_say", &say("hi"))]),
@@ -142,7 +142,7 @@ fn a_secret_in_a_report_is_dots_as_in_the_line_of_its_message() {
     );
 }
 
-/// A rule that changes nothing leaves a direction as it is, and runs there.
+/// A rule that changes nothing does not renumber a direction, but runs in it.
 #[test]
 fn passive_rules_arm_nothing() {
     let program = program("log when sv_chat\nmark when cl_say\nclose when sv_motd\ndrop when cl_emoticon");
@@ -158,7 +158,7 @@ fn passive_rules_arm_nothing() {
     };
     assert_eq!(state.effects(), [log]);
     assert_eq!(state.effects(), []);
-    // A rule that changes messages does not run before it may.
+    // A rule that changes messages does not run while it may not.
     let emoticon = (Dir::C2s, message("cl_emoticon", &[]));
     state.observe(&first_copy(&emoticon, 5), &mut Shared::default());
     assert_eq!(decide(&mut *state, &emoticon, 5).fate, Fate::Drop);
@@ -187,7 +187,7 @@ fn close_ends_the_session() {
         let mut state = program(&source).open(OPENING, None);
         assert_eq!(decide(&mut *state, &say("x"), 5).fate, Fate::Drop);
         assert_eq!(state.effects(), []);
-        // It ends the evaluation.
+        // The action ends the evaluation.
         assert_eq!(decide(&mut *state, &say("x"), 5).fate, Fate::Pass);
         let reason = reason.into();
         assert_eq!(state.effects(), [Effect::Close { side, reason }], "{action}");
@@ -211,7 +211,7 @@ fn hold_waits_for_a_message() {
     assert_eq!(hold(&source), fate(&source, 30, Order::Kept));
     let free = format!("hold {until} max 5s unordered when sv_chat");
     assert_eq!(hold(&free), fate(&free, 5, Order::Free));
-    // A rule keeps its key in another program.
+    // A rule has the same key in another program.
     assert_eq!(key(&format!("drop when cl_emoticon\n{source}")), key(&source));
     let program = program(&source);
     assert!(program.observes(Proto::Ddnet, Dir::C2s) && !program.acts(Proto::Ddnet, Dir::C2s));
@@ -226,7 +226,7 @@ fn hold_waits_for_a_message() {
         (releases("go"), releases("go")),
         (release.to_vec(), release.to_vec())
     );
-    // A state that holds already holds nothing.
+    // If the condition already holds, no message is held.
     let mut state = crate::stage::program("hold until seen(cl_say) when sv_chat").open(OPENING, None);
     assert_ne!(decide(&mut *state, &chat(3, "x"), 5).fate, Fate::Pass);
     state.observe(&first_copy(&say("x"), 5), &mut Shared::default());
@@ -258,12 +258,12 @@ fn timers_run_from_the_start_of_the_game() {
         whole: None,
     };
     assert_eq!(state.effects(), [tock]);
-    // Entering again changes nothing, and late ones are not made up for.
+    // Entering again changes nothing, and missed times are not repeated.
     state.observe(&first_copy(&enter, second(8)), shared);
     assert_eq!(state.deadline(), Some(second(12)));
     assert_eq!(state.on_time(second(23), shared).len(), 1);
     assert_eq!(state.deadline(), Some(second(27)));
-    // A reload keeps the time; a program that is set later starts with the next message.
+    // A reload keeps the time. A program that is set later starts with the next message.
     let late = Opening {
         is_new: false,
         ..OPENING
@@ -298,7 +298,7 @@ fn timers_have_modifiers() {
     assert!((2..9).contains(&drawn.matches('x').count()), "{drawn}");
 }
 
-/// Rules with an error in an action, and its report.
+/// Rules with an error in an action, and the diagnostics.
 const WRONG_EFFECTS: &[(&str, &[&str])] = &[
     (
         "log \"{.mesage}\" when sv_chat",
@@ -380,7 +380,7 @@ fn wrong_effects_are_reported() {
     for (source, expected) in WRONG_EFFECTS {
         assert_eq!(wrong(source), *expected, "{source}");
     }
-    // A rule may have that name.
+    // A rule may be named `seed`.
     assert_eq!(program("seed: drop when cl_say").rule(RuleId(0)), Some("seed"));
     assert_eq!(
         (program("seed 0x10").seed(), program("").seed()),
@@ -413,7 +413,7 @@ fn the_text_of_a_rule_is_canonical() {
     }
 }
 
-/// The fates of control messages on a leg.
+/// Returns the fates of control messages on a leg.
 fn control(state: &mut dyn Decide, dir: Dir, leg: Side, bytes: &[u8], count: usize) -> Vec<Fate> {
     let data = (dir, bytes.to_vec());
     let message = Message {
@@ -436,9 +436,9 @@ fn control_messages_have_a_leg_and_are_lost_so_many_times() {
     let of_client = control(&mut *state, Dir::C2s, Side::Client, CONNECT, 4);
     assert_eq!(of_client, [lost, lost, pass, pass]);
     assert_eq!(control(&mut *state, Dir::C2s, Side::Server, CONNECT, 1), [pass]);
-    // Each message has a count of its own.
+    // Each message is counted separately.
     assert_eq!(control(&mut *state, Dir::C2s, Side::Client, b"\x03", 1), [lost]);
-    // The next copy goes on as earlier rules have it.
+    // The next copy has the fate that earlier rules decided.
     let delayed = control(
         &mut *open("delay 15ms when ctrl"),
         Dir::C2s,
@@ -455,7 +455,7 @@ fn control_messages_have_a_leg_and_are_lost_so_many_times() {
         control(&mut *state, Dir::C2s, Side::Server, CONNECT, 1),
         [Fate::Drop]
     );
-    // A rule that can only act on chunks leaves them alone.
+    // A rule that can only act on chunks does not affect control messages.
     let mut state = open("swap when c2s");
     assert_eq!(control(&mut *state, Dir::C2s, Side::Client, CONNECT, 1), [pass]);
 }

@@ -1,4 +1,4 @@
-//! Rules that end the run: `fail`, `expect` and `exit`.
+//! Tests of rules that end the run: `fail`, `expect` and `exit`.
 
 use teetap_rules::{Decide, Effect, End, Program, RuleId, Shared, Verdict};
 use teetap_wire::def::Datum;
@@ -11,7 +11,7 @@ fn chat(text: &str) -> (Dir, Vec<u8>) {
     (Dir::S2c, message("sv_chat", &fields))
 }
 
-/// A time in milliseconds since the start of the session.
+/// Converts milliseconds since the start of the session to a time.
 fn at(ms: u64) -> u64 {
     OPENING.at + ms * 1000
 }
@@ -30,7 +30,7 @@ fn open(program: &Program) -> Box<dyn Decide> {
     program.open(OPENING, None)
 }
 
-/// Shows a message that passes without a decision. Returns the effects.
+/// Shows a message that is forwarded without a decision. Returns the effects.
 fn see(state: &mut dyn Decide, message: &(Dir, Vec<u8>), at: u64) -> Vec<Effect> {
     state.observe(&first_copy(message, at), &mut Shared::default());
     state.effects()
@@ -54,7 +54,7 @@ fn fail_and_exit_end_the_run_and_change_nothing() {
         }
     );
     assert_eq!(effects, [end(2, End::Exit(0), Some((Dir::S2c, "sv_chat")))]);
-    // They arm no direction.
+    // These rules renumber no direction.
     let passive =
         program("fail \"x\" when cl_say\nexit 10 when sv_chat\nexpect sv_motd within 1s when cl_say");
     assert!(
@@ -76,17 +76,17 @@ fn an_expectation_is_met_or_fails_in_time() {
     assert_eq!(see(&mut *state, &say("ping"), at(0)), []);
     assert_eq!(state.deadline(), Some(at(500)));
     assert_eq!(see(&mut *state, &chat("no"), at(100)), []);
-    // The first match meets all that are open.
+    // The first match meets all open expectations.
     assert_eq!(see(&mut *state, &say("ping"), at(200)), []);
     assert_eq!(see(&mut *state, &chat("pong"), at(499)), []);
     assert_eq!(state.deadline(), None);
-    // Each has a time of its own.
+    // Each expectation has a deadline of its own.
     assert_eq!(see(&mut *state, &say("ping"), at(1000)), []);
     assert_eq!(see(&mut *state, &say("ping"), at(1100)), []);
     assert_eq!(state.on_time(at(1500), &mut Shared::default()), []);
     assert_eq!(state.effects(), std::slice::from_ref(&late));
     assert_eq!(state.deadline(), Some(at(1600)));
-    // A message that comes late does not meet it, also if it is seen before the timer runs.
+    // A late message does not meet the expectation, even if it is seen before the timer runs.
     assert_eq!(see(&mut *state, &chat("pong"), at(1600)), [late]);
     assert_eq!(state.deadline(), None);
 }
@@ -146,7 +146,7 @@ fn rules_end_the_run_at_times() {
     assert_eq!(state.effects(), [unmet(why, None)]);
 }
 
-/// A direction in which the expected message travels is observed, and expectations see what drops hide.
+/// The direction of the expected message is observed, and expectations see messages that are dropped.
 #[test]
 fn expected_messages_are_observed() {
     let program = program("expect sv_chat within 1s when cl_say\ndrop when cl_say");

@@ -1,4 +1,4 @@
-//! The facts that conditions of rules ask about, and what is kept of them when a program is reloaded.
+//! Tests of facts in conditions of rules, and of the facts that are kept when a program is reloaded.
 
 use teetap_rules::{Fate, Message, Opening, Shared};
 use teetap_wire::def::{Datum, Registry};
@@ -24,13 +24,13 @@ fn conditions_ask_about_packet_and_session() {
     );
 }
 
-/// The client calls itself "me".
+/// Returns a message in which the client gives its name as "me".
 fn start_info() -> (Dir, Vec<u8>) {
     let name = Datum::Bytes(b"me".to_vec());
     (Dir::C2s, message("cl_start_info", &[("name", name)]))
 }
 
-/// A snapshot of DDNet with one tee at this place, as the difference to nothing or to the one of another tick.
+/// Returns a snapshot of DDNet with one tee at this position, as a delta to nothing or to the snapshot of another tick.
 fn snapshot(tick: i32, x: i32, base: Option<(i32, i32)>) -> (Dir, Vec<u8>) {
     let tee = |x: i32| {
         let mut snapshot = Snapshot::new();
@@ -60,7 +60,7 @@ fn conditions_ask_about_the_player() {
     assert_eq!(decide(&mut *state, &say("x"), 5).fate, Fate::Pass);
     assert_eq!(decide(&mut *state, &start_info(), 5).fate, Fate::Pass);
     assert_eq!(decide(&mut *state, &say("x"), 5).fate, Fate::Drop);
-    // A message that passes without a decision is enough.
+    // A message that is forwarded without a decision is sufficient.
     let mut state = program.open(OPENING, None);
     state.observe(&first_copy(&start_info(), 5), &mut Shared::default());
     assert_eq!(decide(&mut *state, &say("x"), 5).fate, Fate::Drop);
@@ -76,7 +76,7 @@ fn conditions_ask_about_snapshots() {
     let mut of = |snapshot: &(Dir, Vec<u8>)| decide(&mut *state, snapshot, 5).fate;
     assert_eq!(of(&snapshot(20, 50, None)), Fate::Pass);
     assert_eq!(of(&snapshot(22, 150, Some((20, 50)))), Fate::Drop);
-    // The one that was dropped is a base as any other: the client says which it has.
+    // The dropped snapshot can be a base like any other, since the client says which one it has.
     assert_eq!(of(&snapshot(24, 160, Some((22, 150)))), Fate::Drop);
     assert_eq!(of(&snapshot(26, 100, Some((20, 50)))), Fate::Pass);
     // A program that is set later has missed the base.
@@ -149,14 +149,14 @@ fn conditions_ask_about_oddities() {
     ] {
         assert_eq!(fate(source, message, notes), expected, "{source}");
     }
-    // A snapshot whose base is unknown.
+    // The base of the snapshot is unknown.
     let mut state = program("drop when lint.snap-no-base").open(OPENING, None);
     let mut of = |snapshot: &(Dir, Vec<u8>)| decide(&mut *state, snapshot, 5).fate;
     assert_eq!(of(&snapshot(20, 50, None)), Fate::Pass);
     assert_eq!(of(&snapshot(24, 160, Some((22, 150)))), Fate::Drop);
 }
 
-/// The copy before it was lost: the mark of a resend does not make it a repeat.
+/// An earlier copy was lost, so the resend flag does not make this one a repeat.
 #[test]
 fn a_first_copy_counts_with_the_mark_of_a_resend() {
     let mut state = program("drop when cl_say and count(cl_say) == 2").open(OPENING, None);
@@ -180,7 +180,7 @@ fn a_reload_keeps_what_is_known_and_misses_what_was_not_needed() {
     };
     let mut state = named("lose").open(late, Some(state));
     assert_eq!(decide(&mut *state, &say("x"), 5).fate, Fate::Lose { times: 1 });
-    // A trip whose end was missed is not measured.
+    // A round trip is not measured if its end was missed.
     let trips = || program("drop when cl_say and sess.rtt > 0us");
     let mut state = trips().open(late, Some(state));
     state.on_sent(10, Seq::new(5), false);
@@ -191,7 +191,7 @@ fn a_reload_keeps_what_is_known_and_misses_what_was_not_needed() {
     state.on_sent(900, Seq::new(6), false);
     state.on_ack(950, Seq::new(6));
     assert_eq!(decide(&mut *state, &say("x"), 950).fate, Fate::Drop);
-    // Through a program that needs no names.
+    // The program in between needs no names.
     let state = program("drop when sv_chat").open(late, Some(state));
     let mut state = program("drop when snap.character[3].x > 100").open(late, Some(state));
     let mut of = |snapshot: &(Dir, Vec<u8>)| decide(&mut *state, snapshot, 5).fate;
@@ -208,12 +208,12 @@ fn a_session_remembers_for_itself_and_a_reload_keeps_it() {
     for _ in 0..2 {
         assert_eq!(decide(&mut *state, &say("x"), OPENING.at).fate, Fate::Pass);
     }
-    // The same rule behind another one, which ends the evaluation but does not hide the message from it.
+    // The same rule after another one, which ends the evaluation but does not hide the message from it.
     let second = program(&format!("pass when cl_say.message == \"y\"\n{source}"));
     let mut state = second.open(OPENING, Some(state));
     assert_eq!(decide(&mut *state, &say("x"), OPENING.at).fate, Fate::Drop);
     assert_eq!(decide(&mut *other, &say("x"), OPENING.at).fate, Fate::Pass);
-    // Another condition under the same name begins anew.
+    // Another condition under the same name starts with an empty memory.
     let third = program("late: drop when cl_say and count(cl_say) > 3");
     let mut state = third.open(OPENING, Some(state));
     assert_eq!(decide(&mut *state, &say("x"), OPENING.at).fate, Fate::Pass);

@@ -1,4 +1,4 @@
-//! The hits of rules and the effects of link lines, which all sessions share.
+//! Tests of the hits of rules and the effects of link lines, which all sessions share.
 
 use teetap_rules::impair::{Passed, Sent};
 use teetap_rules::{Hit, Program, Shared};
@@ -39,7 +39,7 @@ fn hits_are_counted_for_all_sessions_and_kept_for_the_same_rule() {
             .map(|(name, count)| ((*name).to_owned(), *count))
             .collect()
     };
-    // `log` comes after `drop`: only `y` reaches it, and it is the second match.
+    // `drop` precedes `log`: only `y` reaches `log`, as the second match.
     let counts = [counts[0], ("log when cl_say once", 2), counts[2]];
     assert_eq!(hits(&first, &shared), of(&counts));
     let last = first.report(&shared).rules[0].hits.last;

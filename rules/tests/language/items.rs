@@ -1,4 +1,4 @@
-//! Rules on items of snapshots, and on snapshots of several messages.
+//! Tests of rules on snapshot items, and on snapshots of several messages.
 
 use teetap_rules::{By, Decision, Effect, Fate, Opening, Part, Program, Shared, Verdict};
 use teetap_wire::def::{Class, Datum, Def, Registry};
@@ -12,7 +12,7 @@ fn object(name: &str) -> &'static Def {
     named.next().unwrap()
 }
 
-/// Two tees and a player, and `more` other items.
+/// Returns two tees and a player, and `more` other items.
 fn world(tick: i32, more: u16) -> Snapshot {
     let mut world = Snapshot::new();
     let mut tee = vec![0; 22];
@@ -28,7 +28,7 @@ fn world(tick: i32, more: u16) -> Snapshot {
     world
 }
 
-/// The messages of a complete snapshot.
+/// Returns the messages of a complete snapshot.
 fn snapshot(tick: i32, more: u16) -> Vec<(Dir, Vec<u8>)> {
     let (world, mut data) = (world(tick, more), Vec::new());
     let sizes = Sizes::new(Registry::builtin(), Proto::Ddnet);
@@ -53,7 +53,7 @@ fn snapshot(tick: i32, more: u16) -> Vec<(Dir, Vec<u8>)> {
     (0..).zip(&parts).map(part).collect()
 }
 
-/// The verdicts on messages of a new session, and the effects.
+/// Returns the verdicts on messages of a new session, and the effects.
 fn decided(source: &str, messages: &[(Dir, Vec<u8>)]) -> (Vec<Verdict>, Vec<Effect>) {
     let (program, mut shared) = (program(source), Shared::default());
     let mut state = program.open(OPENING, None);
@@ -62,10 +62,10 @@ fn decided(source: &str, messages: &[(Dir, Vec<u8>)]) -> (Vec<Verdict>, Vec<Effe
     (verdicts, state.effects())
 }
 
-/// A changed item: its type, its id, and the ints that differ.
+/// A changed item: its type, its id, and the different ints.
 type Changed = (u16, u16, Vec<(usize, i32)>);
 
-/// The items that a rule changes in a snapshot.
+/// Returns the items that a rule changes in a snapshot.
 fn changed(source: &str) -> Vec<Changed> {
     let (verdicts, effects) = decided(source, &snapshot(50, 0));
     assert_eq!(effects, [], "{source}");
@@ -97,7 +97,7 @@ fn fields_of_items_are_set() {
             "set snap.character.x = snap.character.x + 64 when any_snap",
             vec![(9, 3, vec![(1, 364)]), (9, 4, vec![(1, 464)])],
         ),
-        // All values are those before; an item without an id is the one that changes.
+        // All values are those before the change; an item without an id is the changed one.
         (
             "set snap.character[3].x = snap.character[4].x, snap.character[4].x = snap.character[3].x, \
              snap.character[4].y = snap.character.x / 4 when s2c",
@@ -108,7 +108,7 @@ fn fields_of_items_are_set() {
              snap.character[3].x = snap.player_info[3].latency when any_snap",
             vec![(9, 3, vec![(1, 20)]), (10, 3, vec![(3, 51)])],
         ),
-        // Later rules change what earlier ones left.
+        // Later rules change the result of earlier ones.
         (
             "set snap.character[3].x = 1 when any_snap\n\
              set snap.character[3].y = 2 when any_snap\n\
@@ -159,7 +159,7 @@ fn a_change_that_is_impossible_is_reported_and_nothing_changes() {
         panic!("{effects:?}");
     };
     assert!(why.contains("health"), "{why}");
-    // Differences to a snapshot that was never seen.
+    // A delta to a snapshot that was never seen.
     let fields = [("tick", 60.into()), ("delta_tick", 5.into())];
     let unknown = (Dir::S2c, message("snap_empty", &fields));
     let (verdicts, effects) = decided("set snap.character.x = 1 when any_snap", &[unknown]);

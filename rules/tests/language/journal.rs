@@ -1,4 +1,4 @@
-//! Decisions that another run makes again, and rules that are switched off.
+//! Tests of decisions that are repeated in another run, and of disabled rules.
 
 use teetap_rules::impair::{Passed, Sent};
 use teetap_rules::{By, Decision, Effect, Entry, Form, Message, Opening, Program, RuleId, Shared, Verdict};
@@ -30,7 +30,7 @@ fn messages() -> Vec<(Dir, Vec<u8>)> {
     std::iter::once(enter).chain((0..60).flat_map(both)).collect()
 }
 
-/// Returns the verdicts of a session, what timers made, and the decisions.
+/// Returns the verdicts of a session, the number of messages that timers created, and the decisions.
 fn run(program: &Program, opening: Opening) -> (Vec<Verdict>, usize, Vec<Decision>) {
     let mut shared = program.share(Shared::default());
     shared.record();
@@ -47,7 +47,7 @@ fn run(program: &Program, opening: Opening) -> (Vec<Verdict>, usize, Vec<Decisio
     (verdicts, made, shared.decisions())
 }
 
-/// Another seed: without faults it decides otherwise.
+/// Another seed, with which the program decides differently unless it repeats faults.
 const OTHER: Opening = Opening { seed: 9, ..OPENING };
 
 #[test]
@@ -62,7 +62,7 @@ fn a_program_makes_the_decisions_of_another_run() {
     assert_ne!(run(&program, OTHER).0, verdicts);
     let repeating = program.repeating(&decisions).unwrap();
     assert_eq!(run(&repeating, OTHER), (verdicts, made, decisions.clone()));
-    // A rule that only logs makes none.
+    // A rule that only logs makes no decisions.
     let of_log =
         |decision: &Decision| matches!(&decision.by, By::Rule { rule, .. } if rule.starts_with("log"));
     assert!(!decisions.iter().any(of_log));
@@ -92,7 +92,7 @@ fn messages_that_pass_spares_are_spared_again() {
     assert_eq!(run(&repeating, OTHER).0, verdicts);
 }
 
-/// Rules on control messages of both legs, on messages outside the connection, and one that stalls.
+/// Rules on control messages of both legs and on messages outside the connection, and a rule that stalls.
 const OUTSIDE: &str = "\
 lose 2 times when ctrl.connect
 drop when leg == client and ctrl.keepalive chance 50%
@@ -140,7 +140,7 @@ fn decisions_on_messages_of_all_forms_are_made_again() {
             |decision: &&Decision| matches!(&decision.by, By::Rule { rule, .. } if rule.starts_with(wanted));
         decisions.iter().filter(of).count()
     };
-    // The copies that pass after the lost ones are not decisions.
+    // Copies that pass after the lost ones are not decisions.
     assert_eq!(made("lose"), 2);
     for rule in [
         "drop when leg == client",
@@ -168,7 +168,7 @@ fn decisions_of_other_programs_are_refused() {
     assert!(program("a: dup when c2s").repeating(&decisions).is_ok());
 }
 
-/// A journal of a program that printed modifiers in another order is of the same rules.
+/// A journal of a program that printed modifiers in another order has the same rules.
 #[test]
 fn rules_are_known_by_an_older_order_of_their_modifiers() {
     let program = program("drop when cl_say chance 50% to 5s\ndrop when cl_say chance 50% to 5s");
@@ -251,7 +251,7 @@ fn a_disabled_rule_does_nothing_and_shifts_no_other() {
     let (first, second) = (of(&on, 0), of(&off, 0));
     assert_eq!((&first[..10], &first[20..]), (&second[..10], &second[20..]));
     assert!(first[10..20].contains(&true) && !second[10..20].contains(&true));
-    // `a` ends the search: the others act where it does not.
+    // `a` ends the search, so that the others act on messages for which it does not.
     let without: Vec<u64> = (0..40).collect();
     let alone = run(&without);
     for (number, dropped) in second.iter().enumerate() {
@@ -263,7 +263,7 @@ fn a_disabled_rule_does_nothing_and_shifts_no_other() {
     assert_eq!(program.find("mark when cl_say every 3"), None);
 }
 
-/// Clients that entered the game before the rules were taken away are still in the journal.
+/// Clients that entered the game before the rules were removed are still in the journal.
 #[test]
 fn clients_that_entered_outlive_the_rules() {
     let program = program("drop when cl_kill");

@@ -1,4 +1,4 @@
-//! Link lines, profiles and their use: what is read, and what is wrong with a text.
+//! Tests of link lines, profiles and their use: parsed texts, and errors.
 
 use proptest::prelude::*;
 use teetap_rules::{
@@ -11,7 +11,7 @@ use teetap_wire::{Dir, Proto, def::Registry};
 
 use crate::stage::{OPENING, first_copy, message, program, say, wrong};
 
-/// The canonical forms of the link lines of a text.
+/// Returns the canonical forms of the link lines in a text.
 fn lines(text: &str) -> Vec<String> {
     let statements = parse_statements(text).unwrap();
     statements
@@ -105,7 +105,7 @@ fn a_rule_may_be_called_like_a_statement() {
     program("link: drop when c2s\nuse: drop when s2c\nprofile : pass when c2s");
 }
 
-/// Texts and their errors.
+/// Texts with their errors.
 const WRONG: &[(&str, &[&str])] = &[
     (
         "link both dely 40ms loss 5 jitter 8ms nrmal rate 2mbit",
@@ -324,7 +324,7 @@ fn a_program_of_link_lines_acts_on_no_message() {
     }
 }
 
-/// The link lines whose windows are open, after each of these messages.
+/// Returns the link lines with open windows after each of these messages.
 fn windows(state: &mut dyn Decide, messages: &[(Dir, Vec<u8>)]) -> Vec<[bool; 3]> {
     let after = |(at, message): (u64, &(Dir, Vec<u8>))| {
         let at = OPENING.at + at * 1_000_000;
@@ -413,7 +413,7 @@ fn a_profile_without_an_end_is_read_in_time() {
 }
 
 proptest! {
-    /// Any order of words is read or refused, and what is read is printed as it is read.
+    /// Any sequence of words is parsed or refused, and a parsed one is printed in a form that parses to the same.
     #[test]
     fn any_words_are_read_or_refused(
         words in prop::collection::vec(prop::sample::select(&[

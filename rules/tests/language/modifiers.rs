@@ -1,4 +1,4 @@
-//! Modifiers: which matches a rule acts on.
+//! Tests of modifiers, which select the matches on which a rule acts.
 
 use teetap_rules::{Decide, Opening, Program, Shared};
 use teetap_wire::Dir;
@@ -6,12 +6,12 @@ use teetap_wire::def::Datum;
 
 use crate::stage::{OPENING, decide, first_copy, message, program, say, wrong};
 
-/// Seconds after the opening, in microseconds.
+/// Converts seconds after the opening to a time in microseconds.
 fn second(number: u64) -> u64 {
     OPENING.at + number * 1_000_000
 }
 
-/// Marks the messages for which the verdict is not a pass.
+/// Returns `x` for each message on which a rule acted, otherwise `.`.
 fn marks(state: &mut dyn Decide, messages: impl IntoIterator<Item = (u64, (Dir, Vec<u8>))>) -> String {
     let mark = |(at, message)| {
         let verdict = decide(state, &message, at);
@@ -20,7 +20,7 @@ fn marks(state: &mut dyn Decide, messages: impl IntoIterator<Item = (u64, (Dir, 
     messages.into_iter().map(mark).collect()
 }
 
-/// One message in each second.
+/// Returns one message per second.
 fn each_second(texts: &str) -> Vec<(u64, (Dir, Vec<u8>))> {
     let message = |(at, text): (u64, char)| (second(at), say(&text.to_string()));
     (0..).zip(texts.chars()).map(message).collect()
@@ -43,10 +43,10 @@ fn counts_choose_among_the_matches() {
         ("every 3 skip 2", "aaaaaaaaaaa", "....x..x..x"),
         ("chance 0%", "aaa", "..."),
         ("per session once", "aaa", "x.."),
-        // Only matches count.
+        // Only matches are counted.
         ("every 2", "babaabb", "...x..."),
         ("skip 1", "bbaba", "....x"),
-        // One in two seconds, and so on.
+        // One match in two seconds, and so on.
         ("every 2s", "aaaaa", "x.x.x"),
         ("every 2500ms", "aaaaaaa", "x..x..x"),
         ("max 2 per 4s", "aaaaaaaaaa", "xx..xx..xx"),
@@ -58,7 +58,7 @@ fn counts_choose_among_the_matches() {
     }
 }
 
-/// `n` is the number among the matches of the conditions beside it, in the window of the rule.
+/// `n` counts the matches of the conditions next to it, within the window of the rule.
 #[test]
 fn n_numbers_the_matches_of_the_other_conditions() {
     for (condition, texts, expected) in [
@@ -69,7 +69,7 @@ fn n_numbers_the_matches_of_the_other_conditions() {
         ("cl_say.message == \"a\" and n == 3", "abababa", "....x.."),
         ("n == 2 and cl_say.message == \"a\" from 2s", "aaaaa", "...x."),
         ("n == 2 after cl_say.message == \"o\"", "aaoaaa", "....x."),
-        // A window of its own.
+        // The window has a memory of its own.
         ("vital after cl_say and n == 2", "aaaa", "..xx"),
     ] {
         let source = format!("drop when cl_say and {condition}");
@@ -82,7 +82,7 @@ fn n_numbers_the_matches_of_the_other_conditions() {
         .map(|text| text.split('"').nth(1).unwrap().to_owned())
         .collect();
     assert_eq!(texts, ["2", "3"]);
-    // Each direction counts by itself.
+    // Each direction is counted separately.
     let mut state = program("drop when (cl_say or sv_chat) and n == 2").open(OPENING, None);
     let chat = (Dir::S2c, message("sv_chat", &[]));
     let both = [say("a"), chat.clone(), chat, say("a"), say("a")].map(|message| (second(0), message));
@@ -137,7 +137,7 @@ fn windows_are_open_between_their_ends() {
         ("to 3s", "aaaaa", "xxx.."),
         ("from 1s to 3s", "aaaaa", ".xx.."),
         ("after 2s until 4s", "aaaaaa", "..xx.."),
-        // Neither the message that opens a window nor the one that closes it is in it.
+        // The messages that open and close a window are not in it.
         ("after cl_say.message == \"o\"", "aaoaoa", "...xxx"),
         ("until cl_say.message == \"c\"", "aacaoa", "xx...."),
         (
@@ -151,7 +151,7 @@ fn windows_are_open_between_their_ends() {
         let source = format!("drop when cl_say {modifiers}");
         assert_eq!(of(&source, texts), expected, "{source}: {texts}");
     }
-    // The other direction opens it, before this one is renumbered as well.
+    // A message in the other direction opens the window, even before this direction is renumbered.
     let program = program("drop when cl_say after sv_motd");
     assert!(program.observes(teetap_wire::Proto::Ddnet, Dir::S2c));
     assert!(!program.acts(teetap_wire::Proto::Ddnet, Dir::S2c));
@@ -165,7 +165,7 @@ fn windows_are_open_between_their_ends() {
     assert_eq!(marks(&mut *state, each_second("a")), "x");
 }
 
-/// The draws of a rule named `dice` over a hundred messages of a session.
+/// Returns the draws of a rule named `dice` for a hundred messages of a session.
 fn draws(source: &str, opening: Opening, between: &[(Dir, Vec<u8>)]) -> String {
     let program = program(source);
     let dice = (0..).find(|id| program.rule(teetap_rules::RuleId(*id)) == Some("dice"));
@@ -191,27 +191,27 @@ fn nothing_beside_a_rule_shifts_its_draws() {
     let alone = draws(DICE, OPENING, &[]);
     let count = alone.matches('x').count();
     assert!((15..45).contains(&count), "{alone}");
-    // Other rules, before and after it, which draw and count as well.
+    // Other rules before and after it, which draw and count as well.
     let others = "dup when c2s chance 50%\nlose when s2c every 2\n";
     assert_eq!(draws(&format!("{others}{DICE}\n{others}"), OPENING, &[]), alone);
-    // Other messages, between those that it is about.
+    // Other messages between those that it matches.
     let motd = (Dir::S2c, message("sv_motd", &[]));
     let emoticon = (Dir::C2s, message("cl_emoticon", &[]));
     let both = [motd, emoticon];
     assert_eq!(draws(DICE, OPENING, &both), alone);
     assert_eq!(draws("dice: dup when c2s chance 30%", OPENING, &both), alone);
-    // A rule that hides some of the messages decides about those only.
+    // If an earlier rule hides some of the messages, the decisions about the others are unchanged.
     let hidden = draws(&format!("pass when cl_say every 2\n{DICE}"), OPENING, &[]);
     let half = |(at, mark)| if at % 2 == 1 { '.' } else { mark };
     assert_eq!(hidden, alone.chars().enumerate().map(half).collect::<String>());
-    // So it is with turns.
+    // The same applies to turns.
     let turns = |before: &str| draws(&format!("{before}\ndice: dup when cl_say every 3"), OPENING, &[]);
     let hidden = turns("pass when cl_say every 2");
     assert_eq!(
         hidden,
         turns("").chars().enumerate().map(half).collect::<String>()
     );
-    // What does change them.
+    // The seed and the session change the draws.
     let seed = Opening { seed: 2, ..OPENING };
     let session = Opening {
         session: 4,
@@ -232,11 +232,11 @@ fn a_chance_has_its_share() {
     let mut state = program("dup when cl_say chance 12.5%").open(OPENING, None);
     let many = (0..10_000).map(|_| (OPENING.at, say("x")));
     let count = marks(&mut *state, many).matches('x').count();
-    // Four standard deviations.
+    // Within four standard deviations.
     assert!((1118..1382).contains(&count), "{count}");
 }
 
-/// Opens two sessions of a program, and gives them one message after the other.
+/// Opens two sessions of a program, and alternately gives them messages.
 fn two(program: &Program, before: Shared, states: &mut [Option<Box<dyn Decide>>; 2]) -> (Shared, String) {
     let mut shared = program.share(before);
     for state in &mut *states {
@@ -280,12 +280,12 @@ fn a_reload_keeps_the_counts_of_the_same_rule() {
     let (named, text) = ("a: drop when cl_say first 3", "drop when cl_say skip 2");
     let mut state = program(&format!("{named}\n{text}")).open(OPENING, None);
     assert_eq!(marks(&mut *state, each_second("aa")), "xx");
-    // The name says that it is the same, with another number and condition.
+    // The name identifies the rule, even with another number and condition.
     let mut state = program(&format!("{text}\na: drop when c2s first 4")).open(OPENING, Some(state));
     assert_eq!(marks(&mut *state, each_second("a")), "x");
     let mut state = program("a: drop when c2s first 4").open(OPENING, Some(state));
     assert_eq!(marks(&mut *state, each_second("aaa")), "xx.");
-    // Windows stay open, draws go on.
+    // Windows stay open, and draws continue.
     let source = "w: drop when cl_say.message == \"a\" after cl_say.message == \"o\"";
     let mut state = program(source).open(OPENING, None);
     assert_eq!(marks(&mut *state, each_second("ao")), "..");

@@ -1,4 +1,4 @@
-//! Named expressions and variables.
+//! Tests of named expressions and variables.
 
 use teetap_rules::{Effect, Fate, Program, RuleId, Severity, Shared};
 use teetap_wire::def::{Datum, Registry};
@@ -11,7 +11,7 @@ fn chat(text: &str) -> (Dir, Vec<u8>) {
     (Dir::S2c, message("sv_chat", &fields))
 }
 
-/// The texts that rules report about messages, one each second.
+/// Returns the texts that rules report about messages, one per second.
 fn logged(source: &str, messages: &[(Dir, Vec<u8>)]) -> Vec<String> {
     let mut state = program(source).open(OPENING, None);
     let mut texts = Vec::new();
@@ -37,12 +37,12 @@ fn a_name_stands_for_its_expression_before_and_after_its_definition() {
     ] {
         assert_eq!(verdict(source, &message).fate, fate, "{message:?}");
     }
-    // The text of a rule identifies it, not what its names stand for.
+    // The text of a rule identifies it, not the expressions for its names.
     assert_eq!(
         program(source).rule(RuleId(0)),
         Some("drop when loud and not quiet")
     );
-    // Brackets are not needed: a name is one value.
+    // No brackets are needed, since a name is a single value.
     let sum = "let two = 1 + 1\nlog \"{two * 3}\" when cl_say";
     assert_eq!(logged(sum, &[say("x")]), ["6"]);
 }
@@ -95,7 +95,7 @@ fn wrong_names() {
             "let a = not b\nlet b = a or c2s\ndrop when a",
             &["2:9 E102 `a` is defined by itself"],
         ),
-        // An error in an expression is reported once, also if nothing uses it.
+        // An error in an expression is reported once, even if nothing uses it.
         (
             "let a = sv_chat.mesage == 1",
             &["1:17 E103 message `sv_chat` has no field `mesage`"],
@@ -113,12 +113,12 @@ fn wrong_names() {
     }
     let errors = Program::compile("let talking = cl_say\ndrop when talkin", Registry::builtin()).unwrap_err();
     assert_eq!(errors[0].help.as_deref(), Some("did you mean `talking`?"));
-    // A rule may be called so.
+    // A rule may be named `let`.
     assert_eq!(program("let: drop when c2s").rule(RuleId(0)), Some("let"));
     assert_eq!(program("let low = 5 + 2").rule(RuleId(0)), None);
 }
 
-/// Names that double what they stand for, and names of names.
+/// Names whose expressions double in size, and names of names.
 #[test]
 fn expressions_are_bounded() {
     let doubled: Vec<String> = (1..40)
@@ -177,14 +177,14 @@ fn variables_are_in_values_and_count() {
     }
     let edit = decide(&mut *state, &say("?"), 5).edit.unwrap();
     assert!(edit.windows(2).any(|part| part == b"b\0"), "{edit:?}");
-    // Without a start nothing can be counted.
+    // Nothing can be counted without an initial value.
     let (_, effects) = outcome(source, &chat("a"));
     let missing = "the value for `$n` is missing";
     assert!(
         matches!(&effects[..], [Effect::Failed { why, .. }] if **why == *missing),
         "{effects:?}"
     );
-    // They arm no direction, each session has its own, and a long text is cut.
+    // These rules renumber no direction, each session has its own variables, and a long text is truncated.
     assert!(!program("var $x = t when sv_chat").acts(Proto::Ddnet, Dir::S2c));
     let long = "var $x = .message, log \"{len($x)}\" when sv_chat";
     assert_eq!(logged(long, &[chat(&"x".repeat(1200))]), ["1024"]);

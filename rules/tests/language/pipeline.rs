@@ -1,5 +1,5 @@
-//! One pipeline for every rule: each action at each position, on first copies, repeats, the other direction, and after
-//! the limits are used up. Whole outcomes are compared.
+//! Tests the one pipeline of every rule: each action at each position, on first copies, on repeats, in the other
+//! direction, and after the limits are used up. Compares complete outcomes.
 
 use teetap_rules::explain::explain;
 use teetap_rules::syntax::{Step, parse_statements};
@@ -9,7 +9,7 @@ use teetap_wire::{Dir, Proto, Seq, Side};
 
 use crate::stage::{OPENING, message, program, say};
 
-/// A test bench: numbers the messages of each direction and evaluates the rules for them.
+/// Numbers the messages of each direction and evaluates the rules for them.
 struct Stage {
     program: Program,
     state: Box<dyn Decide>,
@@ -30,7 +30,7 @@ impl Stage {
         }
     }
 
-    /// The first copy of a vital message. Returns its number.
+    /// Decides about the first copy of a vital message. Returns its sequence number and the outcome.
     fn first(&mut self, message: &(Dir, Vec<u8>)) -> (u16, String) {
         let next = &mut self.next[message.0 as usize];
         *next += 1;
@@ -39,7 +39,7 @@ impl Stage {
         (seq, self.outcome(&verdict))
     }
 
-    /// A retransmission.
+    /// Returns the outcome of a retransmission.
     fn repeat(&mut self, message: &(Dir, Vec<u8>), seq: u16) -> String {
         let again = Message {
             resend: true,
@@ -115,8 +115,8 @@ fn chat(text: &str) -> (Dir, Vec<u8>) {
     (Dir::S2c, message("sv_chat", &fields))
 }
 
-/// An action, and what it does to the first copy; with `true` it changes no message, so that a rule with such actions
-/// alone looks at each copy by itself.
+/// Actions with their effect on the first copy. `true` marks an action that changes no message; a rule with only such
+/// actions evaluates each copy separately.
 const ACTIONS: [(&str, &str, bool); 21] = [
     ("pass", "", false),
     ("drop", "drop", false),
@@ -141,10 +141,10 @@ const ACTIONS: [(&str, &str, bool); 21] = [
     ("var $v = 1", "", true),
 ];
 
-/// The actions that end the search.
+/// Actions that end the search.
 const ENDS: [&str; 5] = ["pass", "drop", "lose 2 times", "pause", "close"];
 
-/// The order of the parts of an outcome.
+/// Sorts the parts of an outcome.
 fn sorted(parts: &[&str]) -> Vec<String> {
     let mut parts: Vec<_> = parts
         .iter()
@@ -160,7 +160,8 @@ fn parts(outcome: &str) -> Vec<String> {
     sorted(&[outcome.trim_matches('-')])
 }
 
-/// Every action alone, ahead of `log` and behind it. The second chat is beyond the limit, and the server's is in the other
+/// Tests every action alone, before `log` and after it. The second chat message is beyond the limit; the server's is in
+/// the other direction.
 /// direction.
 #[test]
 fn each_action_at_each_place_on_each_kind_of_copy() {
@@ -185,12 +186,12 @@ fn each_action_at_each_place_on_each_kind_of_copy() {
                 let (seq, outcome) = stage.first(&message);
                 assert_eq!(parts(&outcome), acted, "{source}: first copy, {dir}");
                 let (other, outcome) = stage.first(&message);
-                // The next match overtakes, which the outcome leaves out.
+                // The next match overtakes, which is not part of the outcome.
                 assert_eq!(parts(&outcome), untouched, "{source}: limit used up, {dir}");
                 let repeated = stage.repeat(&message, seq);
                 let has_beside = !logged.is_empty();
                 let expected = if is_passive {
-                    // Each copy is looked at by itself, and the limit is used up.
+                    // Each copy is evaluated separately, and the limit is used up.
                     untouched.clone()
                 } else {
                     let by = match (has_beside, ends) {
@@ -205,14 +206,14 @@ fn each_action_at_each_place_on_each_kind_of_copy() {
                 let repeated = stage.repeat(&message, other);
                 assert_eq!(parts(&repeated), untouched, "{source}: repeat of another, {dir}");
             }
-            // A hit is an effect: the first copy of each direction, and a repeat on which `log` ran.
+            // A hit is an effect: the first copy in each direction, and a repeat on which `log` ran.
             let repeats = u64::from(!is_passive && !logged.is_empty());
             assert_eq!(stage.hits()[0], 2 * (1 + repeats), "{source}");
         }
     }
 }
 
-/// The lost copies of a control message are a limit as `first` is: the rule does not act on those beyond.
+/// The number of lost copies of a control message is a limit like `first`: the rule does not act on further copies.
 #[test]
 fn a_control_message_is_lost_as_often_as_asked() {
     let mut stage = Stage::new("lose 2 times, log \"l\" when ctrl.connect\nmark later when ctrl.connect");
@@ -234,7 +235,7 @@ fn a_control_message_is_lost_as_often_as_asked() {
     assert_eq!(stage.shared.decisions().len(), 2);
 }
 
-/// A rule whose actions change nothing has no hit, and is not named with the message.
+/// A rule without an effect has no hit, and is not listed in the verdict.
 #[test]
 fn a_hit_is_an_effect() {
     for (rule, outcome, hits) in [
@@ -250,13 +251,13 @@ fn a_hit_is_an_effect() {
         assert_eq!(stage.first(&say("a")).1, outcome, "{rule}");
         assert_eq!(stage.hits(), [hits], "{rule}");
     }
-    // A fate that a stronger one hides has none.
+    // A fate that is hidden by a stronger one is no hit.
     let mut stage = Stage::new("hold until sv_motd when cl_say\ndelay 5ms when cl_say");
     assert_eq!(stage.first(&say("a")).1, "hold, by 0");
     assert_eq!(stage.hits(), [1, 0]);
 }
 
-/// The rule that holds a message is the one whose action decided so, not one that only takes part.
+/// The rule that holds a message is the one whose action decided that, not one that only took part.
 #[test]
 fn the_fate_has_its_rule() {
     for (rules, by) in [
@@ -278,7 +279,7 @@ fn the_fate_has_its_rule() {
     }
 }
 
-/// A message that is dropped has no copies, and the copies of a delayed one are sent after it.
+/// A dropped message has no copies, and the copies of a delayed message are sent after it.
 #[test]
 fn copies_share_the_fate_of_their_message() {
     for (rules, outcome) in [
@@ -293,7 +294,7 @@ fn copies_share_the_fate_of_their_message() {
             "dup, delay 100ms unordered when cl_say",
             "delay 100, copy 100, by 0",
         ),
-        // It waits in the queue behind the message.
+        // The copy waits in the queue behind the message.
         ("dup, delay 100ms when cl_say", "delay 100, copy 0, by 0"),
     ] {
         assert_eq!(Stage::new(rules).first(&say("a")).1, outcome, "{rules}");
@@ -316,7 +317,7 @@ fn copies_share_the_fate_of_their_message() {
     assert_eq!([loose("cl_emoticon"), loose("cl_kill")], [vec![100], vec![]]);
 }
 
-/// The sequence number of a message that the rule did not touch is not that of one that it touched before.
+/// If a sequence number is reused, the rule's decision about the earlier message does not apply to the new one.
 #[test]
 fn numbers_that_come_round_are_other_messages() {
     let mut stage = Stage::new("drop, log \"l\" when cl_say.message == \"x\"");
@@ -327,7 +328,7 @@ fn numbers_that_come_round_are_other_messages() {
     let (again, outcome) = stage.first(&say("y"));
     assert_eq!((again, outcome.as_str()), (seq, "-"));
     assert_eq!(stage.repeat(&say("y"), seq), "-");
-    // A rule that was off when the first copy passed did not act on it.
+    // A rule that was disabled when the first copy passed did not act on it.
     stage.shared.enable(RuleId(0), false);
     let (seq, outcome) = stage.first(&say("x"));
     stage.shared.enable(RuleId(0), true);
@@ -337,7 +338,7 @@ fn numbers_that_come_round_are_other_messages() {
     );
 }
 
-/// The manual lists the steps of a rule in the order in which they run.
+/// The manual lists the steps of a rule in the order in which they are carried out.
 #[test]
 fn the_manual_has_the_order() {
     let page = include_str!("../../../docs/src/rules.md");
@@ -359,7 +360,7 @@ fn the_manual_has_the_order() {
     assert_eq!(rows, steps);
 }
 
-/// `fmt` prints the modifiers, and `--explain` reads a rule out, in the order in which they are applied.
+/// `fmt` prints the modifiers, and `--explain` explains a rule, in the order in which they are applied.
 #[test]
 fn a_rule_is_printed_and_read_out_in_its_order() {
     let source = "log, drop when cl_say per global max 5 per 1s first 4 chance 50% every 3 skip 2 until sv_motd after input to 9s from 1s";

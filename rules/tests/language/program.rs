@@ -1,4 +1,4 @@
-//! Programs: what their rules decide, and what is wrong with their texts.
+//! Tests of programs: decisions of their rules, and errors in their texts.
 
 use std::time::Duration;
 
@@ -110,12 +110,12 @@ fn bits_and_bytes_are_corrupted() {
         }
     }
     assert!(seen.len() > 200, "{}", seen.len());
-    // There are no more places than the message has.
+    // There are no more positions than bytes in the message.
     let edit = verdict("corrupt 100 bytes when cl_say", &message).edit.unwrap();
     assert!(edit.iter().zip(&message.1).all(|(new, old)| new != old));
 }
 
-/// Matches at which a rule has no turn are there to overtake.
+/// Matches that are not a turn of the rule still overtake.
 #[test]
 fn other_matches_overtake() {
     let mut state = program("swap when cl_say every 2").open(OPENING, None);
@@ -155,7 +155,7 @@ dup when c2s
     let names = ["dup when c2s", "first", "dup when c2s #2"].map(str::to_owned);
     assert_eq!(of("hi"), (delay, 2, names.to_vec()));
     let names = ["dup when c2s", "first", "drop when cl_say.message contains \"x\""].map(str::to_owned);
-    // A message that was dropped has no copies.
+    // A dropped message has no copies.
     assert_eq!(of("x"), (Fate::Drop, 0, names.to_vec()));
     assert_eq!(program.source(), source);
     assert_eq!(program.rule(RuleId(4)), None);
@@ -185,7 +185,7 @@ fn a_program_acts_where_a_rule_can_match_and_observes_what_it_depends_on() {
         [true, false]
     );
     assert_eq!(acts("drop when sv_chat and seen(cl_say)"), [false, true, false]);
-    // What goes the wrong way only.
+    // Only a message in the wrong direction can match.
     assert_eq!(acts("drop when s2c and cl_say"), [false, true, false]);
     let nothing = (false, false);
     for (source, places, needs) in [
@@ -215,7 +215,7 @@ fn a_program_acts_where_a_rule_can_match_and_observes_what_it_depends_on() {
             [false, true, false],
             (false, true),
         ),
-        // The oddities of a snapshot need those before it.
+        // The oddities of a snapshot depend on earlier snapshots.
         ("drop when s2c and lint", [true; 3], (false, true)),
     ] {
         assert_eq!(observes(source), (places, needs), "{source}");
@@ -294,7 +294,7 @@ fn everything_wrong_is_said_with_its_place() {
     for (source, expected) in cases {
         assert_eq!(wrong(source), expected, "{source}");
     }
-    // Each code can be named in a filter, and in a rule unless it needs the whole stream.
+    // Every code can be used in a filter, and in a rule unless it needs the whole stream.
     let registry = Registry::builtin();
     for code in Code::ALL {
         let lint = format!("lint.{}", code.name().replace('-', "_"));

@@ -1,4 +1,4 @@
-//! Properties of all expressions.
+//! Tests of properties of all expressions.
 
 use proptest::prelude::*;
 use teetap_rules::{Filter, Severity, Style};
@@ -7,7 +7,7 @@ use teetap_wire::{Code, Proto};
 
 use crate::subject::{Case, Snap};
 
-/// Conditions of every sort: true, false and unknown.
+/// Conditions of every kind: true, false and unknown.
 const ATOMS: &[&str] = &[
     "c2s",
     "s2c",
@@ -113,7 +113,7 @@ thread_local! {
     }).collect();
 }
 
-/// Pieces from which almost correct texts are made.
+/// Pieces of almost correct texts.
 const WORDS: &[&str] = &[
     "sv_chat",
     "input",
@@ -183,7 +183,7 @@ proptest! {
     #[test]
     fn conditions_join_in_three_values(made in made()) {
         let text = made.text();
-        // Messages without such a field, as in `sys and .team == red`.
+        // No message may have such a field, as in `sys and .team == red`.
         let no_field = |errors: Vec<teetap_rules::Diagnostic>| {
             errors.iter().all(|error| error.code == teetap_rules::diagnostic::Code::UnknownField)
         };

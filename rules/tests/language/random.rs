@@ -1,4 +1,4 @@
-//! Programs drawn at random, and texts that are not programs.
+//! Tests with random programs, and with texts that are not programs.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -43,13 +43,13 @@ const ACTIONS: &[&str] = &[
     "var $at = t",
 ];
 
-/// The name that conditions use.
+/// A name that conditions use.
 const NAMES: &str = "let talk = cl_say or sv_chat\n";
 
 /// A rule that sets the variables that conditions use.
 const SETS: &str = "var $said = .message, var $at = t when talk\n";
 
-/// The mark of a rule that is added to others.
+/// Mark of a rule that is added to others.
 const BESIDE: &str = "beside";
 
 const CONDITIONS: &[&str] = &[
@@ -81,7 +81,7 @@ const MODIFIERS: &[&str] = &[
 
 prop_compose! {
     fn rule()(actions in prop::collection::vec(select(ACTIONS), 1..3), when in select(CONDITIONS), modifier in select(MODIFIERS)) -> String {
-        // A rule holds a message once, and names its own fields only where all its messages have them.
+        // A rule can hold a message only once, and can use a field only if all its messages have it.
         let mut actions = actions;
         actions.dedup();
         if !when.contains("sv_chat") || when.contains("seen") {
@@ -111,7 +111,7 @@ fn traffic() -> Vec<(Dir, Vec<u8>)> {
     ]
 }
 
-/// The verdicts and the effects on messages, one each half second.
+/// Returns the verdicts and effects for messages, one per half second.
 fn run(program: &Program, order: &[usize]) -> Vec<(Verdict, Vec<Effect>)> {
     let traffic = traffic();
     let mut state = program.open(OPENING, None);
@@ -124,7 +124,7 @@ fn run(program: &Program, order: &[usize]) -> Vec<(Verdict, Vec<Effect>)> {
     (0..).zip(order).map(&mut step).collect()
 }
 
-/// The same outcome as if the numbers of the rules were less by `less`.
+/// Returns the outcome with the numbers of rules reduced by `less`.
 fn renumbered((verdict, effects): (Verdict, Vec<Effect>), less: u16) -> (Verdict, Vec<Effect>) {
     let number = |RuleId(id): RuleId| id.checked_sub(less).map(RuleId);
     let fate = match verdict.fate {
@@ -267,7 +267,7 @@ proptest! {
 
     #[test]
     fn random_programs_run_and_repeat(rules in prop::collection::vec(rule(), 1..7), order in prop::collection::vec(0usize..8, 1..40)) {
-        // Actions that exclude each other, or are about another message, are errors.
+        // Rules with contradictory actions, or actions about another message, are errors.
         let is_right = |rule: &String| Program::compile(&format!("{NAMES}{SETS}{rule}"), Registry::builtin()).is_ok();
         let rules: Vec<String> = rules.into_iter().filter(is_right).collect();
         prop_assume!(!rules.is_empty());
@@ -275,11 +275,11 @@ proptest! {
         let first = program(&source);
         let outcome = run(&first, &order);
         prop_assert_eq!(&run(&program(&source), &order), &outcome, "{}", source);
-        // Rules that only look on shift nothing.
+        // Rules that change nothing do not affect the others.
         let beside = program(&format!("log when c2s or s2c\nmark beside when sv_chat every 2 chance 50%\n{source}"));
         let shifted: Vec<_> = run(&beside, &order).into_iter().map(|outcome| renumbered(outcome, 2)).collect();
         prop_assert_eq!(shifted, outcome, "{}", source);
-        // The canonical text means the same.
+        // The canonical text has the same meaning.
         let texts = (0..).map_while(|id| first.rule(RuleId(id)));
         let texts: Vec<&str> = texts.map(|text| text.split(" #").next().unwrap()).collect();
         let again = program(&format!("{NAMES}{}", texts.join("\n")));

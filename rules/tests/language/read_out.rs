@@ -1,4 +1,4 @@
-//! Statements in English: one snapshot of every kind.
+//! Tests of statements in English: one snapshot with every kind.
 
 use teetap_rules::{explain::explain, syntax::parse_statements};
 
@@ -14,7 +14,7 @@ fn every_kind_of_statement_is_read_out() {
     insta::assert_snapshot!(lines.join("\n"));
 }
 
-/// The reason is for one peer; the session ends for both.
+/// The reason is sent to one peer; the session ends for both.
 #[test]
 fn a_close_is_of_both_legs() {
     let read = |source: &str| {

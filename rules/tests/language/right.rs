@@ -3,7 +3,7 @@
 use teetap_rules::{Filter, Severity};
 use teetap_wire::def::Registry;
 
-/// Filters, and the conditions of rules, as they appear in the documentation.
+/// Filters, and conditions of rules, from the documentation.
 const EXAMPLES: [&str; 44] = [
     "c2s and not input",
     "\"gg\" or \"ChillerDragon\"",

@@ -1,4 +1,4 @@
-//! A session for programs: its messages, and what a program decides about them.
+//! A session for tests of programs: its messages, and the decisions about them.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -6,7 +6,7 @@ use teetap_rules::{Decide, Diagnostic, Effect, Message, Opening, Program, Shared
 use teetap_wire::def::{Datum, Registry};
 use teetap_wire::{Dir, Proto, Seq};
 
-/// The client of [`OPENING`].
+/// Address of the client in [`OPENING`].
 const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 52000);
 
 pub(crate) const OPENING: Opening = Opening {
@@ -36,7 +36,7 @@ pub(crate) fn wrong(source: &str) -> Vec<String> {
     errors.iter().map(line).collect()
 }
 
-/// A chat message of a player to the server, in DDNet.
+/// Returns a chat message from a player to the server, in DDNet.
 pub(crate) fn say(text: &str) -> (Dir, Vec<u8>) {
     (
         Dir::C2s,
@@ -60,12 +60,12 @@ pub(crate) fn first_copy<'a>((dir, data): &'a (Dir, Vec<u8>), at: u64) -> Messag
     Message::alone((OPENING.session, *dir, Proto::Ddnet), Some(Seq::new(7)), data, at)
 }
 
-/// The verdict on one message of a new session.
+/// Returns the verdict on one message of a new session.
 pub(crate) fn verdict(source: &str, message: &(Dir, Vec<u8>)) -> Verdict {
     decide(&mut *program(source).open(OPENING, None), message, OPENING.at)
 }
 
-/// The verdict on one message of a new session, and the effects.
+/// Returns the verdict on one message of a new session, and the effects.
 pub(crate) fn outcome(source: &str, message: &(Dir, Vec<u8>)) -> (Verdict, Vec<Effect>) {
     let mut state = program(source).open(OPENING, None);
     (decide(&mut *state, message, OPENING.at), state.effects())

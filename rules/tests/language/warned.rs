@@ -1,11 +1,11 @@
-//! Warnings about rules.
+//! Tests of warnings about rules.
 
 use teetap_rules::{Diagnostic, Program, Severity, Style};
 use teetap_wire::def::Registry;
 
 use crate::stage::wrong;
 
-/// The code, the line and the sentence of each warning.
+/// Returns the code, the line and the sentence of each warning.
 fn warned(source: &str) -> Vec<String> {
     let diagnostics = compiled(source);
     let diagnostics = diagnostics
@@ -40,14 +40,14 @@ fn a_rule_that_can_change_a_connect() {
         ("drop when c2s first 3", true),
         ("drop when connect_accept and count(cl_say) > 3", true),
         ("delay 50ms when c2s and not ctrl", false),
-        // These decide without a session.
+        // These rules decide without a session.
         ("drop when c2s chance 1%", false),
         ("drop when connect", false),
-        // These change nothing.
+        // These rules change nothing.
         ("log when c2s", false),
         ("mark x when connect first 3", false),
         ("log when close", false),
-        // These are about other messages.
+        // These rules are about other messages.
         ("lose when cl_say", false),
         ("delay 50ms when close", false),
         ("delay 50ms when connless", false),
@@ -110,7 +110,7 @@ fn what_holds_the_join() {
     }
 }
 
-/// Actions that exclude each other, or can do nothing to any message of their condition, are errors.
+/// Actions that exclude each other, or can have no effect on any message of their condition, are errors.
 #[test]
 fn what_cannot_be_meant_is_refused() {
     let other = |what: &str| format!("`{what}` is of another message than the condition is about");
@@ -203,7 +203,7 @@ fn what_can_be_meant_is_accepted() {
     }
 }
 
-/// Actions that do nothing beside another one, or to some messages, are warned of.
+/// Actions without an effect next to another one, or on some messages, cause warnings.
 #[test]
 fn what_does_nothing_is_said() {
     let beside = |one: &str, other: &str| format!("W306 1:1 `{one}` has no effect beside `{other}`");
@@ -274,7 +274,7 @@ fn what_does_nothing_is_said() {
     }
 }
 
-/// The sum of what a text takes is bounded: its regular expressions, and what names stand for.
+/// The memory of regular expressions and the size of named expressions are limited per text.
 #[test]
 fn all_of_a_text_together_has_a_limit() {
     let memory = "E007 the regular expressions of this text take too much memory together";
@@ -292,7 +292,7 @@ fn all_of_a_text_together_has_a_limit() {
         let errors = wrong(&source);
         assert!(errors.len() == 1 && errors[0].ends_with(expected), "{errors:?}");
     }
-    // Usual ones are far from it.
+    // Usual texts are far below the limit.
     let usual = "log when sv_chat.message matches /\\w+ (foo|bar)\\d*/\n".repeat(40);
     assert!(Program::compile(&usual, Registry::builtin()).is_ok());
 }

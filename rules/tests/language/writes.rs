@@ -1,4 +1,4 @@
-//! Actions that write: fields of messages, and messages of a rule's own.
+//! Tests of actions that write fields of messages, or create messages.
 
 use teetap_rules::{Effect, Opening, Verdict};
 use teetap_wire::def::{Datum, Decoded, Registry, Source};
@@ -11,14 +11,14 @@ fn chat(client: i64, text: &str) -> (Dir, Vec<u8>) {
     (Dir::S2c, message("sv_chat", &fields))
 }
 
-/// The bytes after the rules, of DDNet.
+/// Returns the bytes of a message of DDNet after the rules.
 fn edited(source: &str, message: &(Dir, Vec<u8>)) -> Vec<u8> {
     let (verdict, effects) = outcome(source, message);
     assert_eq!(effects, [], "{source}");
     verdict.edit.unwrap_or_else(|| message.1.clone())
 }
 
-/// The fields of a message of DDNet.
+/// Returns the fields of a message of DDNet.
 fn fields(name: &str, data: &[u8]) -> String {
     let def = Registry::builtin()
         .named(Proto::Ddnet, None, name)
@@ -51,7 +51,7 @@ fn set_changes_only_the_fields_that_it_names() {
             chat(3, "hi"),
             chat(4, "x"),
         ),
-        // Each value is of the message as it came.
+        // Each value is read from the message as received.
         (
             "set .client_id = .client_id * 2 when sv_chat\nset .client_id = .client_id + 1 when sv_chat",
             chat(3, "hi"),
@@ -73,7 +73,7 @@ fn set_changes_only_the_fields_that_it_names() {
     ] {
         assert_eq!(edited(source, &message), expected.1, "{source}");
     }
-    // A number that is written in an odd way, and bytes after the known fields, stay.
+    // A number with an unusual encoding, and bytes after the known fields, are kept.
     let (dir, mut data) = chat(3, "hi");
     let at = data.len();
     data.extend(b"more");
@@ -165,7 +165,7 @@ fn what_cannot_be_written_is_refuseded_and_passes() {
             "{source}"
         );
     }
-    // One notice in a second.
+    // At most one notice per second.
     let mut state = program("set .client_id = .client_id * 2000000000 when sv_chat").open(OPENING, None);
     let mut count = |at: u64| {
         decide(&mut *state, &chat(3, "x"), OPENING.at + at);
@@ -177,7 +177,7 @@ fn what_cannot_be_written_is_refuseded_and_passes() {
     );
 }
 
-/// The messages that rules make: the direction, `+` if vital, name and fields.
+/// Returns the messages that rules create: the direction, `+` if vital, name and fields.
 fn made(source: &str, message: &(Dir, Vec<u8>)) -> [Vec<String>; 2] {
     let (Verdict { before, after, .. }, effects) = outcome(source, message);
     assert_eq!(effects, [], "{source}");
@@ -223,7 +223,7 @@ fn rules_make_messages() {
             vec![],
             vec![hi.replace('+', "")],
         ),
-        // The text of the message, and defaults.
+        // The text of the message, and default values.
         (
             "reply sv_chat{message: .message} when cl_say",
             vec![],
@@ -252,7 +252,7 @@ fn rules_make_messages() {
     assert_eq!(decide(&mut *state, &say("a"), 5).after.len(), 1);
 }
 
-/// The message before this one.
+/// `last` refers to the message before this one.
 #[test]
 fn last_is_the_one_before() {
     let source = "reply sv_chat{message: last(cl_say).message} when cl_say";
@@ -267,7 +267,7 @@ fn last_is_the_one_before() {
     assert_eq!(texts, [None, chat("a"), chat("b")]);
 }
 
-/// Rules that write a value that does not fit, and the report.
+/// Rules that write an unsuitable value, and the diagnostics.
 const WRONG_VALUES: &[(&str, &[&str])] = &[
     (
         "set sv_chat.mesage = \"x\" when sv_chat",

@@ -184,14 +184,14 @@ fn all_at_once_and_in_order() {
     shown("all_at_once", &[text]);
 }
 
-/// A number stands in the place of a message only, not in that of a field.
+/// A number can be used only as a message, not as a field.
 #[test]
 fn a_number_is_no_field() {
     let got = crate::stage::wrong("drop when sys.3.4 == 1");
     assert_eq!(got, ["1:17 E001 expected a name, found `4`"]);
 }
 
-/// Statements that are wrong, or that cannot be meant, one a line.
+/// Statements that are wrong or unlikely to be intended, one per line.
 const STATEMENTS: &str = include_str!("wrong.tap");
 
 /// Compares the diagnostics of each statement in the list with the stored text.
