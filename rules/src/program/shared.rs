@@ -173,12 +173,12 @@ impl Shared {
         }
     }
 
-    /// Takes the decisions that the caller has not read; `None` unless they are recorded.
+    /// Removes and returns the decisions that the caller has not read; `None` if decisions are not recorded.
     pub(super) const fn take_decisions(&mut self) -> Option<Vec<Decision>> {
         self.decisions.take()
     }
 
-    /// Sets the decisions that the caller has not read, and those that replace the program's own.
+    /// Sets the decisions that the caller has not read, and the ones that replace the decisions of the program.
     pub(super) fn keep(&mut self, decisions: Option<Vec<Decision>>, faults: Option<Arc<Faults>>) {
         (self.decisions, self.faults) = (decisions, faults);
     }
@@ -188,12 +188,12 @@ impl Shared {
         self.decisions.get_or_insert_default();
     }
 
-    /// Takes the recorded decisions, in order.
+    /// Removes and returns the recorded decisions, in order.
     pub fn decisions(&mut self) -> Vec<Decision> {
         self.decisions.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Takes the clients that entered the game since the last call, if decisions are recorded.
+    /// Returns the clients that entered the game since the last call, if decisions are recorded.
     pub fn entries(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.entries)
     }

@@ -130,14 +130,14 @@ impl State {
         self.starts_late || self.has_entered
     }
 
-    /// Takes the memory of the rule with the same identity.
+    /// Moves out the memory of the rule with the same identity; `None` if there is no such rule.
     fn take(&mut self, rule: &Rule) -> Option<Progress> {
         let mut rules = self.rules.rules.iter().zip(&mut self.progress);
         let (old, progress) = rules.find(|(old, _)| old.identity == rule.identity)?;
         Some(std::mem::take(progress).carried(old, rule))
     }
 
-    /// Takes the window's state of the link line with the same identity.
+    /// Moves out the window state of the link line with the same identity; `None` if there is no such line.
     fn take_window(&mut self, window: &LineWindow) -> Option<Latches> {
         let mut windows = self.rules.windows.iter().zip(&mut self.windows);
         let (old, latches) = windows.find(|(old, _)| old.identity == window.identity)?;
