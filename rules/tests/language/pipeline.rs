@@ -162,7 +162,6 @@ fn parts(outcome: &str) -> Vec<String> {
 
 /// Tests every action alone, before `log` and after it. The second chat message is beyond the limit; the server's is in
 /// the other direction.
-/// direction.
 #[test]
 fn each_action_at_each_place_on_each_kind_of_copy() {
     for (action, effect, is_passive) in ACTIONS {
