@@ -98,7 +98,8 @@ impl Console {
         };
         let mut reply = done("", &[]);
         for command in request.commands() {
-            reply = answer(command, handle.carry_out(command).result?);
+            let result = handle.carry_out(command).result;
+            reply = answer(command, result.map_err(|error| error.to_string())?);
         }
         Ok(reply)
     }

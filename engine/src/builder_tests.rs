@@ -152,7 +152,7 @@ fn a_handle_changes_the_rules_and_the_user_is_told() {
     let line = "program: added drop when ctrl.connect".to_owned();
     assert_eq!(news, [(Level::Info, line)]);
     let unknown = RuleCommand::Remove { name: "x".to_owned() };
-    let why = handle.carry_out(&unknown.into()).result.unwrap_err();
+    let why = handle.carry_out(&unknown.into()).result.unwrap_err().to_string();
     assert!(why.starts_with("there is no rule x"), "{why}");
 }
 

@@ -3,7 +3,7 @@
 //! Law: the text has the syntax of rules, and is checked like them. Values are fixed, so that the bytes are known
 //! before they are sent.
 
-use teetap_wire::def::{Datum, Decoded, Dialect, Registry};
+use teetap_wire::def::{Datum, Decoded, Dialect, EditError, EncodeError, PathError, Registry};
 use teetap_wire::{Dir, Proto};
 
 use crate::check::{Template, check_made};
@@ -17,6 +17,36 @@ use crate::verdict::Made;
 pub struct Draft {
     template: Template,
     registry: &'static Registry,
+}
+
+/// The reason why a draft cannot become a message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DraftError {
+    /// The protocol does not have the message, or not with these fields.
+    #[error("{name} is not a message of {proto} with these fields")]
+    NotInProto {
+        /// The name as written.
+        name: String,
+        /// The protocol of the session.
+        proto: Proto,
+    },
+    /// The draft changes another message than the given one.
+    #[error("the message is {found}, not {wanted}")]
+    OtherMessage {
+        /// The name of the given message, or `unknown`.
+        found: String,
+        /// The name as written.
+        wanted: String,
+    },
+    /// The values do not fit together.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// A field does not exist.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// The wire format cannot represent a value.
+    #[error(transparent)]
+    Edit(#[from] EditError),
 }
 
 impl Draft {
@@ -68,17 +98,21 @@ impl Draft {
     ///
     /// # Errors
     /// The protocol does not have the message, or not with these fields, or the values do not fit together.
-    pub fn made(&self, proto: Proto) -> Result<Made, String> {
+    pub fn made(&self, proto: Proto) -> Result<Made, DraftError> {
         let template = &self.template;
         let made = template.dir.and_then(|dir| template.made(proto, dir));
-        made.unwrap_or_else(|| Err(self.unknown(proto)))
+        let made = made.ok_or_else(|| DraftError::NotInProto {
+            name: template.what.to_string(),
+            proto,
+        })?;
+        Ok(made?)
     }
 
     /// Changes the fields of a message, given as id and fields without a chunk header. All other bytes stay unchanged.
     ///
     /// # Errors
     /// The text names another message, or the wire format cannot represent a value.
-    pub fn edited(&self, proto: Proto, dir: Dir, message: &[u8]) -> Result<Vec<u8>, String> {
+    pub fn edited(&self, proto: Proto, dir: Dir, message: &[u8]) -> Result<Vec<u8>, DraftError> {
         let found = self.registry.known_message(proto, dir, message);
         let dialect = Dialect::from(proto);
         let form = self.template.forms.iter().find(|form| {
@@ -88,8 +122,10 @@ impl Draft {
                     .is_some_and(|found| std::ptr::eq(found.def, form.def))
         });
         let (Some(form), Some(found)) = (form, found) else {
-            let name = found.map_or("unknown", |found| &found.def.name);
-            return Err(format!("the message is {name}, not {}", self.template.what));
+            return Err(DraftError::OtherMessage {
+                found: found.map_or("unknown", |found| &found.def.name).to_owned(),
+                wanted: self.template.what.to_string(),
+            });
         };
         let mut edited = message.to_vec();
         let mut decoded = Decoded::new();
@@ -98,13 +134,6 @@ impl Draft {
         }
         Ok(edited)
     }
-
-    fn unknown(&self, proto: Proto) -> String {
-        format!(
-            "{} is not a message of {proto} with these fields",
-            self.template.what
-        )
-    }
 }
 
 fn splice(
@@ -112,13 +141,11 @@ fn splice(
     decoded: &mut Decoded,
     message: &[u8],
     (name, value): (&str, &Datum),
-) -> Result<Vec<u8>, String> {
-    let path = found.def.path(name).map_err(|error| error.to_string())?;
+) -> Result<Vec<u8>, DraftError> {
+    let path = found.def.path(name)?;
     decoded.read(found.def, message, found.body);
     let mut edited = Vec::with_capacity(message.len());
-    decoded
-        .splice(found.def, message, &path, value, &mut edited)
-        .map_err(|error| error.to_string())?;
+    decoded.splice(found.def, message, &path, value, &mut edited)?;
     Ok(edited)
 }
 
@@ -147,7 +174,7 @@ mod tests {
         let (draft, _) = Draft::inject("s2c sv_chat{mode: all, message: \"hi\"} nonvital", registry).unwrap();
         assert!(!draft.made(Proto::V7).unwrap().vital);
         assert_eq!(
-            draft.made(Proto::Ddnet).unwrap_err(),
+            draft.made(Proto::Ddnet).unwrap_err().to_string(),
             "sv_chat is not a message of ddnet with these fields"
         );
     }
@@ -165,11 +192,11 @@ mod tests {
             assert_eq!(draft.edited(proto, Dir::S2c, &before), Ok(after));
             let motd = made("s2c sv_motd{message: \"one\"}");
             assert_eq!(
-                draft.edited(proto, Dir::S2c, &motd).unwrap_err(),
+                draft.edited(proto, Dir::S2c, &motd).unwrap_err().to_string(),
                 "the message is sv_motd, not sv_chat"
             );
             assert_eq!(
-                draft.edited(proto, Dir::S2c, &[0xff; 3]).unwrap_err(),
+                draft.edited(proto, Dir::S2c, &[0xff; 3]).unwrap_err().to_string(),
                 "the message is unknown, not sv_chat"
             );
         }

@@ -36,7 +36,7 @@ mod verdict;
 
 pub use check::{Completion, class_of, completions, is_rule_word, is_word, rule_vocabulary, vocabulary};
 pub use diagnostic::{Diagnostic, Severity, Style};
-pub use draft::Draft;
+pub use draft::{Draft, DraftError};
 pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
 pub use opening::Opening;

@@ -19,13 +19,10 @@ use teetap_wire::{
 };
 
 use super::{
-    Handle,
+    CommandError, Handle, HeldError, MessageError,
     message::{self, Form, bytes},
 };
-use crate::rules::{Change, Rules};
-
-/// Maximum number of places that an error lists.
-const LISTED: usize = 8;
+use crate::rules::{Change, ChangeError, Rules};
 
 /// The answer to a command.
 #[derive(Clone, Debug)]
@@ -33,11 +30,11 @@ pub struct Reply {
     /// Session of the command; `None` if the command is about none or all.
     pub session: Option<SessionId>,
     /// Result, or the reason why the command is refused.
-    pub result: Result<ResultBody, String>,
+    pub result: Result<ResultBody, CommandError>,
 }
 
 /// Result of a command, or the reason why it is refused.
-type Outcome = Result<ResultBody, String>;
+type Outcome = Result<ResultBody, CommandError>;
 
 impl Handle {
     /// Carries out a command. [`Command::Subscribe`] and [`Command::Unsubscribe`] have no effect, since
@@ -73,9 +70,7 @@ impl Handle {
                 reason,
             } => {
                 let session = match (all, session) {
-                    (true, Some(_)) => {
-                        return Err("invalid close: session and all exclude each other".to_owned());
-                    }
+                    (true, Some(_)) => return Err(CommandError::SessionAndAll),
                     (true, None) => None,
                     (false, session) => Some(self.listed(*session, chosen)?.id),
                 };
@@ -111,7 +106,7 @@ impl Handle {
 
     /// Lists or changes the rules.
     fn change_rules(&self, command: &RuleCommand) -> Outcome {
-        let change = |act: &dyn Fn(&Rules) -> Result<Change, String>| {
+        let change = |act: &dyn Fn(&Rules) -> Result<Change, ChangeError>| {
             Ok(ResultBody {
                 warnings: self.change(act)?,
                 ..ResultBody::default()
@@ -138,7 +133,11 @@ impl Handle {
     }
 
     /// Returns the session with this number, or the only one that is online. Stores its number in `chosen`.
-    fn listed(&self, wanted: Option<SessionId>, chosen: &mut Option<SessionId>) -> Result<Listed, String> {
+    fn listed(
+        &self,
+        wanted: Option<SessionId>,
+        chosen: &mut Option<SessionId>,
+    ) -> Result<Listed, CommandError> {
         let listed = self.choose(wanted)?;
         *chosen = Some(listed.id);
         Ok(listed)
@@ -161,7 +160,7 @@ impl Handle {
     }
 
     /// Returns the only held message at this place. Stores its session in `chosen`.
-    fn find(&self, wanted: HeldPlace, chosen: &mut Option<SessionId>) -> Result<Waiting, String> {
+    fn find(&self, wanted: HeldPlace, chosen: &mut Option<SessionId>) -> Result<Waiting, CommandError> {
         let list = self.list(session::Command::List { session: None })?;
         let found = only(&list, wanted)?;
         *chosen = Some(found.session);
@@ -204,20 +203,18 @@ impl Handle {
 }
 
 /// Returns the only held message at this place.
-fn only(list: &[Waiting], wanted: HeldPlace) -> Result<&Waiting, String> {
+fn only(list: &[Waiting], wanted: HeldPlace) -> Result<&Waiting, HeldError> {
     let found: Vec<&Waiting> = list.iter().filter(|waiting| wanted.is_of(waiting)).collect();
     match found.as_slice() {
         [only] => Ok(only),
-        [] => Err(format!("no message is held under {}", wanted.held.0)),
-        several => {
-            let place = |waiting: &&Waiting| format!("{}/{}", waiting.session.0, waiting.dir);
-            let places: Vec<String> = several.iter().take(LISTED).map(place).collect();
-            let (count, places) = (several.len(), places.join(", "));
-            let held = wanted.held.0;
-            Err(format!(
-                "{count} messages are held under {held}; name session and direction: {places}"
-            ))
-        }
+        [] => Err(HeldError::NotHeld(wanted.held)),
+        several => Err(HeldError::Several {
+            held: wanted.held,
+            places: several
+                .iter()
+                .map(|waiting| (waiting.session, waiting.dir))
+                .collect(),
+        }),
     }
 }
 
@@ -226,7 +223,7 @@ fn edited(
     wanted: &Edit,
     waiting: &Waiting,
     registry: &'static Registry,
-) -> Result<(Vec<u8>, Vec<String>), String> {
+) -> Result<(Vec<u8>, Vec<String>), MessageError> {
     let text = match wanted {
         Edit {
             message: Some(text),
@@ -241,8 +238,7 @@ fn edited(
             ..
         } => {
             let found = registry.known_message(waiting.proto, waiting.dir, &waiting.data);
-            let found =
-                found.ok_or_else(|| "the message is unknown: replace its bytes with hex".to_owned())?;
+            let found = found.ok_or(MessageError::Unknown)?;
             written(&found.def.name, Some(fields), registry)?
         }
         Edit {
@@ -251,13 +247,13 @@ fn edited(
             hex: Some(hex),
             ..
         } => return Ok((bytes(waiting.dir, waiting.vital, hex)?.data, Vec::new())),
-        _ => return Err("invalid edit: expected one of message, fields and hex".to_owned()),
+        _ => return Err(MessageError::EditForm),
     };
     message::edited(&text, waiting, registry)
 }
 
 /// Parses the message of an injection. Also returns warnings about it.
-fn form(wanted: &Inject, registry: &'static Registry) -> Result<(Form, Vec<String>), String> {
+fn form(wanted: &Inject, registry: &'static Registry) -> Result<(Form, Vec<String>), MessageError> {
     match wanted {
         Inject {
             message: Some(text),
@@ -294,26 +290,27 @@ fn form(wanted: &Inject, registry: &'static Registry) -> Result<(Form, Vec<Strin
             };
             Form::read(&format!("{dir} {message}{nonvital}"), registry)
         }
-        _ => {
-            let why = "expected message alone, or dir and name, or dir and hex";
-            Err(format!("invalid inject: {why}"))
-        }
+        _ => Err(MessageError::InjectForm),
     }
 }
 
 /// Returns a name and JSON fields in the syntax of rules.
-fn written(name: &str, fields: Option<&Map<String, Value>>, registry: &Registry) -> Result<String, String> {
+fn written(
+    name: &str,
+    fields: Option<&Map<String, Value>>,
+    registry: &Registry,
+) -> Result<String, MessageError> {
     let is_word = |text: &str| {
         let mut chars = text.chars();
         !text.is_empty() && chars.all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
     };
     if !is_word(name) {
-        return Err(format!("invalid name {}", Value::from(name)));
+        return Err(MessageError::Name(name.to_owned()));
     }
     let mut parts = Vec::new();
     for (field, value) in fields.into_iter().flatten() {
         if !is_word(field) {
-            return Err(format!("invalid field {}", Value::from(field.as_str())));
+            return Err(MessageError::Field(field.clone()));
         }
         let shown = match value {
             Value::Number(number) => number.to_string(),
@@ -322,8 +319,7 @@ fn written(name: &str, fields: Option<&Map<String, Value>>, registry: &Registry)
             Value::String(text) if is_word(text) && is_number(registry, name, field) => text.clone(),
             Value::String(text) => Expr::new(Kind::Text(text.clone()), Span::default()).to_string(),
             Value::Null | Value::Array(_) | Value::Object(_) => {
-                let why = "expected a number, a string, true or false";
-                return Err(format!("invalid value of the field {field}: {why}"));
+                return Err(MessageError::Value(field.clone()));
             }
         };
         parts.push(format!("{field}: {shown}"));

@@ -4,8 +4,10 @@ use teetap_proxy::session::Waiting;
 use teetap_rules::{Diagnostic, Draft, Made};
 use teetap_wire::{Dir, Proto, def::Registry, printable};
 
+use super::MessageError;
+
 /// Maximum bytes of an injected message: no chunk is larger.
-const MAX_MESSAGE: usize = 1400;
+pub(super) const MAX_MESSAGE: usize = 1400;
 
 /// A message to inject.
 pub(super) enum Form {
@@ -15,18 +17,18 @@ pub(super) enum Form {
 
 impl Form {
     /// Parses `s2c sv_chat{message: "text"}` or `s2c vital 0x06`. Also returns warnings about the message.
-    pub(super) fn read(text: &str, registry: &'static Registry) -> Result<(Self, Vec<String>), String> {
+    pub(super) fn read(text: &str, registry: &'static Registry) -> Result<(Self, Vec<String>), MessageError> {
         if let Some(made) = bytes_of(text) {
             return made.map(|made| (Self::Bytes(made), Vec::new()));
         }
-        let (draft, warnings) = Draft::inject(text, registry).map_err(|errors| lines(&errors).join("; "))?;
+        let (draft, warnings) = Draft::inject(text, registry).map_err(MessageError::Invalid)?;
         Ok((Self::Draft(draft), lines(&warnings)))
     }
 
     /// Builds the message for a session of this protocol.
-    pub(super) fn made(self, proto: Proto) -> Result<Made, String> {
+    pub(super) fn made(self, proto: Proto) -> Result<Made, MessageError> {
         match self {
-            Self::Draft(draft) => draft.made(proto),
+            Self::Draft(draft) => Ok(draft.made(proto)?),
             Self::Bytes(made) => Ok(made),
         }
     }
@@ -38,14 +40,14 @@ pub(super) fn edited(
     text: &str,
     waiting: &Waiting,
     registry: &'static Registry,
-) -> Result<(Vec<u8>, Vec<String>), String> {
-    let (draft, warnings) = Draft::edit(text, registry).map_err(|errors| lines(&errors).join("; "))?;
+) -> Result<(Vec<u8>, Vec<String>), MessageError> {
+    let (draft, warnings) = Draft::edit(text, registry).map_err(MessageError::Invalid)?;
     let data = draft.edited(waiting.proto, waiting.dir, &waiting.data)?;
     Ok((data, lines(&warnings)))
 }
 
 /// Parses `s2c vital 0x06`; `None` if the text has another form.
-fn bytes_of(text: &str) -> Option<Result<Made, String>> {
+fn bytes_of(text: &str) -> Option<Result<Made, MessageError>> {
     let mut words = text.split_ascii_whitespace();
     let dir = match words.next()? {
         "c2s" => Dir::C2s,
@@ -63,7 +65,7 @@ fn bytes_of(text: &str) -> Option<Result<Made, String>> {
 }
 
 /// Parses the hex of a message: its id and fields.
-pub(super) fn bytes(dir: Dir, vital: bool, hex: &str) -> Result<Made, String> {
+pub(super) fn bytes(dir: Dir, vital: bool, hex: &str) -> Result<Made, MessageError> {
     let digits: Option<Vec<u8>> = hex
         .chars()
         .map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
@@ -71,10 +73,10 @@ pub(super) fn bytes(dir: Dir, vital: bool, hex: &str) -> Result<Made, String> {
     let pairs = digits.as_deref().map(<[u8]>::as_chunks::<2>);
     let data: Vec<u8> = match pairs {
         Some((pairs, [])) if !pairs.is_empty() => pairs.iter().map(|[high, low]| high << 4 | low).collect(),
-        _ => return Err("invalid hex: expected two digits for each byte of id and fields".to_owned()),
+        _ => return Err(MessageError::Hex),
     };
     if data.len() > MAX_MESSAGE {
-        return Err(format!("the message is longer than {MAX_MESSAGE} bytes"));
+        return Err(MessageError::TooLong);
     }
     Ok(Made { dir, vital, data })
 }

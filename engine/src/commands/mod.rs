@@ -4,6 +4,7 @@
 //! online. The caller waits for the data thread, never the other way.
 
 mod carry_out;
+mod error;
 mod message;
 
 use std::sync::mpsc;
@@ -16,13 +17,11 @@ use teetap_proxy::{
 use teetap_rules::Span;
 use teetap_wire::def::Registry;
 
-use crate::rules::{Change, Rules, SharedRules, one_line};
+use crate::rules::{Change, ChangeError, Rules, SharedRules, one_line};
 
 pub use carry_out::Reply;
+pub use error::{CommandError, HeldError, MessageError, SessionError};
 pub(crate) use message::lines;
-
-/// Maximum number of sessions that an error lists.
-const LISTED: usize = 8;
 
 /// A line for the user of a run.
 pub type News = (Level, String);
@@ -85,14 +84,17 @@ impl Handle {
     }
 
     /// Changes the rules. Returns the warnings once the change is in effect.
-    fn change(&self, act: impl FnOnce(&Rules) -> Result<Change, String>) -> Result<Vec<String>, String> {
+    fn change(
+        &self,
+        act: impl FnOnce(&Rules) -> Result<Change, ChangeError>,
+    ) -> Result<Vec<String>, CommandError> {
         let commands = &self.commands;
         // The lock is held, so that programs are set in the order of the changes.
         let (what, mut warnings) = {
             let mut rules = self.rules.lock();
             let change = act(&rules)?;
             let program = Request::Program(Some(change.program()));
-            commands.send(program).map_err(|busy| busy.to_string())?;
+            commands.send(program)?;
             rules.accept(change)
         };
         self.report_done(&what);
@@ -103,13 +105,13 @@ impl Handle {
     }
 
     /// Lists the rules with their current state.
-    fn list_rules(&self) -> Result<Vec<RuleBody>, String> {
+    fn list_rules(&self) -> Result<Vec<RuleBody>, CommandError> {
         // The lock is held, so that the report is about the same rules.
         let (list, report) = {
             let rules = self.rules.lock();
             (rules.list(), self.commands.report())
         };
-        let report = report.map_err(|busy| busy.to_string())?;
+        let report = report?;
         let body = |(mut body, place): (RuleBody, Span)| {
             for rule in report.rules.iter().filter(|rule| is_in(rule.place, place)) {
                 body.on = rule.is_enabled;
@@ -124,12 +126,12 @@ impl Handle {
     }
 
     /// Switches a statement on or off: a rule, a link line, or the link lines of a profile.
-    fn switch(&self, name: &str, on: bool) -> Result<(), String> {
+    fn switch(&self, name: &str, on: bool) -> Result<(), CommandError> {
         // The lock is held, so that the numbers belong to the same rules.
         {
             let mut rules = self.rules.lock();
             let place = rules.place(name)?;
-            let report = self.commands.report().map_err(|busy| busy.to_string())?;
+            let report = self.commands.report()?;
             let of_rules = report.rules.iter().filter(|rule| is_in(rule.place, place));
             let of_rules = of_rules.map(|rule| Command::Toggle {
                 rule: rule.id,
@@ -143,7 +145,7 @@ impl Handle {
             }));
             targets.dedup();
             if targets.is_empty() {
-                return Err(format!("{name} is neither a rule nor a link line"));
+                return Err(ChangeError::NotSwitchable(name.to_owned()).into());
             }
             // Some targets may be switched even if the last one fails.
             rules.note_switch();
@@ -157,24 +159,24 @@ impl Handle {
     }
 
     /// Returns the sessions and the counts.
-    fn look(&self) -> Result<Look, String> {
-        self.commands.look().map_err(|busy| busy.to_string())
+    fn look(&self) -> Result<Look, CommandError> {
+        Ok(self.commands.look()?)
     }
 
     /// Returns the session with this number, or the only one that is online.
-    fn choose(&self, wanted: Option<SessionId>) -> Result<Listed, String> {
-        pick(&self.look()?.sessions, wanted).copied()
+    fn choose(&self, wanted: Option<SessionId>) -> Result<Listed, CommandError> {
+        Ok(pick(&self.look()?.sessions, wanted)?)
     }
 
     /// Sends a command to the core and waits for its answer.
-    fn ask(&self, command: Command) -> Result<(), String> {
+    fn ask(&self, command: Command) -> Result<(), CommandError> {
         self.list(command).map(|_| ())
     }
 
     /// Sends a command to the core. Returns the held messages that its answer contains.
-    fn list(&self, command: Command) -> Result<Box<[Waiting]>, String> {
-        let answer = self.commands.ask(command).map_err(|busy| busy.to_string())?;
-        answer.result.map_err(std::borrow::Cow::into_owned)?;
+    fn list(&self, command: Command) -> Result<Box<[Waiting]>, CommandError> {
+        let answer = self.commands.ask(command)?;
+        answer.result.map_err(CommandError::Refused)?;
         Ok(answer.held.unwrap_or_default())
     }
 }
@@ -184,41 +186,22 @@ const fn is_in(place: Span, statement: Span) -> bool {
     statement.start <= place.start && place.end <= statement.end
 }
 
-fn pick(sessions: &[Listed], wanted: Option<SessionId>) -> Result<&Listed, String> {
-    let online: Vec<&Listed> = sessions
+/// Returns the session with this number, or the only one that is online.
+fn pick(sessions: &[Listed], wanted: Option<SessionId>) -> Result<Listed, SessionError> {
+    let online: Vec<Listed> = sessions
         .iter()
         .filter(|listed| listed.state == State::Online)
+        .copied()
         .collect();
     match (wanted, online.as_slice()) {
-        (Some(id @ SessionId(number)), _) => {
-            sessions
-                .iter()
-                .find(|listed| listed.id == id)
-                .ok_or_else(|| match online.as_slice() {
-                    [] => format!("there is no session {number}, and none is online"),
-                    online => format!("there is no session {number}; online: {}", names(online)),
-                })
+        (Some(wanted), _) => {
+            let found = sessions.iter().find(|listed| listed.id == wanted).copied();
+            found.ok_or(SessionError::Unknown { wanted, online })
         }
-        (None, [only]) => Ok(only),
-        (None, []) => Err("no session is online".to_owned()),
-        (None, several) => Err(format!(
-            "{} sessions are online; name one of {}",
-            several.len(),
-            names(several)
-        )),
+        (None, [only]) => Ok(*only),
+        (None, []) => Err(SessionError::NoneOnline),
+        (None, _) => Err(SessionError::Several(online)),
     }
-}
-
-/// Returns the sessions as text: number, protocol and client.
-fn names(sessions: &[&Listed]) -> String {
-    let shown = sessions.iter().take(LISTED);
-    let mut shown: Vec<String> = shown
-        .map(|listed| format!("{} ({}, {})", listed.id.0, listed.proto, listed.client))
-        .collect();
-    if sessions.len() > LISTED {
-        shown.push(format!("{} more", sessions.len() - LISTED));
-    }
-    shown.join(", ")
 }
 
 #[cfg(test)]
@@ -242,17 +225,20 @@ mod tests {
         let online = [opening, listed(2, State::Online)];
         assert_eq!(pick(&online, None).unwrap().id.0, 2);
         assert_eq!(pick(&online, Some(SessionId(1))).unwrap().id.0, 1);
-        assert_eq!(pick(&[opening], None).unwrap_err(), "no session is online");
         assert_eq!(
-            pick(&[opening], Some(SessionId(7))).unwrap_err(),
+            pick(&[opening], None).unwrap_err().to_string(),
+            "no session is online"
+        );
+        assert_eq!(
+            pick(&[opening], Some(SessionId(7))).unwrap_err().to_string(),
             "there is no session 7, and none is online"
         );
         assert_eq!(
-            pick(&online, Some(SessionId(7))).unwrap_err(),
+            pick(&online, Some(SessionId(7))).unwrap_err().to_string(),
             "there is no session 7; online: 2 (ddnet, 127.0.0.1:5000)"
         );
         let several: Vec<Listed> = (1..=10).map(|number| listed(number, State::Online)).collect();
-        let why = pick(&several, None).unwrap_err();
+        let why = pick(&several, None).unwrap_err().to_string();
         assert!(
             why.starts_with("10 sessions are online; name one of 1 (ddnet, 127.0.0.1:5000), 2 ("),
             "{why}"

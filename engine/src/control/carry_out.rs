@@ -4,7 +4,7 @@ use teetap_inspect::{Verbosity, control::Command, jsonl::ResultBody};
 use teetap_rules::Filter;
 use teetap_wire::def::Registry;
 
-use super::Shared;
+use super::{Shared, error::SubscribeError};
 use crate::commands::{Reply, lines};
 
 /// Carries out a command that is not about the connection itself.
@@ -23,22 +23,22 @@ pub(super) fn carry_out(command: &Command, shared: &Shared) -> Reply {
 pub(super) fn filter(
     text: Option<&str>,
     registry: &Registry,
-) -> Result<(Option<Filter>, Vec<String>), String> {
+) -> Result<(Option<Filter>, Vec<String>), SubscribeError> {
     let Some(text) = text else {
         return Ok((None, Vec::new()));
     };
     match Filter::parse(text, registry) {
         Ok((filter, warnings)) => Ok((Some(filter), lines(&warnings))),
-        Err(errors) => Err(format!("invalid filter: {}", lines(&errors).join("; "))),
+        Err(errors) => Err(SubscribeError::Filter(errors)),
     }
 }
 
 /// Returns the level of detail of a subscription.
-pub(super) fn verbosity(verbose: u8) -> Result<Verbosity, String> {
+pub(super) fn verbosity(verbose: u8) -> Result<Verbosity, SubscribeError> {
     match verbose {
         0 => Ok(Verbosity::Messages),
         1 => Ok(Verbosity::Datagrams),
         2 => Ok(Verbosity::Bytes),
-        other => Err(format!("invalid verbose {other}: expected 0, 1 or 2")),
+        other => Err(SubscribeError::Verbosity(other)),
     }
 }

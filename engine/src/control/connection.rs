@@ -21,13 +21,14 @@ use teetap_inspect::{
     jsonl::{self, ResultBody},
 };
 use teetap_proxy::{
-    io::{Bus, Request, Seen, Watcher},
+    io::{Bus, Busy, Request, Seen, Watcher},
     session::{Events, Level, What},
 };
 
 use super::{
     Counted, LINGER, MAX_LINE, MAX_OUTPUT, PATIENCE, Shared,
     carry_out::{carry_out, filter, verbosity},
+    error::{LineError, SubscribeError},
 };
 use crate::commands::Reply;
 
@@ -106,18 +107,17 @@ impl Bell {
 struct Traffic(Arc<Shared>);
 
 impl Traffic {
-    fn new(shared: &Arc<Shared>) -> Result<Self, String> {
+    fn new(shared: &Arc<Shared>) -> Result<Self, Busy> {
         let mut subscribed = shared.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
         let commands = &shared.parts.handle.commands;
         if *subscribed == 0 && shared.parts.is_quiet {
-            let sent = commands.send(Request::Watch(Events::All));
-            sent.map_err(|busy| busy.to_string())?;
+            commands.send(Request::Watch(Events::All))?;
         }
         *subscribed += 1;
         let traffic = Self(Arc::clone(shared));
         drop(subscribed);
         // From now on all events are emitted.
-        commands.look().map_err(|busy| busy.to_string())?;
+        commands.look()?;
         Ok(traffic)
     }
 }
@@ -274,8 +274,7 @@ impl Connection {
 
     fn refuse_length(&mut self) {
         if !self.skipping {
-            let why = format!("the line is longer than {MAX_LINE} bytes");
-            self.answer(None, None, Err(why));
+            self.answer(None, None, Err(LineError::TooLong));
         }
     }
 
@@ -289,7 +288,7 @@ impl Connection {
         self.pace();
         match control::parse(line) {
             Ok((id, command)) => self.on_command(id, command),
-            Err((id, why)) => self.answer(id, None, Err(why)),
+            Err(refusal) => self.answer(refusal.id, None, Err(refusal.into())),
         }
     }
 
@@ -309,36 +308,39 @@ impl Connection {
 
     fn on_command(&mut self, id: u64, command: Command) {
         let (session, result) = match command {
-            Command::Subscribe { filter, verbose } => (None, self.subscribe(filter.as_deref(), verbose)),
+            Command::Subscribe { filter, verbose } => {
+                let result = self.subscribe(filter.as_deref(), verbose);
+                (None, result.map_err(LineError::from))
+            }
             Command::Unsubscribe {} => {
                 let had = self.feed.take().map(|_| ResultBody::default());
-                (None, had.ok_or_else(|| "there is no subscription".to_owned()))
+                (None, had.ok_or(LineError::NotSubscribed))
             }
             command => {
                 let Reply { session, result } = carry_out(&command, &self.shared);
-                (session.map(|session| session.0), result)
+                (session.map(|session| session.0), result.map_err(LineError::from))
             }
         };
         self.answer(Some(id), session, result);
     }
 
-    fn answer(&mut self, id: Option<u64>, session: Option<u32>, result: Result<ResultBody, String>) {
+    fn answer(&mut self, id: Option<u64>, session: Option<u32>, result: Result<ResultBody, LineError>) {
+        let result = result.map_err(|error| error.to_string());
         let now = self.shared.parts.clock.now();
         let definitions = self.shared.parts.definitions();
         jsonl::answer(now, session, id, result, definitions, &mut self.output);
     }
 
     /// Starts a subscription, which replaces the previous one.
-    fn subscribe(&mut self, text: Option<&str>, verbose: u8) -> Result<ResultBody, String> {
+    fn subscribe(&mut self, text: Option<&str>, verbose: u8) -> Result<ResultBody, SubscribeError> {
         let (filter, warnings) = filter(text, self.shared.parts.handle.registry)?;
         let verbosity = verbosity(verbose)?;
         self.feed = None;
         let traffic = Traffic::new(&self.shared)?;
         let parts = &self.shared.parts;
         let subscription = parts.subscribers.subscribe(filter);
-        let subscription = subscription.ok_or_else(|| "too many subscriptions".to_owned())?;
-        let bell =
-            Bell::new(&parts.bus).map_err(|error| format!("cannot watch for held messages: {error}"))?;
+        let subscription = subscription.ok_or(SubscribeError::TooMany)?;
+        let bell = Bell::new(&parts.bus).map_err(SubscribeError::Bell)?;
         self.feed = Some(Feed {
             watcher: parts.bus.watch(),
             bell,

@@ -11,6 +11,7 @@
 
 mod carry_out;
 mod connection;
+mod error;
 mod socket;
 
 use std::{

@@ -4,6 +4,8 @@ use std::fmt;
 
 use teetap_rules::{Diagnostic, Style};
 
+use super::part::MAX_FILE;
+
 /// Reason why rules cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
@@ -28,6 +30,46 @@ impl RulesError {
             Self::Unreadable { .. } => self.to_string(),
         }
     }
+}
+
+/// Reason why the rules of a run cannot be changed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// There is no rule of this name.
+    #[error("there is no rule {name}{}", .meant.as_ref().map_or(String::new(), |meant| format!("; did you mean {meant}?")))]
+    Unknown {
+        /// The name as given.
+        name: String,
+        /// The most similar name of a rule.
+        meant: Option<String>,
+    },
+    /// The rule was read from a file.
+    #[error("{name} is a rule of {file}: change the file, which is read again")]
+    OfFile {
+        /// The name of the rule.
+        name: String,
+        /// The file.
+        file: String,
+    },
+    /// The statement is neither a rule nor a link line.
+    #[error("{0} is neither a rule nor a link line")]
+    NotSwitchable(String),
+    /// The text to add has no statement.
+    #[error("there is no statement in the text")]
+    Empty,
+    /// The text that replaces a rule has no statement.
+    #[error("there is no statement in the text; remove the rule instead")]
+    EmptyReplacement,
+    /// The run repeats the faults of a journal.
+    #[error("cannot change the rules: the run repeats the faults of a journal")]
+    Fixed,
+    /// The rules would be larger than allowed.
+    #[error("all rules together are larger than {} KiB", MAX_FILE >> 10)]
+    TooLarge,
+    /// The rules would have errors: a line for each.
+    #[error("invalid rules: {}", .0.join("; "))]
+    Invalid(Vec<String>),
 }
 
 /// Errors or warnings about rules, each with the text to which it refers.

@@ -25,7 +25,7 @@ mod joined;
 mod part;
 
 pub use self::{
-    error::{Mistakes, RulesError},
+    error::{ChangeError, Mistakes, RulesError},
     part::contents,
 };
 use self::{
@@ -252,19 +252,19 @@ impl Rules {
 
     /// Returns the part index and span of a statement that can be changed. Fails for a statement of a file, which must
     /// be changed there.
-    fn find_own(&self, wanted: &str) -> Result<(usize, Span), String> {
+    fn find_own(&self, wanted: &str) -> Result<(usize, Span), ChangeError> {
         let found = self.find(wanted)?;
         match self.parts.get(found.0) {
-            Some(part) if part.file.is_some() => Err(format!(
-                "{wanted} is a rule of {}: change the file, which is read again",
-                part.name
-            )),
+            Some(part) if part.file.is_some() => Err(ChangeError::OfFile {
+                name: wanted.to_owned(),
+                file: part.name.clone(),
+            }),
             _ => Ok(found),
         }
     }
 
     /// Returns the part index and span of a statement.
-    fn find(&self, wanted: &str) -> Result<(usize, Span), String> {
+    fn find(&self, wanted: &str) -> Result<(usize, Span), ChangeError> {
         let mut found = None;
         let mut names = Vec::new();
         self.each(|index, _, statement, name| {
@@ -273,17 +273,16 @@ impl Rules {
             }
             names.push(name);
         });
-        found.ok_or_else(|| {
-            let meant = suggest(wanted, names.iter().map(String::as_str));
-            let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
-            format!("there is no rule {wanted}{meant}")
+        found.ok_or_else(|| ChangeError::Unknown {
+            name: wanted.to_owned(),
+            meant: suggest(wanted, names.iter().map(String::as_str)).map(str::to_owned),
         })
     }
 
     /// Adds a text of this origin after all others.
-    pub fn add(&self, from: &str, text: &str) -> Result<Change, String> {
+    pub fn add(&self, from: &str, text: &str) -> Result<Change, ChangeError> {
         if outline(text).is_empty() {
-            return Err("there is no statement in the text".to_owned());
+            return Err(ChangeError::Empty);
         }
         let mut parts = self.parts.clone();
         parts.push(Part::typed(from, text));
@@ -291,9 +290,9 @@ impl Rules {
     }
 
     /// Replaces a statement that was not read from a file.
-    pub fn replace(&self, name: &str, text: &str) -> Result<Change, String> {
+    pub fn replace(&self, name: &str, text: &str) -> Result<Change, ChangeError> {
         if outline(text).is_empty() {
-            return Err("there is no statement in the text; remove the rule instead".to_owned());
+            return Err(ChangeError::EmptyReplacement);
         }
         let text = text.get(indent(text).end..).unwrap_or(text).trim_end();
         let what = format!("replaced {} by {}", one_line(name), one_line(text));
@@ -301,14 +300,14 @@ impl Rules {
     }
 
     /// Removes a statement that was not read from a file.
-    pub fn remove(&self, name: &str) -> Result<Change, String> {
+    pub fn remove(&self, name: &str) -> Result<Change, ChangeError> {
         let mut parts = self.put(name, "")?;
         parts.retain(|part| part.file.is_some() || !outline(&part.text).is_empty());
         self.change(parts, format!("removed {}", one_line(name)))
     }
 
     /// Exchanges two statements that were not read from a file.
-    pub fn swap(&self, one: &str, other: &str) -> Result<Change, String> {
+    pub fn swap(&self, one: &str, other: &str) -> Result<Change, ChangeError> {
         let (first, second) = (self.find_own(one)?, self.find_own(other)?);
         let text = |(index, span): (usize, Span)| {
             let part = self.parts.get(index);
@@ -332,13 +331,13 @@ impl Rules {
 
     /// Returns the span of a statement in the source of the program, including statements of files, to switch it on or
     /// off.
-    pub fn place(&self, name: &str) -> Result<Span, String> {
+    pub fn place(&self, name: &str) -> Result<Span, ChangeError> {
         self.must_be_free()?;
         let (index, span) = self.find(name)?;
         Ok(Joined::new(&self.parts).place_of(index, span))
     }
 
-    fn put(&self, name: &str, text: &str) -> Result<Vec<Part>, String> {
+    fn put(&self, name: &str, text: &str) -> Result<Vec<Part>, ChangeError> {
         let (index, span) = self.find_own(name)?;
         let mut parts = self.parts.clone();
         if let Some(part) = parts.get_mut(index) {
@@ -347,21 +346,18 @@ impl Rules {
         Ok(parts)
     }
 
-    fn must_be_free(&self) -> Result<(), String> {
+    fn must_be_free(&self) -> Result<(), ChangeError> {
         match self.is_fixed {
-            true => Err("cannot change the rules: the run repeats the faults of a journal".to_owned()),
+            true => Err(ChangeError::Fixed),
             false => Ok(()),
         }
     }
 
-    fn change(&self, parts: Vec<Part>, what: String) -> Result<Change, String> {
+    fn change(&self, parts: Vec<Part>, what: String) -> Result<Change, ChangeError> {
         self.must_be_free()?;
         let size: usize = parts.iter().map(|part| part.text.len()).sum();
         if size as u64 > MAX_FILE {
-            return Err(format!(
-                "all rules together are larger than {} KiB",
-                MAX_FILE >> 10
-            ));
+            return Err(ChangeError::TooLarge);
         }
         let joined = Joined::new(&parts);
         let lines = |diagnostics: &[Diagnostic]| -> Vec<String> {
@@ -377,7 +373,7 @@ impl Rules {
                 parts,
                 what,
             }),
-            Err(errors) => Err(format!("invalid rules: {}", lines(&errors).join("; "))),
+            Err(errors) => Err(ChangeError::Invalid(lines(&errors))),
         }
     }
 

@@ -3,6 +3,8 @@
 //! Law: every line is answered, with its number if that can be read, and with the cause if the line is refused. An
 //! unknown command or field is an error, so that a mistyped one has no other effect.
 
+use std::str::Utf8Error;
+
 use serde::{de::DeserializeOwned, ser};
 use serde_json::{Map, Value};
 use teetap_proxy::words::variants;
@@ -13,28 +15,71 @@ use super::command::{Command, RuleCommand};
 /// Prefix of the name of a [`RuleCommand`].
 const RULE: &str = "rule_";
 
-/// The reason why a line is refused, preceded by its number if that could be read.
-pub type Refusal = (Option<u64>, String);
+/// A line that is no command.
+#[derive(Debug, thiserror::Error)]
+#[error("{cause}")]
+pub struct Refusal {
+    /// The number of the command; `None` if it could not be read.
+    pub id: Option<u64>,
+    /// The cause.
+    #[source]
+    pub cause: Cause,
+}
+
+/// The cause for which a line is no command.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The line is not UTF-8.
+    #[error("not UTF-8 at byte {}", .0.valid_up_to())]
+    NotUtf8(#[source] Utf8Error),
+    /// The line is not a JSON object.
+    #[error("not a JSON object: {0}")]
+    NotObject(#[source] serde_json::Error),
+    /// The number is missing.
+    #[error("the field `id` is missing: number the command")]
+    NoId,
+    /// The number is not an unsigned integer.
+    #[error("invalid id {0}: expected an integer from 0 to 18446744073709551615")]
+    Id(Value),
+    /// The name of the command is missing.
+    #[error("the field `cmd` is missing: name a command")]
+    NoCommand,
+    /// The name of the command is not a string.
+    #[error("invalid cmd {0}: expected the name of a command")]
+    CommandType(Value),
+    /// There is no such command.
+    #[error("unknown command {}; {}", Value::from(.name.as_str()), meant(.name))]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// A field of the command is missing, unknown or has another type.
+    #[error("invalid {name}: {error}")]
+    Fields {
+        /// The name of the command.
+        name: String,
+        /// The error.
+        #[source]
+        error: serde_json::Error,
+    },
+}
 
 /// Parses a line into the number of the command and the command.
 ///
 /// # Errors
 /// Returns the reason why the line is refused.
 pub fn parse(line: &[u8]) -> Result<(u64, Command), Refusal> {
-    let text = std::str::from_utf8(line)
-        .map_err(|error| (None, format!("not UTF-8 at byte {}", error.valid_up_to())))?;
-    let mut object: Map<String, Value> =
-        serde_json::from_str(text).map_err(|error| (None, format!("not a JSON object: {error}")))?;
-    let id = match object.remove("id") {
-        Some(id) => id.as_u64().ok_or_else(|| {
-            let why = format!("invalid id {id}: expected an integer from 0 to 18446744073709551615");
-            (None, why)
-        })?,
-        None => return Err((None, "the field `id` is missing: number the command".to_owned())),
-    };
-    command(object)
-        .map(|command| (id, command))
-        .map_err(|why| (Some(id), why))
+    let unnumbered = |cause| Refusal { id: None, cause };
+    let text = std::str::from_utf8(line).map_err(|error| unnumbered(Cause::NotUtf8(error)))?;
+    let object = serde_json::from_str(text).map_err(|error| unnumbered(Cause::NotObject(error)));
+    let mut object: Map<String, Value> = object?;
+    let id = object.remove("id").ok_or_else(|| unnumbered(Cause::NoId))?;
+    let id = id.as_u64().ok_or_else(|| unnumbered(Cause::Id(id)))?;
+    match command(object) {
+        Ok(command) => Ok((id, command)),
+        Err(cause) => Err(Refusal { id: Some(id), cause }),
+    }
 }
 
 /// Returns the JSON object of a command with this number, to be sent as a line.
@@ -62,11 +107,11 @@ pub fn request(id: u64, command: &Command) -> serde_json::Result<Map<String, Val
     Ok(object)
 }
 
-fn command(mut object: Map<String, Value>) -> Result<Command, String> {
+fn command(mut object: Map<String, Value>) -> Result<Command, Cause> {
     let name = match object.remove("cmd") {
         Some(Value::String(name)) => name,
-        Some(other) => return Err(format!("invalid cmd {other}: expected the name of a command")),
-        None => return Err("the field `cmd` is missing: name a command".to_owned()),
+        Some(other) => return Err(Cause::CommandType(other)),
+        None => return Err(Cause::NoCommand),
     };
     let rule = name
         .strip_prefix(RULE)
@@ -77,18 +122,25 @@ fn command(mut object: Map<String, Value>) -> Result<Command, String> {
     if variants::<Command>().contains(&name.as_str()) {
         return fields(&name, &name, object);
     }
+    Err(Cause::Unknown { name })
+}
+
+/// Returns a hint for an unknown name: the most similar command, or all commands.
+fn meant(name: &str) -> String {
     let names = names();
-    let meant = suggest(&name, names.iter().map(String::as_str)).map_or_else(
+    suggest(name, names.iter().map(String::as_str)).map_or_else(
         || format!("the commands are {}", names.join(", ")),
         |meant| format!("did you mean {meant}?"),
-    );
-    Err(format!("unknown command {}; {meant}", Value::String(name)))
+    )
 }
 
 /// Parses the fields of a command, which is a variant of `T`.
-fn fields<T: DeserializeOwned>(name: &str, variant: &str, fields: Map<String, Value>) -> Result<T, String> {
+fn fields<T: DeserializeOwned>(name: &str, variant: &str, fields: Map<String, Value>) -> Result<T, Cause> {
     let tagged = Map::from_iter([(variant.to_owned(), Value::Object(fields))]);
-    serde_json::from_value(Value::Object(tagged)).map_err(|error| format!("invalid {name}: {error}"))
+    serde_json::from_value(Value::Object(tagged)).map_err(|error| Cause::Fields {
+        name: name.to_owned(),
+        error,
+    })
 }
 
 /// Returns the names of all commands.
@@ -153,17 +205,14 @@ mod tests {
                 "invalid resync: invalid value: integer `-3`",
             ),
         ] {
-            let (found, text) = parse(line.as_bytes()).unwrap_err();
+            let refusal = parse(line.as_bytes()).unwrap_err();
+            let (found, text) = (refusal.id, refusal.to_string());
             assert!(found == id && text.starts_with(why), "{line}: {found:?} {text}");
         }
-        assert_eq!(parse(b"{\xff}").unwrap_err().1, "not UTF-8 at byte 1");
+        assert_eq!(parse(b"{\xff}").unwrap_err().to_string(), "not UTF-8 at byte 1");
         let deep = "[".repeat(100_000);
-        assert!(
-            parse(deep.as_bytes())
-                .unwrap_err()
-                .1
-                .starts_with("not a JSON object")
-        );
+        let refusal = parse(deep.as_bytes()).unwrap_err();
+        assert!(refusal.to_string().starts_with("not a JSON object"), "{refusal}");
     }
 
     #[test]
@@ -171,8 +220,9 @@ mod tests {
         assert_eq!(names().len(), 18);
         for name in names() {
             let line = format!("{{\"id\":1,\"cmd\":\"{name}\"}}");
-            if let Err((id, why)) = parse(line.as_bytes()) {
-                assert!(id == Some(1) && why.contains("missing field"), "{why}");
+            if let Err(refusal) = parse(line.as_bytes()) {
+                let is_missing = refusal.to_string().contains("missing field");
+                assert!(refusal.id == Some(1) && is_missing, "{refusal}");
             }
         }
         let line = b"{\"id\":18446744073709551615,\"cmd\":\"subscribe\",\"filter\":\"sv_chat\"}";
@@ -180,7 +230,7 @@ mod tests {
             filter: Some("sv_chat".to_owned()),
             verbose: 0,
         };
-        assert_eq!(parse(line), Ok((u64::MAX, wanted)));
+        assert_eq!(parse(line).unwrap(), (u64::MAX, wanted));
     }
 
     #[test]
@@ -232,7 +282,7 @@ mod tests {
         ] {
             let object = Value::Object(request(7, &command).unwrap()).to_string();
             assert_eq!(object, line);
-            assert_eq!(parse(object.as_bytes()), Ok((7, command)));
+            assert_eq!(parse(object.as_bytes()).unwrap(), (7, command));
         }
         let list = Command::from(RuleCommand::List);
         assert_eq!(

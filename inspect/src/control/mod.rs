@@ -11,5 +11,5 @@ mod line;
 mod place;
 
 pub use command::{Command, Inject, RuleCommand};
-pub use line::{Refusal, parse, request};
+pub use line::{Cause, Refusal, parse, request};
 pub use place::{Edit, HeldPlace, Sides};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use teetap_wire::def::{Class, Datum, Def, Dialect, Field, Registry, Type, Vitality};
+use teetap_wire::def::{Class, Datum, Def, Dialect, EncodeError, Field, Registry, Type, Vitality};
 use teetap_wire::{Dir, Proto};
 
 use super::checker::Checker;
@@ -35,7 +35,7 @@ pub(crate) fn check_made(
 
 impl Template {
     /// Encodes the message if all values are fixed. Returns `None` if the protocol does not have it.
-    pub(crate) fn made(&self, proto: Proto, dir: Dir) -> Option<Result<Made, String>> {
+    pub(crate) fn made(&self, proto: Proto, dir: Dir) -> Option<Result<Made, EncodeError>> {
         let dialect = Dialect::from(proto);
         let mut forms = self.forms.iter();
         let form = forms.find(|form| form.dialect == dialect && form.def.way.allows(dir))?;
@@ -43,11 +43,7 @@ impl Template {
         let mut data = Vec::new();
         let encoded = form.def.encode(&Datum::Group(fields), &mut data);
         let vital = form.vital;
-        Some(
-            encoded
-                .map(|()| Made { dir, vital, data })
-                .map_err(|error| error.to_string()),
-        )
+        Some(encoded.map(|()| Made { dir, vital, data }))
     }
 }
 

@@ -320,7 +320,7 @@ pub(super) fn timed(
                     Some(Ok(one)) => made.push(one),
                     Some(Err(error)) => effects.push(Effect::Failed {
                         rule,
-                        why: error.into(),
+                        why: error.to_string().into(),
                     }),
                     None => {}
                 }

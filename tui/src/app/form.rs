@@ -250,7 +250,7 @@ impl Form {
             Target::Inject(..) => Draft::inject(&text, registry).map(|_| Ok(())),
         };
         self.error = match checked {
-            Ok(result) => result.err(),
+            Ok(result) => result.err().map(|error| error.to_string()),
             Err(errors) => first_error(&errors).map(|(_, why)| why),
         };
     }

@@ -6,7 +6,8 @@ use super::*;
 
 fn form(line: Value) -> Result<Made, String> {
     let wanted: Inject = serde_json::from_value(line).unwrap();
-    super::form(&wanted, Registry::builtin())?.0.made(Proto::V7)
+    let made = super::form(&wanted, Registry::builtin()).and_then(|(form, _)| form.made(Proto::V7));
+    made.map_err(|error| error.to_string())
 }
 
 #[test]
@@ -103,7 +104,8 @@ fn a_held_message_is_named_by_its_number_and_by_its_place_if_needed() {
     ];
     let only = |wanted: Value| {
         let found = only(&list, serde_json::from_value(wanted).unwrap());
-        found.map(|found| (found.session.0, found.dir))
+        let place = found.map(|found| (found.session.0, found.dir));
+        place.map_err(|error| error.to_string())
     };
     assert_eq!(only(json!({"held": 2})), Ok((2, Dir::C2s)));
     assert_eq!(only(json!({"held": 1, "dir": "s2c"})), Ok((1, Dir::S2c)));
@@ -137,7 +139,8 @@ fn a_held_message_is_edited_in_each_form() {
     let hex: String = two.iter().map(|byte| format!("{byte:02x}")).collect();
     let edit = |line: Value| {
         let wanted = serde_json::from_value(line).unwrap();
-        edited(&wanted, &held, registry).map(|(data, _)| data)
+        let edited = edited(&wanted, &held, registry).map(|(data, _)| data);
+        edited.map_err(|error| error.to_string())
     };
     assert_eq!(
         edit(json!({"held": 1, "message": "cl_say{message: \"two\"}"})),
@@ -169,7 +172,7 @@ fn a_held_message_is_edited_in_each_form() {
     let unknown = waiting(1, Dir::C2s, 1, Proto::Ddnet, vec![0x7f]);
     let wanted = serde_json::from_value(json!({"held": 1, "fields": {}})).unwrap();
     assert_eq!(
-        edited(&wanted, &unknown, registry).unwrap_err(),
+        edited(&wanted, &unknown, registry).unwrap_err().to_string(),
         "the message is unknown: replace its bytes with hex"
     );
 }
