@@ -1,22 +1,22 @@
-//! The checks of a release, and the datagram that they are applied to.
+//! The checks of a release, and the datagram to which they are applied.
 
 use crate::{Chunk, Proto, Seq, Side, Token};
 
 use super::reading::Reading;
 use super::{Leg, Phase, Receiver, Release, Verdict};
 
-/// One check of a release: when it applies, and what the release does then.
+/// One check of a release: its condition, and the action of the release.
 #[derive(Debug)]
 pub struct Row {
     /// The kebab-case name.
     pub name: &'static str,
-    /// When the row applies.
+    /// The condition of the row.
     pub text: &'static str,
-    /// The file and function that it was read from, in `src/engine/shared/`.
+    /// The file and function that the row was read from, in `src/engine/shared/`.
     pub source: &'static str,
     /// The action of the receiver.
     pub verdict: Verdict,
-    /// True if the receiver does nothing further with the datagram.
+    /// True if the receiver stops handling the datagram.
     pub stops: bool,
     pub(super) trips: fn(&Case<'_>) -> bool,
 }
@@ -41,27 +41,27 @@ pub struct Finding {
     pub row: &'static Row,
     /// The action of the receiver.
     pub verdict: Verdict,
-    /// The chunk that it is about; `None` if it is about the datagram.
+    /// The chunk that the finding is about; `None` if it is about the datagram.
     pub chunk: Option<ChunkPlace>,
 }
 
 /// The end of the chunks of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// A chunk is announced that the payload does not hold.
+    /// The header announces a chunk that the payload does not contain.
     Broken,
     /// Bytes follow the last announced chunk.
     Trailing,
 }
 
-/// The input of a row: the datagram, and the leg as the rows before have left it.
+/// The input of a row: the datagram, and the leg after the previous rows.
 #[derive(Debug)]
 pub(super) struct Case<'a> {
     pub(super) release: Release,
     pub(super) side: Side,
     pub(super) leg: Leg,
     pub(super) reading: Reading<'a>,
-    /// True if a row of the same list has applied.
+    /// True if a row of the same list has already applied.
     pub(super) acted: bool,
     pub(super) chunk: Option<Chunk<'a>>,
     pub(super) index: u8,
@@ -92,7 +92,7 @@ impl<'a> Case<'a> {
         self.reading.control && self.control_id() == Some(id)
     }
 
-    /// Returns true if the last four bytes of the clear payload have to be the token.
+    /// Returns true if the last four bytes of the clear payload must be the token.
     pub(super) fn wants_tail(&self) -> bool {
         self.release.is_ddnet()
             && self.leg.proto != Proto::V7
@@ -116,7 +116,7 @@ impl<'a> Case<'a> {
         self.reading.payload().last_chunk().copied().map(Token)
     }
 
-    /// Returns the protocol whose chunk headers the connection has.
+    /// Returns the protocol of the connection's chunk headers.
     pub(super) const fn chunk_proto(&self) -> Proto {
         match self.release {
             Release::Teeworlds075 => Proto::V7,
@@ -125,7 +125,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Returns true if this vital chunk is the next one.
+    /// Returns true if the vital chunk `seq` is the next one in order.
     pub(super) fn is_next(&self, seq: Seq) -> bool {
         self.leg.ack_unknown || seq == self.leg.ack.next()
     }
@@ -144,7 +144,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Changes the leg as the verdict does.
+    /// Applies the effect of a verdict to the leg.
     pub(super) fn apply(&mut self, verdict: Verdict) {
         let leg = &mut self.leg;
         match verdict {

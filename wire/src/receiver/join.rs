@@ -1,8 +1,8 @@
-//! The order of a join: who waits for whom, for what, after what.
+//! The order of a join: which side waits for which message, and after which one.
 //!
-//! The handshakes are listed here (`CNetConnection::Feed`, `CNetServer::Recv` and `CNetClient::Recv` of each release). The messages
-//! after them follow from the rows of `message.rs`: each is the answer to the one before it. The first snapshot ends a join
-//! (`CServer::DoSnapshot` sends them to clients in the game).
+//! The handshakes are listed here (`CNetConnection::Feed`, `CNetServer::Recv` and `CNetClient::Recv` of each
+//! release). The messages after them follow from the rows of `message.rs`: each is the answer to the previous one.
+//! The first snapshot ends a join (`CServer::DoSnapshot` sends snapshots to clients in the game).
 
 use std::fmt;
 
@@ -14,17 +14,17 @@ use crate::{Proto, Side};
 pub enum JoinKind {
     /// 0.6 without tokens, as in 0.6.4.
     Plain,
-    /// 0.6.5, whose tokens stand in the header.
+    /// 0.6.5, with tokens in the header.
     Token,
     /// 0.6 with the token of DDNet at the end of the payload.
     Ddnet,
     /// 0.7.
     Seven,
-    /// 0.7 before a server of DDNet.
+    /// 0.7 with a server of DDNet.
     DdnetSeven,
-    /// 0.6 without tokens before a server that proves the address: 0.6.5 with `sv_allow_old_clients`, DDNet with
-    /// `sv_vanilla_antispoof`. A join with a false map comes first; the tick of an empty snapshot is the secret, which the first
-    /// input of the client acks.
+    /// 0.6 without tokens with a server that proves the address: 0.6.5 with `sv_allow_old_clients`, DDNet with
+    /// `sv_vanilla_antispoof`. A join with a false map precedes the real one; the tick of an empty snapshot is the
+    /// secret, which the first input of the client acks.
     Challenge,
 }
 
@@ -41,7 +41,7 @@ pub struct JoinStep {
     pub is_needed: bool,
 }
 
-/// The messages that bring a snapshot.
+/// The messages that carry a snapshot.
 pub const SNAPSHOTS: [&str; 3] = ["snap", "snap_single", "snap_empty"];
 
 /// The first message that the server waits for after the handshake.
@@ -65,7 +65,7 @@ const fn needed(name: &'static str, from: Side) -> JoinStep {
 
 const CONNECT: JoinStep = control("connect", Side::Client);
 const ACCEPTED: JoinStep = control("connect_accept", Side::Server);
-/// Clients of DDNet name their version first, and servers of DDNet continue without it.
+/// Clients of DDNet send their version first; servers of DDNet continue without it.
 const VERSION: JoinStep = JoinStep {
     is_needed: false,
     ..needed("client_version", Side::Client)
@@ -74,7 +74,7 @@ const VERSION: JoinStep = JoinStep {
 const PLAIN: &[JoinStep] = &[
     CONNECT,
     ACCEPTED,
-    // The server ignores it and waits for `info`.
+    // The server ignores ACCEPT and waits for `info`.
     JoinStep {
         is_needed: false,
         ..control("accept", Side::Client)
@@ -84,7 +84,7 @@ const TOKEN: &[JoinStep] = &[CONNECT, ACCEPTED];
 const DDNET: &[JoinStep] = &[
     CONNECT,
     ACCEPTED,
-    // It gives the client a slot.
+    // ACCEPT gives the client a slot.
     control("accept", Side::Client),
     VERSION,
 ];
@@ -113,7 +113,8 @@ impl JoinKind {
         Self::Challenge,
     ];
 
-    /// Returns the kind of a join in this protocol, before a server of DDNet or another one, unless the server sends a challenge.
+    /// Returns the kind of a join in this protocol with a server that is DDNet or not, unless the server sends a
+    /// challenge.
     #[must_use]
     pub const fn of(proto: Proto, is_ddnet: bool) -> Self {
         match proto {
@@ -138,7 +139,7 @@ impl JoinKind {
         }
     }
 
-    /// Returns the release whose rules about messages the server follows, as far as joins differ.
+    /// Returns the release whose message rules the server follows, as far as joins differ.
     #[must_use]
     pub const fn server(self) -> Release {
         match self {
@@ -169,7 +170,7 @@ impl JoinKind {
             Self::Challenge => CHALLENGE,
         };
         let release = self.server();
-        // After a challenge the server skips the first one.
+        // After a challenge the server skips the first message.
         let skipped = usize::from(self == Self::Challenge);
         let first = needed(FIRST, Side::Client);
         let answers = std::iter::successors(Some(first), move |step| {
@@ -193,10 +194,10 @@ impl fmt::Display for JoinKind {
     }
 }
 
-/// The reason for which a server closes a join.
+/// The reason why a server closes a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rejection {
-    /// The server takes no more clients, or not this one.
+    /// The server accepts no more clients, or not this one.
     Refused(Refusal),
     /// The client has another version of the network code.
     WrongVersion,
@@ -215,13 +216,13 @@ impl Rejection {
         Self::WrongPassword,
     ];
 
-    /// Returns the rejection that the reason of a CLOSE names; `None` if it names another one.
+    /// Returns the rejection that the reason of a CLOSE names; `None` for any other reason.
     #[must_use]
     pub fn of(reason: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| fits(one.pattern(), reason))
     }
 
-    /// Returns the reason that the releases send, with `N` and `...` for what differs.
+    /// Returns the reason text of the releases, with `N` and `...` for the variable parts.
     fn pattern(self) -> &'static str {
         let of_info = |start: &str| {
             let closes = messages()
@@ -239,7 +240,7 @@ impl Rejection {
         }
     }
 
-    /// Returns the words for it, such as `the server is full`.
+    /// Returns a description, such as `the server is full`.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -254,7 +255,7 @@ impl Rejection {
     }
 }
 
-/// Returns true if the parts of a pattern occur in a text, in their order.
+/// Returns true if the parts of a pattern occur in a text in the same order.
 fn fits(pattern: &str, text: &str) -> bool {
     let mut rest = text;
     let mut parts = pattern.split("...").flat_map(|part| part.split(" N "));

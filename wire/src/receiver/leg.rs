@@ -1,8 +1,8 @@
-//! The facts about a leg that decide what its receiver does.
+//! The facts about a leg that determine the actions of its receiver.
 
 use crate::{Proto, Seq, Token};
 
-/// The place of a connection in its course, as the receiver sees it.
+/// The state of a connection, as the receiver sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// A server without a slot for the address; a client without a connection to it.
@@ -15,14 +15,14 @@ pub enum Phase {
     Pending,
     /// Both sides may send messages.
     Online,
-    /// A connection that a CLOSE has ended.
+    /// A connection that a CLOSE ended.
     Ended,
 }
 
 /// The decision of a server about one more client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Admission {
-    /// The client is taken.
+    /// The client is accepted.
     Open,
     /// The address is banned.
     Banned,
@@ -32,27 +32,27 @@ pub enum Admission {
     PerAddress,
     /// Too many connections came from the address in a short time (DDNet).
     TooFast,
-    /// A DDNet server that takes no clients of 0.7.
+    /// A DDNet server that accepts no clients of 0.7.
     NoSeven,
 }
 
 /// The facts about one leg, as its receiver knows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leg {
-    /// The protocol that the two agreed upon. Without a slot it is not looked at.
+    /// The protocol that both sides agreed on. It is ignored without a slot.
     pub proto: Proto,
-    /// The place in the course of the connection.
+    /// The state of the connection.
     pub phase: Phase,
-    /// The token that the receiver wants to see, or, without a slot, the token that the server gives to the address. `None` = it
-    /// wants none.
+    /// The token that the receiver expects, or, without a slot, the token that the server gives to the address.
+    /// `None` if it expects none.
     pub token_in: Option<Token>,
     /// The token that the receiver writes into its own datagrams.
     pub token_out: Option<Token>,
-    /// The last vital chunk that the receiver got in order.
+    /// The last vital chunk that the receiver received in order.
     pub ack: Seq,
     /// True if the next vital chunk counts as in order whatever its number (after a handshake without tokens).
     pub ack_unknown: bool,
-    /// The last ack that the receiver took, 0 to 1023. Teeworlds 0.6.4 keeps larger ones too.
+    /// The last ack that the receiver accepted, 0 to 1023. Teeworlds 0.6.4 keeps larger ones too.
     pub peer_ack: u16,
     /// The last vital chunk that the receiver sent.
     pub sequence: Seq,
@@ -61,8 +61,8 @@ pub struct Leg {
     /// True if the server proves addresses by a challenge in snapshots: `sv_vanilla_antispoof` of DDNet, `sv_allow_old_clients` of
     /// 0.6.5.
     pub challenges: bool,
-    /// The first byte of the payload that the receiver read before this one, which releases before DDNet 19.4 take for the id of an
-    /// empty control packet. `None` = not known.
+    /// The first byte of the payload that the receiver read before this one. Releases before DDNet 19.4 read it as
+    /// the id of an empty control packet. `None` if unknown.
     pub leftover: Option<u8>,
 }
 
@@ -103,8 +103,8 @@ impl Leg {
     }
 }
 
-/// Returns true if a receiver takes an ack: it lies in the cyclic range from the last ack that it took to the last number that it
-/// sent (`CNetConnection::Feed` of all releases from 0.6.4 on).
+/// Returns true if a receiver accepts an ack: it lies in the cyclic range from the last accepted ack to the last
+/// number that the receiver sent (`CNetConnection::Feed` of all releases from 0.6.4 on).
 #[must_use]
 pub const fn in_window(ack: u16, peer_ack: u16, sequence: Seq) -> bool {
     let last = sequence.get();
@@ -115,7 +115,7 @@ pub const fn in_window(ack: u16, peer_ack: u16, sequence: Seq) -> bool {
     }
 }
 
-/// Returns true if a receiver that wants the token `wanted` takes a datagram that shows `shown`.
+/// Returns true if a receiver that expects the token `wanted` accepts a datagram with the token `shown`.
 #[must_use]
 pub fn token_fits(wanted: Option<Token>, shown: Option<Token>) -> bool {
     wanted.is_none_or(|wanted| shown == Some(wanted))

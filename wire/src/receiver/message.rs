@@ -1,7 +1,7 @@
-//! Which messages each release takes, and when: the order of a join.
+//! Which messages each release accepts, and when: the order of a join.
 //!
-//! Names are those of the message definitions. Contents are checked by the definitions; here is what a release refuses by the
-//! chunk that carries the message and by the place in the join.
+//! The names are the names of the message definitions. The definitions check the contents; this module lists what a
+//! release refuses because of the chunk that carries the message or the stage of the join.
 
 use Stage::{Auth, Connecting, Ingame, PreAuth, Ready};
 
@@ -15,7 +15,7 @@ pub enum Stage {
     PreAuth,
     /// The server waits for `info` (`STATE_AUTH`).
     Auth,
-    /// The client gets the map; the server waits for `ready` (`STATE_CONNECTING`).
+    /// The client downloads the map; the server waits for `ready` (`STATE_CONNECTING`).
     Connecting,
     /// The server waits for `cl_start_info` and `enter_game` (`STATE_READY`).
     Ready,
@@ -23,7 +23,7 @@ pub enum Stage {
     Ingame,
 }
 
-/// The kind of chunk in which a message is taken.
+/// The kind of chunk in which a message is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Carrier {
     Vital,
@@ -36,23 +36,23 @@ enum Carrier {
 pub struct MessageRow {
     /// The name of the message, or `game` for all other messages of the game layer.
     pub name: &'static str,
-    /// The releases that treat it so.
+    /// The releases that this row describes.
     pub releases: &'static [Release],
     /// The side that receives it.
     pub receiver: Side,
     /// The first and the last stage in which it has an effect.
     pub stages: (Stage, Stage),
-    /// The stage after it; `None` if it stays.
+    /// The stage afterwards; `None` if the stage does not change.
     pub next: Option<Stage>,
-    /// The message that the receiver sends upon it, if any.
+    /// The message with which the receiver answers, if any.
     pub answer: Option<&'static str>,
-    /// True if the answer comes in other stages too.
+    /// True if the receiver also answers in other stages.
     pub answers_always: bool,
-    /// The message that must have come before.
+    /// The message that must have been received before.
     pub after: Option<&'static str>,
-    /// The reasons of a CLOSE that the receiver may send upon it.
+    /// The reasons of a CLOSE with which the receiver may respond.
     pub closes: &'static [&'static str],
-    /// The file and function that it was read from, in `src/engine/`.
+    /// The file and function that the row was read from, in `src/engine/`.
     pub source: &'static str,
     carrier: Carrier,
 }
@@ -75,7 +75,7 @@ pub enum MessageVerdict {
 }
 
 impl MessageRow {
-    /// Returns what the receiver does in this stage with the message in a vital chunk or another one.
+    /// Returns the action of the receiver in this stage, for the message in a vital or non-vital chunk.
     #[must_use]
     pub fn judge(&self, stage: Stage, vital: bool) -> MessageVerdict {
         let (first, last) = self.stages;
@@ -98,7 +98,7 @@ impl MessageRow {
         }
     }
 
-    /// Returns the chunk that the receiver wants: `vital`, `not vital` or `any`.
+    /// Returns the kind of chunk that the receiver requires: `vital`, `not vital` or `any`.
     #[must_use]
     pub const fn carrier(&self) -> &'static str {
         match self.carrier {

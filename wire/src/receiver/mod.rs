@@ -1,20 +1,21 @@
 //! The checks that each release of the game makes on a datagram, a control message and a chunk.
 //!
-//! Law: one table. Each release has, as client and as server, a list of checks ([`Row`]) in the order of its own code; each row
-//! names the function that it was read from. [`Receiver::judge`] walks the list and reports the rows that apply. It is a pure
-//! function of the release, of what is known of the leg ([`Leg`]) and of the datagram: no clock, no state, no allocation.
+//! Law: one table. Each release has, as client and as server, a list of checks ([`Row`]) in the order of its own
+//! code; each row names the function that it was read from. [`Receiver::judge`] walks the list and reports the rows
+//! that apply. It is a pure function of the release, the known state of the leg ([`Leg`]) and the datagram: no clock,
+//! no state, no allocation.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `release.rs` | the releases, and which one a peer is |
-//! | `leg.rs` | what has to be known of a leg, the checks of ack and token |
-//! | `verdict.rs` | what a receiver can do with a datagram |
+//! | `release.rs` | the releases, and the identification of a peer's release |
+//! | `leg.rs` | the state of a leg that the checks need, the checks of ack and token |
+//! | `verdict.rs` | the possible actions of a receiver on a datagram |
 //! | `reading.rs` | the datagram as the release reads it |
 //! | `rows/` | the checks, by topic |
 //! | `table.rs` | the checks of each release and side, in order |
-//! | `message.rs` | which messages each release takes, and when |
+//! | `message.rs` | which messages each release accepts, and when |
 //! | `range.rs` | which messages each release drops for an int outside its range |
-//! | `join.rs` | the order of a join: who waits for whom, for what |
+//! | `join.rs` | the order of a join: which side waits for which message |
 //!
 //! Out of scope: the contents of messages, floods and timeouts.
 
@@ -74,7 +75,7 @@ impl Receiver {
         }
     }
 
-    /// Returns all rows in the order of the release: about a datagram, about a control message, about a chunk.
+    /// Returns all rows in the order of the release: first for datagrams, then for control messages, then for chunks.
     pub fn rows(self) -> impl Iterator<Item = &'static Row> {
         let Table {
             datagram,
@@ -85,7 +86,7 @@ impl Receiver {
         all.filter(move |row| Some(row.name) != self.without)
     }
 
-    /// Reports in order what the receiver does with a datagram, and returns the leg as it is afterwards.
+    /// Reports in order what the receiver does with a datagram, and returns the resulting leg.
     ///
     /// There is at least one finding for any datagram and leg. Messages change the leg no further here, see [`message()`].
     #[must_use]
@@ -104,7 +105,8 @@ impl Receiver {
         case.leg
     }
 
-    /// Walks the rows about a datagram or a control message. Returns true if the datagram ends with one of them.
+    /// Walks the rows about a datagram or a control message. Returns true if a row stops the handling of the
+    /// datagram.
     fn walk(self, rows: &'static [Row], case: &mut Case<'_>, each: &mut impl FnMut(Finding)) -> bool {
         case.acted = false;
         for row in rows {
@@ -121,7 +123,7 @@ impl Receiver {
         false
     }
 
-    /// Applies the first row that fits to each chunk, and then to the bytes after the chunks.
+    /// Applies the first row that matches to each chunk, and then to the bytes after the chunks.
     fn chunks(self, rows: &'static [Row], case: &mut Case<'_>, each: &mut impl FnMut(Finding)) {
         let payload = case.payload();
         let mut chunks = Chunks::new(case.chunk_proto(), payload, case.reading.count);

@@ -1,4 +1,4 @@
-//! The datagram as a release reads it, and the case that the rows look at.
+//! The datagram as a release reads it.
 
 use crate::connless::CONNLESS;
 use crate::huffman;
@@ -9,22 +9,22 @@ use super::{Leg, Release};
 /// The largest payload buffer of all releases.
 pub(super) const ROOM: usize = 1397;
 
-/// The bit by which DDNet takes a datagram without a slot for one of 0.7.
+/// The bit by which DDNet recognises a datagram without a slot as 0.7.
 const SEVEN: u8 = 0x04;
 const BASE: usize = 3;
 
-/// A datagram in the framing that the release reads it in. Fields whose bytes are missing are 0 or `None`: the rows about the size
-/// come first.
+/// A datagram in the framing of the release. Fields whose bytes are missing are 0 or `None`, since the rows about the
+/// size are checked first.
 #[derive(Debug)]
 pub(super) struct Reading<'a> {
     pub(super) bytes: &'a [u8],
-    /// True if it is read as 0.7.
+    /// True if the datagram is read as 0.7.
     pub(super) seven: bool,
     pub(super) connless: bool,
     pub(super) control: bool,
     pub(super) resend: bool,
     pub(super) compressed: bool,
-    /// True if flags are set that DDNet 20 knows but no datagram of a connection may have.
+    /// True if flags are set that DDNet 20 knows but that no datagram of a connection may have.
     pub(super) unknown: bool,
     /// The token of the header.
     pub(super) token: Option<Token>,
@@ -106,7 +106,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// DDNet goes by the slot, or by a bit that no packet of 0.6 has; the others know one framing only.
+/// DDNet decides by the slot, or by a bit that no packet of 0.6 has; the other releases know only one framing.
 fn reads_seven(release: Release, leg: &Leg, first: u8) -> bool {
     match release {
         Release::Teeworlds064 | Release::Teeworlds065 => false,

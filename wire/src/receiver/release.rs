@@ -1,4 +1,4 @@
-//! The releases of the game whose checks are known, and which of them a peer is.
+//! The releases of the game whose checks are known, and the identification of a peer's release.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use crate::Proto;
 /// A release whose source code the table was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Release {
-    /// Teeworlds 0.6.4. Older ones of 0.6 check no acks.
+    /// Teeworlds 0.6.4. Older releases of 0.6 check no acks.
     Teeworlds064,
     /// Teeworlds 0.6.5.
     Teeworlds065,
     /// Teeworlds 0.7.5.
     Teeworlds075,
-    /// DDNet 16.4, before the checks of whole datagrams that came with 19.4.
+    /// DDNet 16.4, before 19.4 added checks of whole datagrams.
     Ddnet16,
     /// DDNet 20.1.
     Ddnet20,
@@ -69,7 +69,7 @@ impl fmt::Display for Release {
 pub struct Signs<'a> {
     /// The protocol of its leg.
     pub proto: Proto,
-    /// The number in `client_version`, such as 16040; `None` if it sent none.
+    /// The number in `client_version`, such as 16040; `None` if none was sent.
     pub client_version: Option<i32>,
     /// The version in its reply to a server browser, such as `0.6.5` or `0.6, 16.4`.
     pub version: Option<&'a str>,
@@ -82,7 +82,7 @@ pub struct Signs<'a> {
 pub struct Identified {
     /// The release whose checks apply.
     pub release: Release,
-    /// True if nothing names this very release: it is the nearest of those that are known.
+    /// True if nothing names exactly this release: it is the nearest known one.
     pub assumed: bool,
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Table {
     pub(super) datagram: &'static [Row],
     /// About a control message.
     pub(super) control: &'static [Row],
-    /// About each chunk and the bytes after them. The first row that fits decides.
+    /// About each chunk and the bytes after the chunks. The first row that matches is applied.
     pub(super) chunk: &'static [Row],
 }
 
@@ -32,7 +32,7 @@ pub(super) const fn of(release: Release, side: Side) -> Table {
     }
 }
 
-/// The unpacker is the same in all releases but for the check of 0.7.5 that the connection is online.
+/// The unpacker is the same in all releases, except that 0.7.5 checks that the connection is online.
 const CHUNK: &[Row] = &[
     chunk::PAST_END,
     chunk::TRAILING,

@@ -1,13 +1,13 @@
-//! The things that a receiver can do with a datagram, a control message or a chunk.
+//! The possible actions of a receiver on a datagram, a control message or a chunk.
 
-/// One thing that a receiver does.
+/// One action of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// Drops the datagram silently, or what is left of it.
+    /// Drops the datagram, or the rest of it, silently.
     Drops,
-    /// Takes the ack of the header and releases what it covers.
+    /// Accepts the ack of the header and releases the chunks that it covers.
     TakesAck,
-    /// Sends all its unacked vital chunks again.
+    /// Retransmits all its unacked vital chunks.
     Resends,
     /// Hands a datagram outside a connection to the server browser.
     HandsOver,
@@ -17,9 +17,9 @@ pub enum Verdict {
     Refuses(Refusal),
     /// Gives the client a slot.
     Opens,
-    /// Takes the connection for established.
+    /// Treats the connection as established.
     GoesOnline,
-    /// Starts its numbering and the join anew.
+    /// Restarts its numbering and the join.
     Restarts,
     /// Writes another token into its datagrams from now on.
     TakesToken,
@@ -33,7 +33,7 @@ pub enum Verdict {
     Crashes,
     /// Accepts a chunk; a vital one is acked from now on.
     Accepts,
-    /// Drops a vital chunk that it has already.
+    /// Drops a vital chunk that it already has.
     DropsRepeat,
     /// Drops a vital chunk after a gap, and asks for a resend with its next datagram.
     AsksResend,
@@ -42,7 +42,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the words for it, such as `drops the datagram`.
+    /// Returns a description, such as `drops the datagram`.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ pub enum Answer {
     ConnectAccept,
     /// ACCEPT of a client of 0.6.
     Accept,
-    /// CONNECT of a client of 0.7 that has got its token.
+    /// CONNECT of a client of 0.7 that has received its token.
     Connect,
     /// TOKEN of a server of 0.7.
     Token,
@@ -95,7 +95,7 @@ impl Answer {
     }
 }
 
-/// The reason of a CLOSE with which a server answers a client that it does not take.
+/// The reason of a CLOSE with which a server refuses a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Refusal {
     /// The address is banned. The text names the reason and the time.
@@ -104,14 +104,14 @@ pub enum Refusal {
     Full,
     /// Too many clients have the same address.
     PerAddress,
-    /// Too many connections in a short time.
+    /// Too many connections were opened in a short time.
     TooFast,
-    /// The server takes no clients of 0.7.
+    /// The server accepts no clients of 0.7.
     NoSeven,
 }
 
 impl Refusal {
-    /// Returns the reason that the CLOSE gives, with `N` for a number; for a ban the word that all reasons have.
+    /// Returns the reason in the CLOSE, with `N` for a number; for a ban, a word that all reasons contain.
     pub(super) fn reason(self) -> &'static str {
         self.text().split('"').nth(1).unwrap_or("banned")
     }

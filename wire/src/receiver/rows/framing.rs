@@ -118,7 +118,7 @@ pub(in crate::receiver) const CONTROL_EMPTY: Row = last(
     },
 );
 
-/// The same check where DDNet 16.4 has it.
+/// The same check at its place in DDNet 16.4.
 pub(in crate::receiver) const CONTROL_EMPTY_16: Row = Row {
     source: SERVER,
     ..CONTROL_EMPTY
@@ -187,7 +187,7 @@ pub(in crate::receiver) const CONNLESS: Row = last(
     |case| case.reading.connless,
 );
 
-/// The server compares with the token of the address; the one for broadcasts is taken too.
+/// The server compares with the token of the address; the token for broadcasts is accepted too.
 pub(in crate::receiver) const CONNLESS_TOKEN: Row = last(
     "connless-token",
     Verdict::Drops,

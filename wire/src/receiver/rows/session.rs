@@ -23,7 +23,7 @@ pub(in crate::receiver) const RECONNECT: Row = step(
     |case| case.leg.has_slot() && case.is_control(1) && is_tken_connect(case.reading.payload()),
 );
 
-/// Read before the token is checked: it is in the message.
+/// Read before the token is checked, since the token is in the message.
 pub(in crate::receiver) const REJOIN: Row = last(
     "rejoin",
     Verdict::Restarts,
@@ -87,7 +87,7 @@ pub(in crate::receiver) const SEVEN_WRONG: Row = last(
     |case| case.leg.proto == Proto::V7 && case.reading.token != case.leg.token_in,
 );
 
-/// 0.7.5 also refuses the token that stands for none, should it ever be the agreed one.
+/// 0.7.5 also refuses the token that means none, even if it is the agreed one.
 pub(in crate::receiver) const TOKEN_075: Row = last(
     "token-wrong",
     Verdict::Drops,
@@ -120,7 +120,7 @@ pub(in crate::receiver) const RESEND: Row = step(
     |case| case.reading.resend,
 );
 
-/// 0.7.5 hands what comes from the address of a client to the browser only with the token and a good ack.
+/// 0.7.5 hands a connless datagram from a client's address to the browser only with the right token and a valid ack.
 pub(in crate::receiver) const CONNLESS_IN_SESSION: Row = last(
     "connless",
     Verdict::HandsOver,

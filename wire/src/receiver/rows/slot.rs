@@ -1,4 +1,4 @@
-//! Datagrams of an address without a slot: handshakes, and who is let in.
+//! Datagrams of an address without a slot: handshakes and admission.
 
 use super::session::is_tken_connect;
 use super::{Row, SERVER, last, step};
@@ -12,11 +12,11 @@ const DDNET_TOKEN: &str = "network_server.cpp CNetServer::OnTokenCtrlMsg";
 const SIXUP: &str = "network_server.cpp CNetServer::OnSixupCtrlMsg";
 const BEFORE: &str = "network_server.cpp CNetServer::OnPreConnMsg";
 
-/// The length of the payload of a 0.6.5 CONNECT, and of a 0.7 token request, from which on they are answered.
+/// Minimum payload lengths in bytes of a 0.6.5 CONNECT and of a 0.7 token request that are answered.
 const CONNECT_065: usize = 513;
 const REQUEST: usize = 512;
 
-/// Returns true if the datagram would get a slot from a server that takes clients.
+/// Returns true if the datagram would get a slot from a server that accepts clients.
 fn wants_slot(case: &Case<'_>) -> bool {
     let shown = case.reading.token;
     match case.release {
@@ -31,7 +31,7 @@ fn wants_slot(case: &Case<'_>) -> bool {
     }
 }
 
-/// Returns true for a control message of 0.7 that is long enough for its token.
+/// Returns true for a control message of 0.7 without a slot that is long enough for its token.
 fn is_seven(case: &Case<'_>, id: u8) -> bool {
     let is_new = !case.leg.has_slot();
     is_new && case.reading.seven && case.is_control(id) && case.reading.payload().len() >= 5
@@ -99,7 +99,7 @@ pub(in crate::receiver) const NO_SEVEN: Row = refusal(
     |case| case.leg.admission == Admission::NoSeven && case.reading.seven && wants_slot(case),
 );
 
-/// The server counts a client all the same (0.7.5), and prepares a player (both).
+/// The server still counts the client (0.7.5), and prepares a player (both).
 pub(in crate::receiver) const CONNECT_ACK: Row = last(
     "connect-ack",
     Verdict::Drops,
@@ -205,7 +205,7 @@ pub(in crate::receiver) const SEVEN_REQUEST: Row = last(
     |case| is_seven(case, 5) && case.reading.payload().len() >= REQUEST,
 );
 
-/// The answer is sent before the token is looked at.
+/// The answer is sent before the token is checked.
 pub(in crate::receiver) const SEVEN_CONNECT: Row = step(
     "connect-seven",
     Verdict::Answers(Answer::ConnectAccept),

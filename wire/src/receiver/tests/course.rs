@@ -1,4 +1,4 @@
-//! Courses of more than one datagram, releases and messages.
+//! Sequences of several datagrams, releases and messages.
 
 use super::*;
 use crate::receiver::{Answer, MessageVerdict, Signs, Stage, Verdict, identify, message, messages};
@@ -57,7 +57,7 @@ fn joins_of_0_6() {
     assert_eq!(step(b"\x10\0\0\x03\x01\x02\x03\x04"), [Verdict::Opens]);
     let info = b"\0\0\x01\x40\x01\x01\x03\x01\x02\x03\x04";
     assert_eq!(step(info), [Verdict::TakesAck, Verdict::Accepts]);
-    // ACCEPT once more: the numbering starts anew, and the same chunk is new.
+    // ACCEPT once more: the numbering restarts, and the same chunk is new.
     assert_eq!(step(b"\x10\0\0\x03\x01\x02\x03\x04"), [Verdict::Restarts]);
     assert_eq!(step(info), [Verdict::TakesAck, Verdict::Accepts]);
 
@@ -249,7 +249,7 @@ fn messages_have_names_of_definitions() {
     }
 }
 
-/// 0.6.4 takes four bits of the first byte for the ack, all others two.
+/// 0.6.4 reads four bits of the first byte as part of the ack, all others two.
 #[test]
 fn the_ack_of_0_6_4_has_two_more_bits() {
     let header = |bits: u8| [bits, 6, 1, 0, 1, 0x2d];
@@ -281,7 +281,7 @@ fn ddnet_takes_resend_requests_of_0_7() {
     }
 }
 
-/// Without a slot DDNet reads what the bits say, whatever the address spoke before.
+/// Without a slot DDNet decides by the bits, whatever the address spoke before.
 #[test]
 fn ddnet_forgets_the_protocol_with_the_slot() {
     for release in [Release::Ddnet16, Release::Ddnet20] {

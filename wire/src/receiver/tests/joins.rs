@@ -3,7 +3,7 @@
 use crate::Side;
 use crate::receiver::{JoinKind, MessageVerdict, message};
 
-/// The steps in one line: `>` from the client, `<` from the server, `?` if it need not come.
+/// Returns the steps in one line: `>` from the client, `<` from the server, `?` if the step is optional.
 fn line(kind: JoinKind) -> String {
     let steps = kind.steps().map(|step| {
         let from = if step.from == Side::Client { '>' } else { '<' };
@@ -37,7 +37,7 @@ fn the_messages_follow_from_the_answers() {
     }
 }
 
-/// A client that sends its messages in this order comes into the game, and none of them counts before its turn.
+/// A client that sends its messages in this order enters the game, and no message is accepted before its turn.
 #[test]
 fn each_step_of_the_client_leads_to_the_next_stage() {
     for kind in JoinKind::ALL

@@ -12,7 +12,7 @@ use crate::{Proto, Seq, Side, Token, Trailing, compress};
 const TOKEN: Token = Token([1, 2, 3, 4]);
 const OTHER: Token = Token([9, 9, 9, 9]);
 
-/// The protocol that a release speaks by itself.
+/// Returns the protocol that a release speaks by default.
 fn proto(release: Release) -> Proto {
     match release {
         Release::Teeworlds064 => Proto::V6,
@@ -22,7 +22,7 @@ fn proto(release: Release) -> Proto {
     }
 }
 
-/// A leg in the game: the last chunk in order was 10, acks 5 to 8 are good.
+/// Returns a leg in the game: the last chunk in order was 10, acks 5 to 8 are valid.
 fn online_with(proto: Proto) -> Leg {
     let token = (proto != Proto::V6).then_some(TOKEN);
     let mut leg = Leg::new(proto, Phase::Online, token);
@@ -84,7 +84,7 @@ const fn control(payload: &[u8]) -> Parts<'_> {
     }
 }
 
-/// Writes a packet as the protocol has it.
+/// Writes a packet in the framing of the protocol.
 fn write(proto: Proto, parts: Parts<'_>) -> Vec<u8> {
     let bit = |set: bool, six: u8, seven: u8| match (set, proto) {
         (false, _) => 0,
@@ -117,7 +117,7 @@ fn keepalive(release: Release) -> Vec<u8> {
     packet(release, control(&[0]))
 }
 
-/// The findings, and the leg afterwards.
+/// Returns the findings, and the leg afterwards.
 fn judge(receiver: Receiver, leg: &Leg, datagram: &[u8]) -> (Vec<Finding>, Leg) {
     let mut found = Vec::new();
     let after = receiver.judge(leg, datagram, |finding| found.push(finding));

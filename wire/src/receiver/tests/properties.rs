@@ -50,7 +50,7 @@ fn legs() -> impl Strategy<Value = Leg> {
     })
 }
 
-/// Bytes that begin like a packet of the leg more often than by chance.
+/// Generates bytes that begin like a packet of the leg more often than by chance.
 fn datagrams() -> impl Strategy<Value = Vec<u8>> {
     let tail = prop::collection::vec(any::<u8>(), 0..1500);
     (any::<u8>(), any::<[u8; 2]>(), any::<bool>(), any::<bool>(), tail).prop_map(
@@ -76,7 +76,7 @@ proptest! {
             let (found, _) = judge(receiver, &leg, datagram);
             prop_assert!(!found.is_empty(), "{receiver:?}");
             prop_assert!(found.iter().all(|finding| receiver.rows().any(|row| std::ptr::eq(row, finding.row))));
-            // Nothing follows what ends a datagram.
+            // No finding follows one that stops the handling of the datagram.
             let stop = found.iter().position(|finding| finding.row.stops);
             prop_assert!(stop.is_none_or(|stop| stop + 1 == found.len()), "{found:?}");
         }

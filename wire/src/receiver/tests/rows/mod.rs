@@ -19,7 +19,7 @@ struct Example {
     passes: Input,
 }
 
-/// A leg and a datagram, as the release has them.
+/// A leg and a datagram, made for a release.
 type Input = (fn(Release) -> Leg, fn(Release) -> Vec<u8>);
 
 fn example(row: &'static str, releases: &'static [Release], sides: &'static [Side]) -> Example {
@@ -66,7 +66,7 @@ fn foreign(release: Release) -> Vec<u8> {
     with_token(release, OTHER)
 }
 
-/// A client or server of 0.7 whose ack 0 is good.
+/// Returns the leg of a client or server of 0.7 for which ack 0 is valid.
 fn seven_from_zero(_: Release) -> Leg {
     Leg {
         peer_ack: 0,
@@ -105,7 +105,7 @@ fn connless_seven(token: Token) -> Vec<u8> {
     [&[0x21], &token.0[..], &OTHER.0, b"data"].concat()
 }
 
-/// CONNECT as clients of the release send it, padded to a length.
+/// Returns a CONNECT as clients of the release send it, padded to `len` bytes.
 fn connect(release: Release, token: Token, len: usize) -> Vec<u8> {
     let parts = Parts {
         token,
@@ -141,7 +141,7 @@ fn plain_connect(_: Release) -> Vec<u8> {
     vec![0x10, 0, 0, 1]
 }
 
-/// The datagram upon which the release opens a slot.
+/// Returns the datagram for which the release opens a slot.
 fn opening(release: Release) -> Vec<u8> {
     match release {
         Teeworlds065 => packet(release, Parts { ack: 0, ..DATA }),
