@@ -44,7 +44,7 @@ pub enum Connless<'a> {
 }
 
 impl<'a> Connless<'a> {
-    /// Reads a datagram outside a connection. `None` if it is not one or is too short.
+    /// Reads a datagram outside a connection. `None` if the datagram is too short or belongs to a connection.
     #[must_use]
     pub fn parse(datagram: &'a [u8]) -> Option<Self> {
         if !is_connless(datagram) {
@@ -96,7 +96,7 @@ pub fn write_v7(token: Token, response_token: Token, data: &[u8], out: &mut Vec<
     out.extend_from_slice(data);
 }
 
-/// Returns the name of a message, given by its first eight bytes.
+/// Looks up the name of a message by its first eight bytes; `None` if unknown.
 #[must_use]
 pub fn name(data: &[u8]) -> Option<&'static str> {
     let kind = kind(data)?;
@@ -106,8 +106,8 @@ pub fn name(data: &[u8]) -> Option<&'static str> {
         .map(|&(_, name)| name)
 }
 
-/// Returns a label for a message: its name; or `connless.` and its four-letter word, in hex unless it is printable
-/// ASCII; or `connless.raw` if it does not start as messages do.
+/// Returns a label for a message: its name if known; otherwise `connless.` and its four-letter word, in hex unless it
+/// is printable ASCII; or `connless.raw` if the magic bytes or the word are missing.
 #[must_use]
 pub fn tag(data: &[u8]) -> String {
     match (name(data), kind(data)) {

@@ -5,9 +5,9 @@
 
 use crate::{Connless, Proto, Token, is_connless};
 
-/// The length in bytes of a 0.7 token request from which on servers answer it (512 of payload and the header).
+/// Minimum length in bytes of a 0.7 token request that servers answer (512 of payload and the header).
 const PADDED_LEN: usize = 519;
-/// The least length in bytes of a 0.6.5 CONNECT, and the offset of the client's token in it.
+/// Minimum length in bytes of a 0.6.5 CONNECT, and the offset of the client's token in it.
 const V65_CONNECT_LEN: usize = 516;
 const V65_TOKEN_AT: usize = 8;
 
@@ -22,7 +22,7 @@ pub enum First<'a> {
         token: Token,
         /// The token in the header; [`Token::NONE`] in real requests.
         header_token: Token,
-        /// True if it is long enough (519 bytes) to be answered: a reply is never larger than its request.
+        /// True if the request is long enough (519 bytes) to be answered: a reply is never larger than its request.
         padded: bool,
     },
     /// 0.7: CONNECT with a token from another server, or from this process before a restart.

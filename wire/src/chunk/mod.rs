@@ -17,7 +17,7 @@ const VITAL: u8 = 0x40;
 pub struct ChunkHeader {
     /// The sequence number; `None` if the chunk is not vital.
     pub vital: Option<Seq>,
-    /// True if the sender marks it as sent before. No reference receiver looks at it.
+    /// True if the sender marks the chunk as a retransmission. No reference receiver looks at the flag.
     pub resend: bool,
     /// The length of the data in bytes: up to 1023 in 0.6, up to 4095 by the field in 0.7.
     pub size: u16,
@@ -56,7 +56,7 @@ impl ChunkHeader {
         ))
     }
 
-    /// Appends the header. Only as many bits of `size` are written as the field has.
+    /// Appends the header. `size` is truncated to the bits of its field.
     pub fn encode(self, proto: Proto, out: &mut Vec<u8>) {
         let split = proto.layout().chunk_split;
         let low_mask = (1u8 << split) - 1;
@@ -131,24 +131,24 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// Returns the chunks of a payload that ends in the message of the last one.
+    /// Marks the payload as cut: it ends inside the message of the last chunk.
     pub(crate) const fn cut(self) -> Self {
         Self { is_cut: true, ..self }
     }
 
-    /// Returns the bytes not yet read; at the end, those that no chunk covers.
+    /// Returns the bytes not yet read; at the end, the bytes that no chunk covers.
     #[must_use]
     pub const fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Returns the number of chunks announced and not yet read; at the end, of those that are missing.
+    /// Returns the number of chunks announced but not yet read; at the end, the number of missing chunks.
     #[must_use]
     pub const fn missing(&self) -> u8 {
         self.left
     }
 
-    /// Returns the oddities, once the iterator has ended; before that, none.
+    /// Returns the oddities. Empty until the iterator has ended.
     #[must_use]
     pub fn notes(&self) -> Notes {
         let mut notes = Notes::new();
@@ -185,7 +185,7 @@ impl<'a> Chunks<'a> {
         Note { code, at, len }
     }
 
-    /// Returns true if the bytes not yet read are so many whole chunks.
+    /// Returns true if the unread bytes are exactly `count` whole chunks.
     fn has_exactly(&self, count: usize) -> bool {
         let mut rest = self.rest;
         if rest.len() < 2 * count {
@@ -251,8 +251,8 @@ pub struct ChunkTooLarge {
 /// Appends a chunk, header and data.
 ///
 /// # Errors
-/// Returns [`ChunkTooLarge`] and appends nothing beyond 1023 bytes in 0.6 (the size field) or 1388 in 0.7 (a
-/// payload).
+/// Returns [`ChunkTooLarge`] and appends nothing if `data` is longer than 1023 bytes in 0.6 (limit of the size field)
+/// or 1388 in 0.7 (limit of a payload).
 pub fn write_chunk(
     proto: Proto,
     vital: Option<Seq>,

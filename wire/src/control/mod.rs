@@ -101,9 +101,9 @@ impl<'a> Control<'a> {
         })
     }
 
-    /// Returns true if a clear payload of DDNet is a CLOSE without a token behind it: nothing, or a text and its NUL. Servers send such a one to
-    /// clients without a slot, and to banned ones. The bytes of a text of three letters alone may be a token: see
-    /// [`written_form`](crate::written_form).
+    /// Returns true if a clear DDNet payload is a CLOSE without a token after it: it has no reason, or a text and its
+    /// NUL. Servers send such a CLOSE to clients without a slot and to banned clients. Returns false for a text of
+    /// three letters and its NUL, since these bytes may be a token: see [`written_form`](crate::written_form).
     #[must_use]
     pub fn is_close_without_token(clear: &[u8]) -> bool {
         let [CLOSE, rest @ ..] = clear else { return false };
@@ -149,8 +149,8 @@ impl fmt::Display for Control<'_> {
     }
 }
 
-/// Returns true if bytes begin with almost `TKEN`: one byte is another one, is missing or too many, two have changed their
-/// places, or the case differs.
+/// Returns true if `bytes` begin with a misspelled `TKEN`: one byte is wrong, missing or extra, two neighbours are
+/// swapped, or the case differs.
 #[must_use]
 pub fn is_almost_tken(bytes: &[u8]) -> bool {
     let magic = Token::TKEN.0;
@@ -183,7 +183,8 @@ fn token_at(payload: &[u8], at: usize) -> Option<Token> {
     payload.get(at..)?.first_chunk().copied().map(Token)
 }
 
-/// Appends the payload of a CONNECT with the client's `own` token, padded as by clients of the variant.
+/// Appends the payload of a CONNECT with the client's `own` token, padded to the length that clients of the variant
+/// send.
 pub fn connect(proto: Proto, own: Token, out: &mut Vec<u8>) {
     let layout = proto.layout();
     let start = out.len();

@@ -14,7 +14,7 @@ mod tests;
 
 use tables::{BATCH, CODES, Code, EOF, EOF_BITS, WINDOW, descend, is_leaf, step};
 
-/// The end of a stream whose bits end on a byte boundary. At other places both forms are the same.
+/// The form of the end of a stream whose bits end on a byte boundary. Elsewhere both forms are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trailing {
     /// One more zero byte: `bits / 8 + 1` bytes. All releases before DDNet 20 write this.
@@ -69,7 +69,7 @@ pub fn decompress(input: &[u8], out: &mut [u8]) -> Result<Inflated, HuffmanError
     Stream::new(input).finish(out)
 }
 
-/// The end of a stream.
+/// The end of a compressed stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamEnd {
     /// The number of bits, including the 15 of the end-of-stream code.
@@ -78,13 +78,13 @@ pub struct StreamEnd {
     pub trailing: Option<Trailing>,
 }
 
-/// Returns the first bit of the codes of `tail`, and the end, if these codes and the end-of-stream code are the last bits of
-/// `input` in one of the two forms, and nothing follows.
+/// Returns the offset of the first bit of the codes of `tail`, and the end of the stream. `None` unless these codes
+/// and the end-of-stream code are the last bits of `input`, in one of the two forms.
 fn end_of(input: &[u8], tail: [u8; 4]) -> Option<(usize, StreamEnd)> {
     let last = input.iter().rposition(|byte| *byte != 0)?;
     let top = input.get(last)?.checked_ilog2()?;
     let eof = CODES[EOF];
-    // The last bit that is set is the same one of the end-of-stream code, whatever follows.
+    // The last set bit is the highest set bit of the end-of-stream code, since only zeros can follow.
     let begin = (last * 8 + top as usize).checked_sub(eof.bits.checked_ilog2()? as usize)?;
     let bits = begin + EOF_BITS;
     let trailing = match (bits % 8, input.len().checked_sub(bits / 8)?) {
@@ -126,8 +126,8 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Inflates until `out` holds at least `goal` clear bytes, or the stream ends. Returns their number, and true at
-    /// the end of the stream. Every call for a stream gets the same `out`.
+    /// Inflates until `out` holds at least `goal` clear bytes, or the stream ends. Returns the number of clear bytes,
+    /// and true at the end of the stream. Every call on one stream must pass the same `out`.
     ///
     /// # Errors
     /// As [`decompress`], for the part that was inflated.
@@ -140,16 +140,17 @@ impl<'a> Stream<'a> {
         Ok((self.len, self.has_ended))
     }
 
-    /// Returns the end of the input if its last bits are those of `tail`, of which nothing was inflated yet.
+    /// Returns the end of the input if its last bits are the codes of `tail` and none of these codes was inflated
+    /// yet.
     ///
-    /// The codes before them are not looked at: if one of them reaches into these bits, which no compressor writes, the clear
-    /// bytes do not end with `tail`.
+    /// The codes before `tail` are not checked: if one of them overlaps these bits, which no compressor writes, the
+    /// clear bytes do not end with `tail`.
     pub(crate) fn end(&self, tail: [u8; 4]) -> Option<StreamEnd> {
         let (begin, end) = end_of(self.reader.input, tail)?;
         (self.reader.position() <= begin).then_some(end)
     }
 
-    /// Inflates the rest.
+    /// Inflates the rest of the stream.
     ///
     /// # Errors
     /// As [`decompress`].
@@ -184,7 +185,8 @@ pub struct Prefix {
     pub error: Option<HuffmanError>,
 }
 
-/// Inflates as much of `input` as possible into the start of `out`, to show people what receivers drop.
+/// Inflates as much of `input` as possible into the start of `out`, to show the contents of datagrams that receivers
+/// drop.
 #[must_use]
 pub fn prefix(input: &[u8], out: &mut [u8]) -> Prefix {
     let mut reader = Reader::new(input);
@@ -229,8 +231,9 @@ fn code(byte: u8) -> Code {
     CODES.get(usize::from(byte)).copied().unwrap_or(CODES[EOF])
 }
 
-/// Inflates behind the `len` clear bytes that `out` starts with, until there are at least `goal`, or to the
-/// end-of-stream code. Returns the number of clear bytes in `out`, also with an error, and true at the end.
+/// Inflates after the `len` clear bytes at the start of `out`, until `out` holds at least `goal` clear bytes or the
+/// end-of-stream code is read. Returns the number of clear bytes in `out`, also with an error, and true at the end of
+/// the stream.
 fn inflate(
     reader: &mut Reader<'_>,
     out: &mut [u8],
@@ -272,8 +275,9 @@ fn inflate(
 /// The number of steps between two refills.
 const ROUND: usize = (56 / WINDOW) as usize;
 
-/// Inflates as long as input and output have room for a whole round and no code is longer than a window. A step is then
-/// one look-up without a check of either. Begins no round once there are `goal` clear bytes. Returns their number.
+/// Inflates as long as input and output have room for a whole round and no code is longer than a window. Each step is
+/// then one look-up without checks of either. Starts no round once `goal` clear bytes are written. Returns the number
+/// of clear bytes written.
 fn inflate_rounds(reader: &mut Reader<'_>, out: &mut [u8], goal: usize) -> usize {
     let (mut bits, mut have, mut at) = (reader.bits, reader.have, reader.at);
     let mut len = 0;
@@ -336,7 +340,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes input until 56 bits or more are available, or the input ends.
+    /// Reads input until at least 56 bits are available, or the input ends.
     fn refill(&mut self) {
         let rest = self.input.get(self.at..).unwrap_or(&[]);
         if let Some(word) = rest.first_chunk() {

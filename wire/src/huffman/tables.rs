@@ -21,7 +21,7 @@ pub(super) const WINDOW: u32 = 13;
 pub(super) const WINDOW_SIZE: usize = 1 << WINDOW;
 /// The maximum number of symbols that one look-up yields.
 pub(super) const BATCH: usize = 8;
-/// The maximum number of those that are not zero bytes; they come first.
+/// The maximum number of symbols of one look-up that are not zero bytes; they come first.
 const NAMED: u32 = 2;
 
 /// The frequency of each byte in the game's traffic, as measured by its authors. Zero is counted as 2^30.
@@ -75,7 +75,7 @@ impl Step {
         self.0 & 0xff
     }
 
-    /// Returns `bits` without those of all symbols.
+    /// Drops the bits of all symbols from `bits`.
     pub(super) const fn skip(self, bits: u64) -> u64 {
         // A shift uses only the low six bits of its count, so that nothing needs to be masked.
         bits.wrapping_shr(self.0)
@@ -143,7 +143,7 @@ const fn grow() -> [[u16; 2]; NODES] {
     tree
 }
 
-/// Inserts `item` after all of the first `count` that are as frequent or more.
+/// Inserts `item` into the first `count` entries, after all that are at least as frequent.
 #[expect(clippy::indexing_slicing, reason = "runs in the compiler, on constants")]
 const fn insert(open: &mut [(u32, u16); SYMBOLS], count: usize, item: (u32, u16)) {
     let mut at = count;

@@ -111,7 +111,7 @@ impl<'a> HeaderView<'a> {
         self.len
     }
 
-    /// Returns how many bytes of the header are present.
+    /// Returns the number of header bytes that are present.
     #[must_use]
     pub const fn present(&self) -> usize {
         self.bytes.len()

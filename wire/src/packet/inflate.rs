@@ -10,10 +10,11 @@ use crate::{ChunkHeader, Proto, Seq, Token};
 pub(super) type Clear<'a> = (&'a [u8], Depth);
 
 pub(super) enum Depth {
-    /// The bytes as they came: not compressed.
+    /// Not compressed: the bytes as received.
     Plain,
     Whole(Inflated),
-    /// Up to the message of the last chunk, with the payload-tail token and the end of the stream if there is one.
+    /// Inflated up to the message of the last chunk, with the payload-tail token and the end of the stream if there
+    /// is a token.
     Start(Option<(Token, StreamEnd)>),
 }
 
@@ -34,7 +35,8 @@ pub(super) struct Skim {
 }
 
 impl Skim {
-    /// Inflates the chunks up to the message of the last one, or whole.
+    /// Inflates the payload up to the message of the last chunk if the start of each message is enough, else the
+    /// whole payload.
     pub(super) fn inflate<'a>(
         &self,
         layout: &Layout,
@@ -71,10 +73,11 @@ impl Skim {
         Ok((scratch.inflated(&inflated), Depth::Whole(inflated)))
     }
 
-    /// Returns the token after chunks of `len` bytes in a stream of `compressed` bytes; `None` if only the whole payload shows it.
+    /// Returns the token after `len` bytes of chunks in a stream of `compressed` bytes, and the end of the stream.
+    /// `None` if the token can only be found by inflating the whole payload.
     fn tail(&self, compressed: usize, len: usize, stream: &Stream<'_>) -> Option<(Token, StreamEnd)> {
         let token = self.token?;
-        // Whatever token takes its place, the stream stays smaller than the clear payload.
+        // With any token in its place, the stream must stay smaller than the clear payload.
         if compressed + LONGEST_TAIL >= len + token.0.len() {
             return None;
         }
@@ -82,5 +85,5 @@ impl Skim {
     }
 }
 
-/// The maximum number of bytes that the codes of a token take.
+/// Maximum number of compressed bytes that the codes of a token need.
 const LONGEST_TAIL: usize = 8;

@@ -69,7 +69,7 @@ impl Scratch {
         Self([0; MAX_INFLATED])
     }
 
-    /// Returns the bytes that the last [`Packet::parse`] inflated into it, with a payload-tail token.
+    /// Returns the bytes that the last [`Packet::parse`] inflated into this buffer, including a payload-tail token.
     #[must_use]
     pub fn inflated(&self, inflated: &Inflated) -> &[u8] {
         self.0.get(..inflated.len).unwrap_or(&self.0)
@@ -124,19 +124,22 @@ impl<'a> Packet<'a> {
     /// Reads a datagram of a connection that speaks `proto`. Only the first 1400 bytes are read.
     ///
     /// # Errors
-    /// Returns a [`PacketError`] if the datagram cannot be read. The checks have the order of the receivers.
+    /// Returns a [`PacketError`] if the datagram cannot be read. The checks run in the same order as in the games'
+    /// receivers.
     pub fn parse(proto: Proto, datagram: &'a [u8], scratch: &'a mut Scratch) -> Result<Self, PacketError> {
         Self::parse_with(proto, datagram, |layout, _, rest| inflate(layout, rest, scratch))
     }
 
-    /// Reads a datagram as [`Packet::parse`] does, but leaves the end of the payload compressed where it can: after
-    /// the first byte of the last chunk's message, if that chunk is not vital, as of a snapshot or an input. A payload
-    /// with a message that can have a UUID is inflated whole, and so is one with a message of which `is_enough` returns
-    /// false; it gets the number and the start of each. A payload-tail token has to be `token`, which is read from the last
-    /// bits; a payload with another one is inflated whole. So is one of 0.6 without DDNet, whose length callers have to know: its
-    /// receivers copy one that is too long beyond their buffer.
+    /// Reads a datagram as [`Packet::parse`] does, but leaves the end of the payload compressed if possible:
+    /// inflation stops after the first byte of the last chunk's message if that chunk is not vital, such as a
+    /// snapshot or an input.
     ///
-    /// Damage in the rest of such a payload is not noticed.
+    /// The whole payload is inflated if a message can have a UUID, or if `is_enough` returns false for the sequence
+    /// number and the start of a message. A payload-tail token must equal `token`, which is compared with the last
+    /// bits; a payload with another token is inflated whole. So is a payload of 0.6 without DDNet, because callers
+    /// have to know its length: 0.6 receivers copy a payload that is too long beyond the end of their buffer.
+    ///
+    /// Damage in the part that stays compressed is not detected.
     ///
     /// # Errors
     /// As [`Packet::parse`].
@@ -161,7 +164,7 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// Reads a datagram whose payload is inflated already. `clear` is the inflated payload ([`Scratch::inflated`]),
+    /// Reads a datagram whose payload was already inflated. `clear` is the inflated payload ([`Scratch::inflated`]),
     /// `inflated` the result of the decompression.
     ///
     /// # Errors
@@ -258,8 +261,8 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// Returns the chunks of the payload. A control packet has none, even if it announces some. The last one of a
-    /// packet that `is_cut` has only the start of its message.
+    /// Returns the chunks of the payload. A control packet has none, even if its header announces some. If the packet
+    /// `is_cut`, its last chunk has only the start of its message.
     #[must_use]
     pub fn chunks(&self) -> Chunks<'a> {
         let control = self.header.flags.contains(Flags::CONTROL);
@@ -270,8 +273,8 @@ impl<'a> Packet<'a> {
         if self.is_cut { chunks.cut() } else { chunks }
     }
 
-    /// Returns the chunks that releases before DDNet 19.4 read out of a control packet that announces some, unless it is a CLOSE. Later
-    /// ones drop the packet.
+    /// Returns the chunks that releases before DDNet 19.4 read from a control packet whose header announces some.
+    /// They read none from a compressed packet or a CLOSE. Later releases drop the packet.
     #[must_use]
     pub fn chunks_of_control(&self) -> Chunks<'a> {
         let reads = self.header.flags.contains(Flags::CONTROL)
@@ -285,8 +288,8 @@ impl<'a> Packet<'a> {
         Chunks::new(self.proto, payload, count)
     }
 
-    /// Returns the oddities of the chunks as a whole: a wrong count, or bytes after the last one. Those of a packet that
-    /// `is_cut` are not known.
+    /// Returns the oddities of the chunks as a whole: a wrong count, or bytes after the last chunk. They are unknown
+    /// for a packet that `is_cut`.
     #[must_use]
     pub fn chunk_notes(&self) -> Notes {
         let mut chunks = self.chunks();
@@ -304,8 +307,9 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Returns the protocol in which a datagram was written whose sender shows a token that is `known`, or no token yet. A CLOSE of DDNet
-/// without a token is one of 0.6: behind a text of three letters and its NUL its length does not show that, but the token does.
+/// Returns the variant of a datagram from a sender whose token is `known` (`None` if no token was seen yet): `proto`,
+/// or [`Proto::V6`] for a CLOSE that a DDNet peer sent without a token. The length alone cannot tell whether a reason
+/// of three letters and its NUL is a token, but `known` can.
 #[must_use]
 pub fn written_form(proto: Proto, datagram: &[u8], known: Option<Token>) -> Proto {
     let (Proto::Ddnet, &[flags, _, _, id, a, b, c, 0]) = (proto, datagram) else {
@@ -355,7 +359,7 @@ fn take_tail<'a>(clear: &'a [u8], flags: Flags, token: &mut Option<Token>, notes
     payload
 }
 
-/// Notes what DDNet drops and others read in different ways (DDNet 20 network.cpp,
+/// Notes packets that DDNet drops and other receivers read in different ways (DDNet 20 network.cpp,
 /// `IsValidConnectionOrientedPacket`).
 fn note_rules(proto: Proto, header: &Header, payload: &[u8], notes: &mut Notes) {
     let mut push = |code, at, len| notes.push(Note { code, at, len });

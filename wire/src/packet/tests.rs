@@ -27,7 +27,7 @@ fn rewritten(datagram: &[u8], proto: Proto, token: Option<Token>, ack: u16, rese
     out
 }
 
-/// A clear packet with one chunk, as far as its header goes.
+/// Returns the header of an uncompressed packet with one chunk.
 fn header(ack: u16, own: &str) -> Header {
     Header {
         flags: Flags::empty(),

@@ -63,11 +63,11 @@ pub struct Rewrite {
 /// Replaces `out` by the received `datagram` with another token, ack and resend flag. `packet` was parsed from
 /// `datagram`.
 ///
-/// Every other byte stays: unknown header bits, wrong counts, bytes that receivers ignore. The rest beyond 1400 bytes
-/// is cut off, as receivers would not have seen it. A packet without a token gets none, and with `token` = `None` the
-/// old one stays. A compressed DDNet packet keeps all codes before the token. Its end keeps its form, or gets the
+/// Every other byte stays: unknown header bits, wrong counts, bytes that receivers ignore. Bytes beyond 1400 are cut
+/// off, since receivers would not have seen them. A packet without a token gets none, and if `token` is `None` the
+/// old token stays. A compressed DDNet packet keeps all codes before the token. Its end keeps its form, or gets the
 /// form `usual` if its bytes do not show one. If the result would not be smaller than the clear payload, the clear
-/// payload is sent.
+/// payload is written.
 pub fn rewrite(packet: &Packet<'_>, datagram: &[u8], with: Rewrite, out: &mut Vec<u8>) {
     let Rewrite {
         token,
@@ -117,7 +117,7 @@ fn retail(packet: &Packet<'_>, datagram: &[u8], old: Token, new: Token, usual: T
         out.truncate(BASE);
         set_bits(out, packet.proto.layout().compression, 0);
     } else if let Some(end) = packet.end {
-        // That the result is smaller than the clear payload was made sure of when it was cut.
+        // A packet is cut only if the result is smaller than the clear payload with any token.
         let trailing = end.trailing.unwrap_or(usual);
         huffman::replace_tail(body, end.bits, &old.0, &new.0, trailing, out);
         out.truncate(MAX_DATAGRAM);
@@ -132,7 +132,7 @@ fn flag_bits(layout: &Layout, flags: Flags) -> u8 {
     bit(Flags::CONTROL, layout.control) | bit(Flags::RESEND, layout.resend)
 }
 
-/// Replaces the bits of `mask` in byte 0 by those of `bits`.
+/// Sets the bits of `mask` in byte 0 to their values in `bits`.
 fn set_bits(datagram: &mut [u8], mask: u8, bits: u8) {
     if let Some(first) = datagram.first_mut() {
         *first = *first & !mask | bits;
