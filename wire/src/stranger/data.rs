@@ -1,15 +1,15 @@
-//! Datagrams of a session that is not known: messages, keepalives.
+//! Datagrams of an unknown session: messages, keepalives, resend requests.
 
 use super::Stranger;
 use crate::{Chunks, Proto, Seq, TokenPlace, huffman};
 
-/// Bytes of the header of 0.6, and of that with a token.
+/// Length in bytes of a header without a token, and of a header with one.
 const SIX: usize = 3;
 const SEVEN: usize = 7;
-/// Room for a payload that is inflated, in bytes.
+/// Size in bytes of the buffer for an inflated payload.
 const ROOM: usize = 1400;
 
-/// Returns the kind of a datagram of a session; `None` if it is none.
+/// Classifies a datagram of a session; `None` if it does not look like one.
 pub(super) fn session(datagram: &[u8]) -> Option<Stranger> {
     if is_keepalive(datagram) || is_resend_request(datagram) {
         return Some(Stranger::Running);
@@ -32,7 +32,7 @@ pub(super) fn session(datagram: &[u8]) -> Option<Stranger> {
     })
 }
 
-/// Returns the length of everything before the contents of the first message.
+/// Returns the length in bytes of everything before the contents of the first message.
 pub(super) fn head(datagram: &[u8]) -> usize {
     if let Some(header) = compressed(datagram) {
         return header;
@@ -73,8 +73,8 @@ fn compressed(datagram: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the number of the first vital chunk of plain data that chunks of a variant fill to the end, the token of DDNet apart. The
-/// inner `None` if no chunk is vital.
+/// Returns the sequence number of the first vital chunk if chunks of the variant fill the plain payload exactly,
+/// apart from DDNet's token. The inner `None` if no chunk is vital.
 fn first_number(proto: Proto, datagram: &[u8]) -> Option<Option<Seq>> {
     let &[flags, _, count, ..] = datagram else {
         return None;

@@ -1,7 +1,8 @@
 //! First datagrams that open no session: the kind of each, and the mistake that its bytes show.
 //!
-//! Law: at most one reading, and only if the bytes leave no other: apart from the mistake they are a handshake of the game.
-//! Without one the kind is [`Stranger::Other`], and only the bytes are shown.
+//! Law: a datagram has at most one reading, and only if its bytes allow no other: without the mistake they are a
+//! handshake of the game. The kind of a datagram without a reading is [`Stranger::Other`], and only its bytes are
+//! shown.
 //!
 //! Sources of the forms: `network_conn.cpp` and `network_token.cpp` of Teeworlds 0.6.5 and 0.7.5, `network_conn.cpp` of DDNet.
 
@@ -14,10 +15,10 @@ use std::fmt;
 
 use crate::{First, Token, detect};
 
-/// Bytes of a datagram that a sentence shows.
+/// Maximum bytes of a datagram shown in a sentence.
 const SHOWN: usize = 16;
 
-/// The part that a stranger plays.
+/// The group of a kind of datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// A malformed handshake: no server answers it.
@@ -32,8 +33,8 @@ enum Part {
 
 macro_rules! strangers {
     ($($(#[$doc:meta])* $variant:ident $word:literal $part:ident $text:literal)*) => {
-        /// The kind of a datagram from an address without a session, which opens none. One table defines the name and the sentence
-        /// of each.
+        /// The kind of a datagram that an address without a session sent and that opens none. One table defines the
+        /// name and the sentence of each kind.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Stranger {
             $($(#[$doc])* $variant,)*
@@ -53,13 +54,13 @@ macro_rules! strangers {
 }
 
 strangers! {
-    /// A datagram that is like no handshake.
+    /// A datagram that resembles no handshake.
     #[default]
     Other "other" Rest ""
     /// A datagram shorter than any header.
     TooShort "too_short" Rest
         "a header has 3 bytes, in 0.7 and with the token flag of 0.6.5 it has 7"
-    /// A TOKEN request of 0.7 that is shorter than those that servers answer.
+    /// A TOKEN request of 0.7 that is too short to be answered by a server.
     ShortTokenRequest "short_token_request" Malformed
         "a TOKEN request of 0.7, but servers answer only requests of 519 bytes or more"
     /// A TOKEN request of 0.7, although `--proto` refuses it.
@@ -122,7 +123,7 @@ strangers! {
     /// A control message whose id has four bytes.
     WideId "wide_id" Malformed
         "the id of a control message is one byte, not an int of four"
-    /// A request for a session with another id.
+    /// A handshake with an id that is neither CONNECT nor TOKEN.
     WrongId "wrong_id" Malformed
         "the rest is a handshake with another id: CONNECT is 01, TOKEN of 0.7 is 05"
     /// A CONNECT or a TOKEN request that is compressed.
@@ -186,7 +187,7 @@ impl Stranger {
         self.row().0
     }
 
-    /// Returns true for a datagram that no correct client sends, whatever was before it.
+    /// Returns true for a datagram that no correct client sends, whatever it sent before.
     #[must_use]
     pub fn is_malformed(self) -> bool {
         self.row().1 == Part::Malformed
@@ -204,7 +205,7 @@ impl Stranger {
         self.row().1 == Part::Past
     }
 
-    /// Returns the reading of the bytes as a sentence without its end; empty if there is none.
+    /// Returns the reading of the bytes as a sentence without a full stop; empty if there is none.
     #[must_use]
     pub const fn text(self) -> &'static str {
         self.row().2

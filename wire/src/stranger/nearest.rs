@@ -1,4 +1,4 @@
-//! Malformed handshakes: the one mistake apart from which a datagram opens a session.
+//! Malformed handshakes: the one mistake that keeps a datagram from opening a session.
 
 use super::Stranger;
 use crate::{First, Token, detect, huffman};
@@ -12,13 +12,13 @@ const COMPRESSED_SEVEN: u8 = 0x10;
 const TOKEN: u8 = 0x08;
 
 const MAGIC: &[u8] = b"TKEN";
-/// The start of a TOKEN request of 0.7 behind flags, ack and number of chunks.
+/// The start of a TOKEN request of 0.7 after flags, ack and number of chunks.
 const REQUEST: [u8; 5] = [0xff, 0xff, 0xff, 0xff, 5];
-/// The first bytes of a datagram among which parts of a handshake are looked for.
+/// Number of bytes at the start of a datagram in which the parts of a handshake are searched.
 const NEAR: usize = 16;
-/// The least length of a datagram that was padded as a CONNECT of 0.6.5 or a request of 0.7.
+/// Minimum length in bytes of a datagram that was padded like a CONNECT of 0.6.5 or a request of 0.7.
 const PADDED: usize = 500;
-/// Room for a handshake that is inflated.
+/// Size in bytes of the buffer for an inflated handshake.
 const ROOM: usize = 600;
 
 /// The protocol of a handshake.
@@ -28,7 +28,7 @@ enum Family {
     Seven,
 }
 
-/// Returns the mistake of a malformed handshake; `None` if the datagram is none.
+/// Returns the mistake of a malformed handshake; `None` for any other datagram.
 pub(super) fn handshake(datagram: &[u8]) -> Option<Stranger> {
     let &[flags, ack, count, id, ..] = datagram else {
         return None;
@@ -45,7 +45,7 @@ pub(super) fn handshake(datagram: &[u8]) -> Option<Stranger> {
         })
 }
 
-/// Returns the family of a plain handshake behind the first byte, whatever that is.
+/// Returns the family of the plain handshake that follows byte 0, whatever byte 0 is.
 fn body(datagram: &[u8]) -> Option<Family> {
     let rest = datagram.get(1..)?;
     let with = |flags: u8| [&[flags], rest].concat();
@@ -69,13 +69,13 @@ fn body(datagram: &[u8]) -> Option<Family> {
     }
 }
 
-/// Returns true if only zeros follow from `at` on, as many as a padded handshake has.
+/// Returns true if a datagram is as long as a padded handshake and only zeros follow from `at` on.
 fn is_padded(datagram: &[u8], at: usize) -> bool {
     let padding = datagram.get(at..).unwrap_or_default();
     datagram.len() >= PADDED && padding.iter().all(|byte| *byte == 0)
 }
 
-/// Looks for a handshake with the compression flag, or compressed without it.
+/// Detects a compressed handshake, marked or not, and a plain handshake with the compression flag.
 fn compression(datagram: &[u8]) -> Option<Stranger> {
     let (&flags, rest) = datagram.split_first()?;
     let (family, plain, header) = match flags {
@@ -100,7 +100,7 @@ fn compression(datagram: &[u8]) -> Option<Stranger> {
     opens(&[&[plain], rest].concat()).then_some(Stranger::NotCompressed)
 }
 
-/// Returns the datagram with the payload after a header inflated.
+/// Returns the datagram with everything after its first `header` bytes inflated.
 fn inflated(datagram: &[u8], header: usize) -> Option<Vec<u8>> {
     let (header, payload) = datagram.split_at_checked(header)?;
     let mut clear = [0; ROOM];
@@ -108,7 +108,7 @@ fn inflated(datagram: &[u8], header: usize) -> Option<Vec<u8>> {
     Some([header, clear.get(..len)?].concat())
 }
 
-/// Looks for the marks of a handshake at another place.
+/// Detects the marks of a handshake at a wrong offset.
 fn moved(datagram: &[u8]) -> Option<Stranger> {
     let near = datagram.get(..NEAR).unwrap_or(datagram);
     let at = |mark: &[u8]| near.windows(mark.len()).position(|bytes| bytes == mark);
@@ -122,12 +122,12 @@ fn moved(datagram: &[u8]) -> Option<Stranger> {
     }
 }
 
-/// Returns true if byte 0 is a control flag, in its place or not.
+/// Returns true if byte 0 is a control flag, shifted to its place or not.
 fn is_control(datagram: &[u8]) -> bool {
     matches!(datagram.first(), Some(&(SIX | SEVEN | 1)))
 }
 
-/// Looks at a handshake of DDNet with the magic in its place.
+/// Classifies a control message of DDNet with the magic in its place.
 fn with_magic(datagram: &[u8]) -> Option<Stranger> {
     let &[SIX, 0, 0, id, ref rest @ ..] = datagram else {
         return None;
@@ -138,7 +138,7 @@ fn with_magic(datagram: &[u8]) -> Option<Stranger> {
         _ if !magic.eq_ignore_ascii_case(MAGIC) => None,
         1 | 4 => None,
         2 => Some(Stranger::OfServer),
-        // Behind the magic, CONNECT has no token, and ACCEPT one.
+        // After the magic, CONNECT has no token, but ACCEPT has one.
         3 if has_none => Some(Stranger::PackedId),
         3 => Some(Stranger::AcceptFirst),
         _ if has_none => Some(Stranger::WrongId),
@@ -146,7 +146,7 @@ fn with_magic(datagram: &[u8]) -> Option<Stranger> {
     }
 }
 
-/// Looks for a handshake with other flags.
+/// Detects a handshake with wrong flags.
 fn other_flags(datagram: &[u8]) -> Option<Stranger> {
     let flags = *datagram.first()?;
     Some(match (flags, body(datagram)?) {
@@ -164,7 +164,7 @@ fn other_flags(datagram: &[u8]) -> Option<Stranger> {
     })
 }
 
-/// Looks for a request of 0.7 with another id.
+/// Detects a request of 0.7 with a wrong id.
 fn other_id(datagram: &[u8]) -> Option<Stranger> {
     match *datagram {
         [SEVEN, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 5 | 1, ..] => Some(Stranger::WideId),
@@ -179,7 +179,7 @@ fn other_id(datagram: &[u8]) -> Option<Stranger> {
     }
 }
 
-/// Looks at a control message in a header of 0.6.
+/// Classifies a control message in a header of 0.6.
 fn six(id: u8, datagram: &[u8]) -> Option<Stranger> {
     match (id, datagram.len()) {
         (5, _) => Some(Stranger::HeaderOfSix),
@@ -190,10 +190,10 @@ fn six(id: u8, datagram: &[u8]) -> Option<Stranger> {
     }
 }
 
-/// Looks at a control message in a header of 0.7.
+/// Classifies a control message in a header of 0.7.
 fn seven(datagram: &[u8]) -> Option<Stranger> {
     match *datagram {
-        // With a token that begins with such a byte, a KEEPALIVE and an ACCEPT are as long.
+        // A KEEPALIVE and an ACCEPT whose token begins with such a byte have the same length.
         [_, _, _, 1 | 5, _, _, _, 0 | 2] => None,
         [_, _, _, 5] | [_, _, _, 1 | 5, _, _, _, _] => Some(Stranger::NoTokenField),
         [_, _, _, 1 | 5, _, _, _, _, ..] if is_padded(datagram, 8) => Some(Stranger::NoTokenField),
