@@ -17,13 +17,13 @@
 //! | [`stranger`] | the mistake of a first datagram that opens no session |
 //! | [`message`] | the id at the start of a chunk |
 //! | [`def`] | the messages themselves: definitions, decoding, encoding |
-//! | [`receiver`] | what each release of the game does with a datagram that it receives |
+//! | [`receiver`] | the reaction of each release of the game to a received datagram |
 //! | [`snap`] | snapshots and the deltas between them |
 //! | [`huffman`], [`varint`] | the compression and the integer encoding |
 //! | [`proto`], [`token`], [`seq`], [`note`] | types that all modules share |
 //!
-//! The crate keeps no connection state, except for the snapshots that later deltas refer to, and it takes no decision
-//! about what to forward.
+//! The crate keeps no connection state, except for the snapshots that later deltas refer to, and it never decides
+//! whether a datagram is forwarded.
 
 #![warn(missing_docs)]
 

@@ -9,7 +9,8 @@
 /// The importance of a note for debugging a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// A harmless oddity: receivers read the bytes the same way, or the network or releases of the game do the same.
+    /// A harmless oddity: receivers read the bytes the same way, or the network or a release of the game also causes
+    /// it.
     Info,
     /// An oddity that receivers treat differently, or a part that they ignore.
     Warning,
@@ -28,7 +29,7 @@ impl Severity {
     }
 }
 
-/// The bytes that the range of a note counts in.
+/// The data to which the range of a note refers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// The datagram as received.
@@ -40,7 +41,7 @@ pub enum Place {
     Message,
 }
 
-/// One oddity and its bytes. [`Code::place`] names what the range counts in.
+/// One oddity and its bytes. [`Code::place`] tells which data the range refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Note {
     /// The kind of oddity.
@@ -51,24 +52,25 @@ pub struct Note {
     pub len: usize,
 }
 
-/// A property of a kind of oddity: what its receiver does, and where it may come from.
+/// A property of a kind of oddity: the reaction of the receiver, or a possible cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Property {
-    /// Its receiver drops the datagram.
+    /// The receiver drops the datagram.
     DropsDatagram,
-    /// Its receiver drops the message. One that is ahead of a missing number is sent again.
+    /// The receiver drops the message. A message ahead of a missing number is retransmitted.
     DropsMessage,
-    /// Some receivers drop the datagram or read a part of it, so its chunks may not arrive.
+    /// Some receivers drop the datagram or read only a part of it, so its chunks may not arrive.
     MayLoseChunks,
     /// Releases of the games treat the datagram differently.
     ByRelease,
-    /// A loss, a delay or another order on the way explains it: no peer is at fault.
+    /// A loss, a delay or reordering in the network explains the oddity: no peer is at fault.
     OfNetwork,
-    /// Unlike an error or another warning, it explains nothing that fails later.
+    /// Unlike an error or another warning, the oddity cannot explain a later failure.
     Idle,
-    /// A recording that cut the datagram short may be the only reason for it.
+    /// The only cause may be a recording that truncated the datagram.
     MayComeFromCut,
-    /// It needs all datagrams of a session: numbers, acks, copies, pace, and what a join waits for. Watchers see it, rules do not.
+    /// Detection needs all datagrams of a session: numbers, acks, copies, pace, or the state of a join. Watchers
+    /// report the oddity, rules do not.
     NeedsStream,
 }
 
@@ -295,12 +297,12 @@ impl Code {
         self.row().name
     }
 
-    /// Returns the importance.
+    /// Returns the severity.
     pub const fn severity(self) -> Severity {
         self.row().severity
     }
 
-    /// Returns what the byte ranges of its notes count in.
+    /// Returns the data to which the ranges of its notes refer.
     pub const fn place(self) -> Place {
         self.row().place
     }

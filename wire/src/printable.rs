@@ -1,7 +1,7 @@
 //! Text of peers, files and hosts in a form safe to show.
 //!
-//! Law: what is printed moves no cursor, changes no direction of text and hides no character. Only what joins emoji, chooses
-//! their form or joins Indic letters is printed without a glyph of its own.
+//! Law: printed text moves no cursor, changes no text direction and hides no character. Only characters that join
+//! emoji, choose their form or join Indic letters are printed although they have no glyph of their own.
 
 use std::{borrow::Cow, fmt::Write as _, path::Path};
 
@@ -9,7 +9,7 @@ use std::{borrow::Cow, fmt::Write as _, path::Path};
 ///
 /// Invalid UTF-8, control characters and characters that change the text direction are replaced, so that the text can
 /// neither move the cursor of a terminal nor disguise a line. Invisible characters become escapes such as `\u{200b}`;
-/// those that join emoji and choose their form stay.
+/// joiners and variation selectors stay if they shape emoji or Indic letters.
 #[must_use]
 pub fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
@@ -23,7 +23,8 @@ pub fn printable(bytes: &[u8]) -> String {
     out
 }
 
-/// Returns the name of a file in a form safe to show: with escapes for all that [`printable`] replaces or escapes.
+/// Returns a file name in a form safe to show: every character that [`printable`] replaces or escapes becomes an
+/// escape.
 #[must_use]
 pub fn printable_path(path: &(impl AsRef<Path> + ?Sized)) -> String {
     let text = path.as_ref().to_string_lossy();
@@ -37,8 +38,9 @@ pub fn printable_path(path: &(impl AsRef<Path> + ?Sized)) -> String {
     out
 }
 
-/// Returns a JSON text with escapes for control characters, and for those that change the direction of text or show nothing. JSON
-/// itself escapes only those below 0x20. They only stand in texts, so that the values are the same.
+/// Returns a JSON text in which control characters, invisible characters and characters that change the text
+/// direction are escaped. JSON itself requires escapes only below 0x20. Such characters occur only inside strings, so
+/// the values are unchanged.
 #[must_use]
 pub fn printable_json(json: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_deceptive(c) || is_invisible(c);
@@ -62,7 +64,7 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     Plain(char),
-    /// An invisible one.
+    /// An invisible character, shown as an escape such as `\u{200b}`.
     Escaped(char),
 }
 
@@ -80,11 +82,11 @@ pub(crate) fn printable_chars(text: &str) -> impl Iterator<Item = (char, Shown)>
     })
 }
 
-/// The characters before one.
+/// The characters before the current one.
 #[derive(Debug, Clone, Copy, Default)]
 struct Before {
     last: Option<char>,
-    /// The last one that is not a variation selector or a skin tone.
+    /// The last character that is neither a variation selector nor a skin tone.
     base: Option<char>,
 }
 
@@ -119,8 +121,8 @@ pub fn is_deceptive(c: char) -> bool {
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}')
 }
 
-/// Returns true for characters without a glyph: of no width, fillers, and tags. The joiner and the variation selectors of
-/// emoji are not among them.
+/// Returns true for characters without a glyph: zero-width characters, fillers and tags, but not the joiner and the
+/// variation selectors of emoji.
 #[must_use]
 pub const fn is_invisible(c: char) -> bool {
     matches!(c,
@@ -146,7 +148,7 @@ const fn is_emoji(c: char) -> bool {
         | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Returns true for characters of keycaps.
+/// Returns true for characters that can start a keycap emoji.
 const fn is_key(c: char) -> bool {
     matches!(c, '0'..='9' | '#' | '*')
 }
@@ -191,7 +193,7 @@ mod tests {
             ("a\u{200d}b\u{fe0f}", r"a\u{200d}b\u{fe0f}"),
             ("\u{fe0f}\u{200d}", r"\u{fe0f}\u{200d}"),
             ("1\u{fe0f}2\u{200d}3", r"1\u{fe0f}2\u{200d}3"),
-            // One too many.
+            // One selector or joiner too many.
             ("\u{2764}\u{fe0f}\u{fe0f}", "\u{2764}\u{fe0f}\\u{fe0f}"),
             (
                 "\u{1f468}\u{200d}\u{200d}\u{1f469}",

@@ -39,8 +39,8 @@ pub enum TokenPlace {
 pub struct ConnectForm {
     /// The offset of the client's own token in the control payload (the id is byte 0); `None` if it has none.
     pub token_at: Option<usize>,
-    /// The length of the control payload in bytes from which on a server reads that token (0.6.5: 513, else the
-    /// legacy handshake).
+    /// Minimum length in bytes of a control payload in which a server reads the client's token (0.6.5: 513; a shorter
+    /// CONNECT starts the legacy handshake).
     pub token_from_len: usize,
     /// The length of the control payload in bytes as clients send it, padded with zeros, without a payload-tail
     /// token.
@@ -80,7 +80,7 @@ pub struct Layout {
     pub connect: ConnectForm,
     /// The offset of the server's token in the payload of CONNECTACCEPT, if it may carry one.
     pub accept_token_at: Option<usize>,
-    /// True if the accepting side of the variant writes that token (0.7 servers proper do not).
+    /// True if the accepting side of the variant writes a token into CONNECTACCEPT (0.7 servers proper do not).
     pub accept_writes_token: bool,
     /// True if CONNECT and CONNECTACCEPT carry the word `TKEN` after the id.
     pub tken: bool,

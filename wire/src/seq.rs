@@ -53,8 +53,8 @@ impl Seq {
         later.0.wrapping_sub(self.0) & MASK
     }
 
-    /// Returns true if a receiver whose last in-order number is `ack` takes this one for a duplicate: it lies in the
-    /// cyclic range `ack - 512 ..= ack`, 513 numbers (Teeworlds 0.6.5 network.cpp, `IsSeqInBackroom`).
+    /// Returns true if a receiver whose last in-order number is `ack` treats this number as a duplicate: it lies in
+    /// the cyclic range `ack - 512 ..= ack`, 513 numbers (Teeworlds 0.6.5 network.cpp, `IsSeqInBackroom`).
     #[must_use]
     pub const fn is_behind(self, ack: Self) -> bool {
         self.distance_to(ack) <= COUNT / 2
@@ -69,8 +69,8 @@ impl Seq {
         lo.distance_to(self) <= lo.distance_to(hi)
     }
 
-    /// Returns true if this number is acked by acks that advance from `from` to `to`: it lies in the cyclic range after `from` up to
-    /// `to`. An ack before `from` acks nothing.
+    /// Returns true if this number is acked when the ack advances from `from` to `to`: it lies in the cyclic range
+    /// after `from`, up to and including `to`. Returns false for every number if `to` is behind `from`.
     #[must_use]
     pub const fn is_acked_between(self, from: Self, to: Self) -> bool {
         let steps = from.distance_to(self);
@@ -104,7 +104,7 @@ impl fmt::Debug for Seq {
 mod tests {
     use super::*;
 
-    /// Answers the same questions in the words of the reference, with ordinary integers.
+    /// Reimplements `is_behind` as the reference writes it, with ordinary integers.
     fn reference_backroom(seq: i32, ack: i32) -> bool {
         let bottom = ack - 512;
         if bottom < 0 {
@@ -163,7 +163,7 @@ mod tests {
                 }
             }
         }
-        // An overtaken ack acks nothing.
+        // A reordered, older ack acks nothing.
         assert!(!Seq::new(5).is_acked_between(Seq::new(9), Seq::new(7)));
     }
 

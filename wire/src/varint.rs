@@ -146,7 +146,7 @@ mod tests {
                 padding: false
             })
         );
-        // The extend bit of the fifth byte is ignored: a sixth byte is not taken.
+        // The extend bit of the fifth byte is ignored: a sixth byte is never read.
         let five = [0xbf, 0xff, 0xff, 0xff, 0xff, 0x01];
         assert_eq!(
             decode(&five),
