@@ -102,17 +102,17 @@ pub enum EncodeError {
     /// The text contains a NUL, which would end it.
     #[error("text for `{0}` contains a NUL")]
     Nul(Arc<str>),
-    /// The field takes another number of bytes or elements.
+    /// The field has another number of bytes or elements.
     #[error("`{field}` takes {wanted}, not {found}")]
     WrongLength {
         /// The field.
         field: Arc<str>,
-        /// The number it takes.
+        /// The number that the field requires.
         wanted: usize,
         /// The number given.
         found: usize,
     },
-    /// The field is required, or precedes one that is given.
+    /// The field is required, or precedes a given field.
     #[error("`{0}` cannot be left out")]
     Required(Arc<str>),
     /// An object was given where a message is needed, or a message for an object.

@@ -62,8 +62,8 @@ impl Errors {
         }
     }
 
-    /// Moves errors in the first `builtin` files to one of `own`, the definitions that replace some of theirs: to the one
-    /// that the error names, else to the first.
+    /// Moves errors in the first `builtin` files to one of `own`, the user's definitions that replace built-in ones:
+    /// to the definition that the error names, else to the first.
     pub(super) fn blame(&mut self, builtin: usize, own: &[&Name]) {
         for (mark, message, _) in &mut self.found {
             let place = usize::from(mark.file);

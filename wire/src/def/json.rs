@@ -17,8 +17,9 @@ impl Records<'_> {
         self.members(def, None, source, secrets, out);
     }
 
-    /// Returns the scales of the scaled fields as a JSON object, such as `{"vel_x":256}`: the value of a field is its number
-    /// divided by that. The name of a part follows that of its group and a dot. `None` if no field is scaled.
+    /// Returns the scales of the scaled fields as a JSON object, such as `{"vel_x":256}`: a field's number divided by
+    /// its scale is its value. The name of a part follows the name of its group and a dot. `None` if no field is
+    /// scaled.
     #[must_use]
     pub fn scales_json(self, def: &Def) -> Option<String> {
         let mut scales: Vec<(String, u32)> = Vec::new();
@@ -102,7 +103,7 @@ impl Records<'_> {
     }
 }
 
-/// Returns the name of a field after those of the groups that it is a part of.
+/// Returns the name of a field, preceded by the names of the groups that contain it.
 fn full_name(def: &Def, field: &Field) -> String {
     let mut name = field.name.to_string();
     let mut parent = field.parent;

@@ -37,7 +37,7 @@ pub(super) struct Line<'t> {
     pub(super) comment: Option<&'t str>,
 }
 
-/// Calls `each` with every line of the text. Reports only errors of size itself.
+/// Calls `each` with every line of the text. Reports only files and lines that are too long.
 pub(super) fn lines<'t>(
     file: u16,
     text: &'t str,

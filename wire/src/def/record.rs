@@ -86,7 +86,7 @@ pub struct Decoded {
     pub(super) notes: Notes,
     pub(super) body: usize,
     pub(super) known_end: usize,
-    /// True if the receiver is of DDNet.
+    /// True if the receiver is a DDNet peer.
     pub(super) for_ddnet: bool,
 }
 
@@ -97,13 +97,14 @@ impl Decoded {
         Self::default()
     }
 
-    /// Returns true if the receiver of what was read is of DDNet.
+    /// Returns true if messages are read for a receiver that is a DDNet peer.
     #[must_use]
     pub const fn is_for_ddnet(&self) -> bool {
         self.for_ddnet
     }
 
-    /// Sets whether the receiver of what is read from now on is of DDNet, whatever the protocol: it keeps longer texts.
+    /// Sets whether messages are read for a DDNet receiver from now on, whatever the protocol: DDNet keeps longer
+    /// texts.
     pub const fn set_for_ddnet(&mut self, is_ddnet: bool) {
         self.for_ddnet = is_ddnet;
     }
@@ -193,8 +194,8 @@ impl<'d> Records<'d> {
         self.descend(None, &path.steps, &mut |record| Some(record))
     }
 
-    /// Calls `each` with the values at a path until it returns something. A path that omits the index of a list has
-    /// all of its elements.
+    /// Calls `each` with the values at a path until it returns `Some`. A path that omits the index of a list names
+    /// all elements of the list.
     pub fn find_map<T>(self, path: &Path, mut each: impl FnMut(&'d Record) -> Option<T>) -> Option<T> {
         self.descend(None, &path.steps, &mut each)
     }

@@ -394,7 +394,7 @@ impl Table {
     }
 }
 
-/// Gives the texts of definitions the limits that a peer of DDNet has for the same ones.
+/// Sets the DDNet limit of text fields to the limit in DDNet's definition of the same field.
 fn adopt_limits(defs: &mut [Def], ddnet: &[Def]) {
     for def in defs {
         let Some(same) = ddnet
@@ -430,7 +430,8 @@ fn object(items: &[Item], objection: &dyn Fn(Class, &str) -> Option<String>, err
     }
 }
 
-/// Returns the names of definitions that replace built-in ones; if there are none, of all that are not built in.
+/// Returns the names of a user's definitions that replace built-in ones; if none does, the names of all user
+/// definitions.
 fn replacing(items: &[Item]) -> Vec<&Name> {
     let (own, builtin): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.scope.level > 0);
     let replaces = |item: &&Item| builtin.iter().any(|other| other.name.text == item.name.text);

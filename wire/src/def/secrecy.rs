@@ -1,13 +1,13 @@
-//! The secrets of the built-in definitions in those of a user's file.
+//! Applies the secrets of the built-in definitions to the definitions of a user's file.
 //!
-//! Law: a definition file adds secrets and removes none: it may come from another person. A field is secret if either definition
-//! says so. Where a file reads the bytes of a secret in another way, everything from there on is secret.
+//! Law: a definition file adds secrets and removes none: it may come from another person. A field is secret if either
+//! definition says so. If a file gives the bytes of a secret another form, everything from there on is secret.
 
 use std::{mem::discriminant, sync::Arc};
 
 use super::model::{Def, Field, Secrecy, Type, Way, Words};
 
-/// Gives definitions the secrets of the built-in ones with the same id.
+/// Adds to definitions the secrets of the built-in definitions of the same messages.
 pub(super) fn adopt(defs: &mut [Def], builtin: &[Def]) {
     for def in defs {
         for other in builtin {
@@ -35,7 +35,7 @@ fn unite(fields: &mut [Field], builtin: &[Field]) {
         let own = std::mem::replace(&mut field.secrecy, Secrecy::Open);
         field.secrecy = union(own, &other.secrecy);
     }
-    // The parts of a group, and what refers to it, are at other places from here on.
+    // Past the first difference, the fields of the two definitions no longer correspond.
     let hidden = builtin.iter().skip(same).map(|field| &field.secrecy);
     for secrecy in hidden.filter(|secrecy| **secrecy != Secrecy::Open) {
         for field in &mut *others {
@@ -48,7 +48,7 @@ fn unite(fields: &mut [Field], builtin: &[Field]) {
     }
 }
 
-/// Returns true if two fields take the same bytes.
+/// Returns true if two fields have the same wire form.
 fn is_same_form(one: &Field, other: &Field) -> bool {
     let is_same_type = match (&one.ty, &other.ty) {
         (Type::Text(_), Type::Text(_)) => true,

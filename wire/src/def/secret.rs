@@ -49,8 +49,8 @@ impl Records<'_> {
             .filter(|secret| !secret.is_empty())
     }
 
-    /// Returns the bytes of a field that may not be shown, counted from its start, if it holds a secret. The end may be beyond
-    /// that of the field.
+    /// Returns the bytes of a field that must be hidden, counted from its start; `None` if the field holds no secret.
+    /// The end may lie beyond the field.
     fn hidden(self, def: &Def, field: &Field, record: &Record, source: Source<'_>) -> Option<Range<usize>> {
         let rest = |start| start..usize::MAX;
         // The parts of groups and lists are checked on their own.
@@ -78,8 +78,8 @@ const fn packed(field: &Field) -> bool {
     matches!(field.ty, super::model::Type::Packed(_))
 }
 
-/// Returns what follows the words in the text: from the end of the first to the end of the text. A word that ends with `=` is
-/// followed by its value only.
+/// Returns the part of the text that the words hide: from the end of the first word to the end of the text. A word
+/// that ends with `=` hides only the value after it.
 fn after(words: &Words, text: &[u8]) -> Option<Range<usize>> {
     let mut hidden: Option<Range<usize>> = None;
     for word in &words.words {
@@ -111,7 +111,8 @@ fn value(text: &[u8]) -> usize {
     }
 }
 
-/// Returns the end of the word for chat commands: `/word`, and `/mc;word;word`, with which DDNet sends several.
+/// Returns the offset after a secret chat command: `/word`, or a part of `/mc;word;word`, with which DDNet sends
+/// several. `None` if there is none or nothing follows it.
 fn command(words: &Words, text: &[u8]) -> Option<usize> {
     let start = blanks(text);
     let commands = text.get(start..)?.strip_prefix(b"/")?;

@@ -15,7 +15,8 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Returns the rank. Of two definitions of the same thing a user's counts, then the one for fewer dialects.
+    /// Returns the rank. Of two definitions of the same thing, a user's outranks a built-in one, then the one for
+    /// fewer dialects wins.
     pub(super) const fn rank(self) -> (u8, u32) {
         (self.level, 8 - self.dialects.count_ones())
     }

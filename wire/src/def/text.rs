@@ -3,7 +3,7 @@
 use super::model::{Clean, Field, Type};
 use crate::note::Code;
 
-/// Notes what a receiver of this field would reject or change in the text.
+/// Notes changes and limits: whether a receiver of this field would reject or change the text.
 pub(super) fn check(field: &Field, text: &[u8], limit: Option<u16>, mut note: impl FnMut(Code)) {
     let Type::Text(clean) = field.ty else { return };
     let replaced = |byte: &u8| match clean {

@@ -46,7 +46,7 @@ impl Line {
         }
     }
 
-    /// Appends a character, the first of `rest` that follow.
+    /// Appends a character of a value of which `rest` characters are left, including this one.
     fn push(&mut self, c: char, rest: usize) {
         if self.full {
             return;
@@ -109,7 +109,7 @@ pub(super) fn quoted(text: &[u8], most: usize) -> String {
     out
 }
 
-/// Returns text without quotes, unless it looks like quoted text or could hide its end: notes follow it.
+/// Returns text without quotes, unless it looks like quoted text or could hide its end, since notes follow it.
 pub(super) fn raw(text: &[u8], most: usize) -> String {
     let shown = printable(text);
     let plain = shown.as_bytes() == text
@@ -120,7 +120,7 @@ pub(super) fn raw(text: &[u8], most: usize) -> String {
     if plain { shown } else { quoted(text, most) }
 }
 
-/// Returns a number of parts of a second as a time.
+/// Formats `value`, counted in `parts` per second, as a time.
 pub(super) fn clock(value: i64, parts: u64, sign: bool) -> String {
     let sign = match value {
         ..0 => "-",

@@ -159,7 +159,7 @@ impl Render<'_, '_> {
         });
     }
 
-    /// Appends the players of each team but 0, in which everyone is who joined none.
+    /// Appends the players of each team except team 0, which holds the players without a team.
     fn teams(&mut self, path: &Path) {
         let mut teams: BTreeMap<i64, Vec<String>> = BTreeMap::new();
         let list = self.decoded.find(path);
@@ -213,7 +213,7 @@ impl Render<'_, '_> {
         }
     }
 
-    /// Appends a text, or the part of one beside a secret.
+    /// Appends a text, or the part of a text beside a secret.
     fn part(&mut self, text: &[u8], form: Form) {
         let text = match form {
             Form::Raw => raw(text, self.out.left()),
@@ -243,7 +243,7 @@ impl Render<'_, '_> {
         }
     }
 
-    /// Returns the bytes of a value that are hidden, counted from its start. `None` if nothing is.
+    /// Returns the bytes of a value that are hidden, counted from its start. `None` if nothing is hidden.
     fn hidden(&self, record: &Record) -> Option<Range<usize>> {
         let secret = self.decoded.secret(self.def, record, self.source)?;
         let start = record.at as usize;

@@ -61,7 +61,7 @@ pub enum Type {
     Addr,
     /// 4 bytes of IPv4 address, two of port, big-endian.
     AddrLegacy,
-    /// Text in so many ints, four bytes in each, every byte plus 128, the last one NUL.
+    /// Text in this many ints, four bytes in each, with 128 added to every byte; the last byte is NUL.
     Packed(u16),
     /// A group of fields, which follow it in [`Def::fields`](super::Def::fields).
     Group {

@@ -121,7 +121,7 @@ pub enum Id {
     Uuid {
         /// The UUID.
         uuid: [u8; 16],
-        /// The text that it is the MD5 of, if known.
+        /// The text whose MD5 is the UUID, if known.
         name: Option<Arc<str>>,
     },
     /// The four bytes after `ffffffff` of a connless message.
@@ -174,7 +174,7 @@ impl Way {
         found.map_or("both", |(name, _)| name)
     }
 
-    /// Returns true if a message that goes this way may appear between a client and a server in direction `dir`.
+    /// Returns true if a message of this way may be sent between a client and a server in direction `dir`.
     #[must_use]
     pub const fn allows(self, dir: Dir) -> bool {
         match self {
@@ -195,7 +195,7 @@ pub enum Vitality {
     NonVital,
     /// As vital as the request that it answers (newest DDNet).
     Mirror,
-    /// Vital or not: not vital as a rule, and vital in some handshakes.
+    /// Vital or not: usually not vital, but vital in some handshakes.
     Either,
     /// Undefined: not a chunk, or never sent.
     None,
@@ -236,7 +236,7 @@ pub struct Def {
     pub vitality: Vitality,
     /// True if the id is taken but the message is never sent.
     pub dead: bool,
-    /// The first release that has it, where that matters.
+    /// The first release that has the message, if that matters.
     pub since: Option<Arc<str>>,
     /// Other names.
     pub aliases: Vec<Arc<str>>,

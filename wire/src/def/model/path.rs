@@ -16,13 +16,13 @@ pub struct Path {
 }
 
 impl Path {
-    /// Returns the number of the field it ends at.
+    /// Returns the number of the field at the end of the path.
     #[must_use]
     pub const fn leaf(&self) -> u16 {
         self.leaf
     }
 
-    /// Returns true if it names a list and not an element of it.
+    /// Returns true if the path names a whole list, not an element of it.
     #[must_use]
     pub const fn is_list(&self) -> bool {
         self.whole_list

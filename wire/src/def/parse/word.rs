@@ -54,7 +54,7 @@ pub(in crate::def) fn plain_number(text: &str) -> Option<i64> {
     }
 }
 
-/// Returns as much of a text as an error shows.
+/// Returns the part of a text that an error shows.
 pub(super) fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_NAME) {
         Some((at, _)) => format!("{}...", text.get(..at).unwrap_or_default()),

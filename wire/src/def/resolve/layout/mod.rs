@@ -236,7 +236,7 @@ impl<'i> Out<'_, 'i> {
         })
     }
 
-    /// Returns a number before this field, beside it or beside the group it is part of.
+    /// Returns the number field `name` before this field, beside it or beside a group that contains it.
     fn counter(&mut self, name: &Name, parent: Option<u16>) -> Option<u16> {
         let mut level = parent;
         loop {
@@ -280,7 +280,7 @@ impl<'i> Out<'_, 'i> {
             .copied()
     }
 
-    /// Returns the enum or flags of a field. An object with the name of one is found if its size is given.
+    /// Returns the enum or flags of a field; `None` if the field states a size and an object has that name.
     fn set(&self, raw: &RawField) -> Option<&'i Arc<Set>> {
         let object = raw.bytes.is_some() && self.layout(&raw.ty).is_some();
         let set = self.names.sets.get(&*raw.ty.text).copied();
