@@ -53,7 +53,8 @@ fn messages_are_read_without_allocating() {
 #[test]
 fn snapshots_are_followed_in_buffers_that_are_used_again() {
     let (registry, messages) = (Registry::builtin(), messages());
-    // The client of the second one acks late: a snapshot that is kept longer than others needs a buffer of its own.
+    // The client of the second recording acks late: a snapshot that is kept longer than others needs a buffer of its
+    // own.
     for (name, most) in [("rich-tw07", 0), ("rich-dd16", 1)] {
         let of_file = messages.iter().filter(|message| message.session.0.contains(name));
         let client = of_file.clone().next_back().unwrap().session.clone();

@@ -1,4 +1,4 @@
-//! Snapshots of the recorded real sessions, with a wrong sum: the doctor names the item that is counted wrongly.
+//! Snapshots of the recorded real sessions with a wrong sum: the doctor names the item that is counted wrongly.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use teetap_wire::snap::{Cause, Doctor, ItemFault, Key, Store};
 
 use crate::each_message;
 
-/// One snapshot of so many is changed.
+/// One in this many snapshots is changed.
 const EVERY: usize = 5;
 
-/// The numbers of snapshots, and of those of which the first cause is the fault.
+/// The numbers of wrong snapshots, and of those whose first cause is the fault.
 #[derive(Default)]
 struct Seen {
     wrong: usize,
@@ -38,7 +38,7 @@ fn with_crc(def: &Def, decoded: &Decoded, data: &[u8], crc: i32) -> Vec<u8> {
     out
 }
 
-/// Completes a snapshot with a wrong sum, and counts it.
+/// Completes a snapshot with a wrong sum, and records whether the doctor names the fault.
 fn examine(store: &Store<'static>, message: &[u8], key: Key, faults: &[ItemFault], seen: &mut Seen) {
     let (mut store, mut decoded) = (store.clone(), Decoded::new());
     let def = decoded
@@ -78,7 +78,7 @@ fn an_item_that_is_counted_wrongly_is_named() {
         let mut items = done.snapshot().items();
         let (key, ints) = items.nth((snapshots / EVERY) % done.snapshot().len()).unwrap();
         let sum = ints.iter().fold(0i32, |sum, int| sum.wrapping_add(*int));
-        // A small sum may be that of anything, and one of two items that of either.
+        // A small sum may match by chance, and equal sums of two items cannot be told apart.
         let same = |ints: &[i32]| ints.iter().fold(0i32, |sum, int| sum.wrapping_add(*int)) == sum;
         let others = done.snapshot().items().filter(|(_, ints)| same(ints));
         if sum.abs() < 64 || others.count() > 1 {

@@ -1,4 +1,4 @@
-//! Every datagram of the recorded real sessions is read, rewritten unchanged and composed again, bit for bit.
+//! Reads, rewrites without changes and recomposes every datagram of the recorded real sessions, bit for bit.
 
 #![expect(
     clippy::unwrap_used,
@@ -67,7 +67,7 @@ impl Variants {
             return (proto, Dir::C2s);
         }
         let proto = self.known.get_mut(&back).expect("a connection that was opened");
-        // A 0.6 server answers in its own variant, and both continue in that.
+        // A 0.6 server answers in its own variant, and both sides continue in that variant.
         match datagram.bytes[..] {
             [0x10, 0, 0, 2] => *proto = Proto::V6,
             [0x18, 0, 0, _, _, _, _, 2, ..] => *proto = Proto::V65,
@@ -127,7 +127,7 @@ fn each_packet(mut look: impl FnMut(&Label, &[u8], &Packet<'_>)) -> usize {
     count
 }
 
-/// Calls `look` with every message of a connection that its receiver takes, decoded: vital ones in order and once.
+/// Calls `look` with every message of a connection that its receiver accepts, decoded: vital ones in order and once.
 fn each_message(mut look: impl FnMut(&Label, Proto, &'static Def, &Decoded, &[u8])) {
     let mut taken: BTreeMap<((String, u16), Dir), Seq> = BTreeMap::new();
     let mut decoded = Decoded::new();

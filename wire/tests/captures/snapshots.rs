@@ -1,4 +1,4 @@
-//! Every snapshot of the recorded real sessions is completed, and its delta made again.
+//! Completes every snapshot of the recorded real sessions, and recomputes its delta.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +103,7 @@ impl Seen {
         for note in done.notes.iter().chain(done.data_notes.iter()) {
             self.note(stream, note.code.name());
         }
-        // Two empty snapshots of the handshake against spoofed addresses come without a sum.
+        // Two empty snapshots of the handshake against spoofed addresses have no sum.
         assert_ne!(done.crc_ok(), Some(false), "{stream}: {done}");
         let fine = [Fate::Kept, Fate::Late, Fate::Again].contains(&done.fate);
         assert!(fine, "{stream}: {done}");
@@ -131,7 +131,7 @@ impl Seen {
     }
 }
 
-/// Checks that a delta made anew has the ints of the received one, in another order, and leads to the same snapshot.
+/// Checks that a recomputed delta has the ints of the received one, in another order, and leads to the same snapshot.
 fn again(sizes: &Sizes, done: &Completed<'_>, came: usize) {
     let mut data = Vec::new();
     let counts = done.snapshot().delta(done.before(), sizes, &mut data).unwrap();

@@ -1,4 +1,4 @@
-//! Ids that are given to another item too early, and all that looks like it.
+//! Ids that are given to another item too early, and everything that only looks like it.
 
 use super::*;
 use crate::note::Code;
@@ -46,8 +46,8 @@ impl Game {
         reused
     }
 
-    /// Sends one item in one snapshot, and another one with its id later. Returns the ticks between them if that is too
-    /// early.
+    /// Sends one item in one snapshot, and another item with its id later. Returns the ticks between them if the
+    /// reuse is noted as too early.
     fn after(&mut self, first: &[i32], ticks: i32, then: &[i32]) -> Option<i32> {
         assert_eq!(self.snap(1000, &[(7, first)]), None);
         let reused = self.snap(1000 + ticks, &[(7, then)])?;
@@ -56,7 +56,7 @@ impl Game {
     }
 }
 
-/// All variants, and DDNet's own types in place of the usual ones.
+/// All variants, and DDNet's own types instead of the usual ones.
 fn games() -> Vec<Game> {
     let mut games: Vec<Game> = Proto::ALL.into_iter().map(Game::new).collect();
     for name in ["ddrace_projectile", "ddnet_projectile"] {
@@ -85,12 +85,12 @@ fn another_projectile_with_the_same_id_is_noted() {
         (150, [100, 100, 50, -20, GUN, 1140], Some(140)),
         (240, [100, 100, 50, -20, GUN, 1199], Some(199)),
         (240, [100, 100, 50, -20, GUN, 1200], None),
-        // Another way.
+        // Another direction.
         (2, [100, 100, -50, -20, GRENADE, 1002], Some(2)),
         (100, [900, 100, 50, 20, GRENADE, 1100], Some(100)),
         (199, [900, 100, 50, 20, GRENADE, 1199], Some(199)),
         (200, [900, 100, 50, 20, GRENADE, 1200], None),
-        // It was shot before the other one was seen: both are the same.
+        // It was shot before the old item was last seen: both are the same.
         (2, [900, 100, 50, 20, GRENADE, 1000], None),
         // A pause, and a teleporter of DDNet.
         (2, [100, 100, 50, -20, GRENADE, 992], None),
@@ -122,7 +122,7 @@ fn another_pickup_with_the_same_id_is_noted() {
             (2, [500, 100, 1, 0], Some(2)),
             (199, [100, 100, 1, 0], Some(199)),
             (200, [100, 100, 1, 0], None),
-            // One that moves, as in mods, and the same in another place.
+            // A pickup that moves, as in mods, and the same pickup in another place.
             (2, [500, 100, 0, 0], None),
             // A laser of 0.7; a shield of DDNet.
             (2, [500, 100, 4, 0], Some(2)),
@@ -145,7 +145,7 @@ fn a_shield_may_have_been_armor() {
     assert!(game.snap(1006, &[(7, &[100, 100, 0, 0])]).is_some());
 }
 
-/// An item that has gone is remembered for 5 s, over many snapshots.
+/// An item that disappeared is remembered for 5 s, over many snapshots.
 #[test]
 fn items_that_are_out_of_sight_come_back() {
     let old: Shot = [100, 100, 50, -20, GRENADE, 990];
@@ -158,13 +158,13 @@ fn items_that_are_out_of_sight_come_back() {
         for tick in (1100..1150).step_by(2) {
             assert_eq!(game.snap(tick, &[(9, &still)]), None);
         }
-        // The same one again, then another one with its id.
+        // The same item again, then another item with its id.
         assert_eq!(game.snap(1150, &[(7, &old), (9, &still)]), None);
         assert_eq!(game.snap(1152, &[(9, &still)]), None);
         let later = [100, 100, 70, 0, GRENADE, 1153];
         let reused = game.snap(1154, &[(7, &later), (9, &still)]).unwrap();
         assert_eq!((reused.seen, reused.after), (1150, 3));
-        // Each is noted once.
+        // Each reuse is noted once.
         assert_eq!(game.snap(1156, &[(7, &later), (9, &still)]), None);
         assert_eq!(game.snap(1158, &[(7, &later)]), None);
         assert_eq!(game.snap(1160, &[]), None);
@@ -172,7 +172,7 @@ fn items_that_are_out_of_sight_come_back() {
     }
 }
 
-/// Ids begin anew with a map, and after messages were missed nothing is known.
+/// Ids restart with a map, and after missed messages nothing is known.
 #[test]
 fn nothing_is_remembered_of_another_map() {
     let old: Shot = [100, 100, 50, -20, GRENADE, 990];
@@ -192,7 +192,7 @@ fn nothing_is_remembered_of_another_map() {
     }
 }
 
-/// A snapshot that came late says nothing about the newest.
+/// A late snapshot says nothing about the newest one.
 #[test]
 fn late_snapshots_are_not_looked_at() {
     let old: Shot = [100, 100, 50, -20, GRENADE, 990];
@@ -205,7 +205,7 @@ fn late_snapshots_are_not_looked_at() {
     assert_eq!(game.snap(1002, &[(7, &new)]), None);
 }
 
-/// Snapshots full of ever new ids keep no more than a bounded number of them.
+/// Snapshots full of ever new ids use a bounded amount of memory.
 #[test]
 fn the_memory_of_ids_is_bounded() {
     let mut game = Game::new(Proto::V7);

@@ -1,4 +1,5 @@
-//! Snapshots that a network delivers late to the proxy and loses after it: what the client can read is read.
+//! Snapshots that the network delivers late to the proxy or loses after it: the store reads every snapshot that the
+//! client can read.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +30,7 @@ struct Sent {
 }
 
 impl Client {
-    /// Returns the tick that it can read now.
+    /// Returns the tick that the client can read now.
     fn receive(&mut self, sent: &Sent, worlds: &BTreeMap<i32, Snapshot>) -> Option<i32> {
         if sent.tick < self.newest || self.kept.contains_key(&sent.tick) {
             return None;
@@ -47,7 +48,7 @@ impl Client {
             self.ack = -1;
             return None;
         }
-        // It drops what is older than the base, and than what it shows.
+        // It drops snapshots older than the base and older than the ones it shows.
         self.kept = self.kept.split_off(&sent.base.min(self.shown[0]));
         self.kept.insert(sent.tick, worlds[&sent.tick].clone());
         self.shown = [self.shown[1], sent.tick];
@@ -64,7 +65,7 @@ struct Tally {
     on_late: u32,
 }
 
-/// Things on their way, by the step in which they arrive and their number.
+/// Messages in transit, by the step in which they arrive and their number.
 struct Hop<T>(BTreeMap<(u64, u64), T>, u64);
 
 impl<T> Hop<T> {
@@ -83,7 +84,8 @@ impl<T> Hop<T> {
     }
 }
 
-/// Plays with up to 40 ticks of reordering between server and proxy, and a loss of up to half between proxy and client.
+/// Simulates up to 40 ticks of reordering between server and proxy, and up to half of the packets lost between proxy
+/// and client.
 fn play(proto: Proto, seed: u64, tally: &mut Tally) {
     let mut server = Server {
         proto,
@@ -116,7 +118,7 @@ fn play(proto: Proto, seed: u64, tally: &mut Tally) {
         if step % 2 == 0 {
             world = server.next_world(&world, step % 40 < 12);
             server.worlds.insert(tick, world.clone());
-            // It forgets what is older than 3 s.
+            // The server forgets snapshots older than 3 s.
             let base = if acked + 150 > tick { acked } else { -1 };
             let messages = server.messages(tick, base);
             let parts = messages.len();
@@ -162,7 +164,7 @@ fn play(proto: Proto, seed: u64, tally: &mut Tally) {
             }
         }
         if step % 2 == 1 {
-            // Inputs overtake each other, too.
+            // Inputs are reordered, too.
             acks.send(step + 1 + server.dice.below(3), client.ack);
         }
     }
@@ -188,7 +190,7 @@ fn what_the_client_can_read_is_read() {
     }
 }
 
-/// The difference to a snapshot that was dropped long ago is not an oddity in a late one.
+/// A late snapshot with a difference to a snapshot that was dropped long ago is not an oddity.
 #[test]
 fn a_late_one_without_its_base_is_no_error() {
     let mut session = Session::new(Proto::V7);
@@ -206,7 +208,7 @@ fn a_late_one_without_its_base_is_no_error() {
     assert_eq!(done.fate, Fate::NoBase);
     assert_eq!(session.notes(), ["snap-late"]);
     assert!(session.store.whole());
-    // In one that is not late, it is.
+    // In a snapshot that is not late, it is an oddity.
     assert_eq!(
         session.single(404, 100, &worlds[0], &worlds[3]).unwrap().fate,
         Fate::NoBase
@@ -214,7 +216,7 @@ fn a_late_one_without_its_base_is_no_error() {
     assert_eq!(session.notes(), ["snap-no-base"]);
 }
 
-/// The base of a late one stays until the client acks one that it cannot read without having dropped that base.
+/// The base of a late snapshot stays until the client acks a snapshot that it can read only after dropping that base.
 #[test]
 fn bases_are_dropped_when_the_client_dropped_them() {
     let mut session = Session::new(Proto::V7);
@@ -236,7 +238,7 @@ fn bases_are_dropped_when_the_client_dropped_them() {
     assert_eq!(session.notes(), ["snap-late"]);
 }
 
-/// Many snapshots in 64 parts that never come whole hold a bounded number of bytes.
+/// Many snapshots in 64 parts that never become complete hold a bounded number of bytes.
 #[test]
 fn parts_of_older_snapshots_are_bounded() {
     let mut session = Session::new(Proto::V7);

@@ -44,7 +44,7 @@ fn codes(notes: &Notes) -> Vec<&'static str> {
     notes.iter().map(|note| note.code.name()).collect()
 }
 
-/// A session that takes messages by name.
+/// A session whose messages are given by name.
 struct Session {
     store: Store<'static>,
     proto: Proto,
@@ -68,7 +68,7 @@ impl Session {
         self.store.on_message(dir, def, &self.decoded, &self.data)
     }
 
-    /// Returns a message of the engine; only those with parts of a snapshot have data.
+    /// Returns a message of the engine; only messages with parts of a snapshot have data.
     fn message(&self, name: &str, fields: &[(&str, i32)], data: &[u8]) -> Vec<u8> {
         let named = registry().named(self.proto, Some(Class::System), name).next();
         let has_data = name.starts_with("snap") && name != "snap_empty";
@@ -133,7 +133,7 @@ fn a_client_that_acks_no_snapshot_is_noted() {
         assert_eq!(play(0, |_| -1), [1240], "{proto}");
         assert_eq!(play(0, |tick| tick + 1), [1240], "{proto}");
         assert_eq!(play(0, |tick| tick), [], "{proto}");
-        // It can read none.
+        // The client can read none.
         assert_eq!(play(1, |_| -1), [], "{proto}");
     }
 }
@@ -168,7 +168,7 @@ fn a_client_whose_inputs_are_for_ticks_of_the_past_is_noted() {
     }
 }
 
-/// Snapshots of a 0.7 session: the world; two more items and one gone; three gone.
+/// Snapshots of a 0.7 session: the world; two more items and one deleted; three deleted.
 const SEVEN: [&str; 3] = [
     "11a6a708a7a708baa31297020012000400b00fb001050403b01c9005010405b01cb006010406b01ab009030407900e900a0004089011\
      900a000409b013900a00040bb00db00c00040c900d900d00040db00d900d01040e900e900d00040fb01c900d010410b00db00d000411\

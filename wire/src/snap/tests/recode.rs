@@ -1,4 +1,4 @@
-//! Changed snapshots, as a client reads them that knows nothing of the changes.
+//! Changed snapshots, as read by a client that knows nothing of the changes.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ impl Dice {
     }
 }
 
-/// A server that sends the world of each tick as a difference to the one that the client acked.
+/// A server that sends the world of each tick as a difference to the world that the client acked.
 pub(super) struct Server {
     pub(super) proto: Proto,
     pub(super) sizes: Sizes,
@@ -82,7 +82,7 @@ impl Server {
     }
 }
 
-/// The messages that go on.
+/// Returns the messages that are sent instead of `message`.
 fn sent(recoded: Recoded, message: &[u8]) -> Vec<Vec<u8>> {
     match recoded {
         Recoded::Same => vec![message.to_vec()],
@@ -91,7 +91,7 @@ fn sent(recoded: Recoded, message: &[u8]) -> Vec<Vec<u8>> {
     }
 }
 
-/// Draws changes of some items, and makes them in a copy of the world.
+/// Picks changes of some items, and applies them to a copy of the world.
 fn edits(dice: &mut Dice, world: &Snapshot) -> (Vec<ItemEdit>, Snapshot) {
     let (mut edits, mut changed) = (Vec::new(), world.clone());
     for (key, ints) in world.items() {
@@ -109,7 +109,7 @@ fn edits(dice: &mut Dice, world: &Snapshot) -> (Vec<ItemEdit>, Snapshot) {
             });
         }
     }
-    // An item that does not exist, and one of another size, stay as they are.
+    // An item that does not exist, and an edit of another size, change nothing.
     edits.push(ItemEdit {
         key: key(4, 999),
         ints: [1, 2, 3].into(),
@@ -131,7 +131,7 @@ struct Tally {
     refused: u32,
 }
 
-/// Returns the tick of a snapshot that the client keeps, which must be the expected one.
+/// Returns the tick of a snapshot that the client keeps. The snapshot must be the expected one.
 fn compare(
     client: &mut Session,
     message: &[u8],
@@ -177,7 +177,7 @@ fn play(proto: Proto, seed: u64, tally: &mut Tally) {
             world = server.next_world(&world, step % 11 < 3);
         }
         server.worlds.insert(tick, world.clone());
-        // Acks overtake each other.
+        // Acks are reordered.
         let back = usize::try_from(server.dice.below(3)).unwrap();
         let base = acks[acks.len().saturating_sub(1 + back)];
         let (edits, changed) = if is_on && step >= 20 && server.dice.below(4) > 0 {
@@ -211,7 +211,7 @@ fn play(proto: Proto, seed: u64, tally: &mut Tally) {
             left.extend(sent(recoded, message).into_iter().filter(|_| !is_dropped));
         }
         tally.in_parts += u32::from(left.len() > 1);
-        // Some come after the next one, and some never.
+        // Some messages arrive after the next ones, and some never.
         let fate = server.dice.below(10);
         let arriving = match fate {
             0 => Vec::new(),
@@ -281,7 +281,7 @@ fn only_messages_that_depend_on_a_change_are_written_anew() {
     let (nothing, one, two) = (Snapshot::new(), world(&[1; 4]), world(&[2; 4]));
     let first = single(10, (-1, &nothing), &one);
     assert_eq!(recoder.on_message(&first, on(&[])), (Recoded::Same, None));
-    // The values that it has.
+    // An edit to the values that the item already has.
     let same = edit([2; 4]);
     let second = single(12, (10, &one), &two);
     assert_eq!(recoder.on_message(&second, on(&same)), (Recoded::Same, None));
@@ -290,10 +290,10 @@ fn only_messages_that_depend_on_a_change_are_written_anew() {
     let (recoded, why) = recoder.on_message(&third, on(&other));
     assert!(matches!(&recoded, Recoded::Messages(one) if one.len() == 1 && one[0] != third));
     assert_eq!((why, recoder.is_idle()), (None, false));
-    // A copy of it stays as the client got it, whatever the rules say now.
+    // A copy of the snapshot stays as the client received it, whatever the rules say now.
     let again = recoder.on_message(&third, on(&same));
     assert_eq!(again, (recoded, Some(NotChanged::SentBefore)));
-    // Without rules, the base decides.
+    // Without rules, the base determines the result.
     let off = Changes::default();
     let clean = single(16, (12, &two), &one);
     assert_eq!(recoder.on_message(&clean, off), (Recoded::Same, None));
@@ -324,7 +324,7 @@ fn a_snapshot_without_a_known_base_is_not_changed() {
         recoder.on_message(&full, on(&other)),
         (Recoded::Messages(_), None)
     ));
-    // A changed base that is not kept any more cannot be read by the client.
+    // The client cannot read a snapshot whose changed base is no longer kept.
     let far = single(16, (-1, &nothing), &two);
     let (_, why) = recoder.on_message(&far, on(&other));
     assert_eq!(why, None);
@@ -368,7 +368,7 @@ fn other_bytes_and_dropped_parts_leave_no_snapshot() {
     let wanted = vec![part(10, 0), b"broken".to_vec(), part(10, 1)];
     assert_eq!(recoded, Recoded::Messages(wanted));
     assert!(recoder.is_empty());
-    // A part that is dropped: the others never go.
+    // A dropped part: the other parts are never sent.
     assert_eq!(recoder.on_message(&part(12, 0), on(&[])), waits);
     let dropped = Changes {
         is_dropped: true,
@@ -376,11 +376,11 @@ fn other_bytes_and_dropped_parts_leave_no_snapshot() {
     };
     assert_eq!(recoder.on_message(&part(12, 1), dropped).0, Recoded::Never);
     assert_eq!(recoder.on_message(&part(12, 2), on(&[])), waits);
-    // The next snapshot begins; older parts are too late.
+    // The next snapshot starts; older parts are too late.
     assert_eq!(recoder.on_message(&part(14, 0), on(&[])), waits);
     assert_eq!(recoder.on_message(&part(12, 0), on(&[])).0, Recoded::Never);
     assert_eq!(recoder.on_message(&part(14, 1), on(&[])), waits);
-    // A complete one in between goes at once.
+    // A complete snapshot in between is sent immediately.
     let small = single(13, (-1, &nothing), &world(&[1; 4]));
     assert_eq!(recoder.on_message(&small, on(&[])).0, Recoded::Same);
     let all = vec![part(14, 0), part(14, 1), part(14, 2)];

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Returns a world of so many items, which change with the tick.
+/// Returns a world of `items` items, which change with the tick.
 fn world(tick: i32, items: u16) -> Snapshot {
     let mut world = Snapshot::new();
     for id in 0..items {
@@ -13,7 +13,7 @@ fn world(tick: i32, items: u16) -> Snapshot {
     world
 }
 
-/// Returns the fields of a part of a snapshot without a base, but for its data.
+/// Returns the fields of a part of a snapshot without a base, except for its data.
 fn part(tick: i32, parts: i32, part: i32, crc: i32, size: usize) -> [(&'static str, i32); 6] {
     [
         ("tick", tick),
@@ -165,7 +165,7 @@ fn bases() {
         (None, 0, vec!["snap-no-base"])
     );
     assert!(!session.store.whole());
-    // What builds on it lacks its base, too: that is noted once.
+    // A snapshot that builds on it lacks its base, too, but that is not noted again.
     let done = session.single(107, 106, &worlds[3], &worlds[3]).unwrap();
     assert_eq!((done.fate, codes(done.notes)), (Fate::NoBase, vec![]));
     // An older base is still there.
@@ -189,7 +189,7 @@ fn bases() {
         ("tick 112 base 110, 3 items, crc wrong".into(), Some(false))
     );
     assert!(session.store.at(112).is_none() && !session.store.whole());
-    // Older than the newest one, and older than the game.
+    // Older than the newest snapshot, and older than the game.
     assert_eq!(session.complete(101, &worlds[0]), Fate::Late);
     assert_eq!(session.complete(-7, &worlds[0]), Fate::Late);
 }
@@ -280,7 +280,7 @@ fn after_a_gap() {
     assert!(session.store.is_empty() && !session.store.whole());
     assert_eq!(session.complete(112, &worlds[0]), Fate::Kept);
     assert!(session.store.whole());
-    // The map changed and ticks start anew.
+    // The map changed and ticks restart.
     assert_eq!(session.complete(5000, &worlds[0]), Fate::Kept);
     session.store.gap();
     assert_eq!(session.complete(20, &worlds[0]), Fate::Kept);

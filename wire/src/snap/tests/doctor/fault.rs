@@ -30,7 +30,7 @@ pub(super) enum Fault {
     Field(FieldFault),
 }
 
-/// A place in the world that the fault is about, and the cause that the doctor has to name.
+/// The place of the fault in the world, and the cause that the doctor has to name.
 pub(super) struct Plan {
     fault: Fault,
     pub(super) key: Key,
@@ -50,9 +50,10 @@ impl Plan {
             }
             _ => world.pick(character),
         };
-        // Values that a game changes often: the places of the tee and of its hook. The tick is that of all tees that move.
+        // Values that a game changes often: the places of the tee and of its hook. The tick changes for all tees that
+        // move.
         let at = match fault {
-            // Of a value that was cut, the sum shows only the higher bits: those of a velocity change.
+            // If a value was truncated, the sum shows only its higher bits, and these change for a velocity.
             Fault::Field(FieldFault::Cut(_)) => 3,
             _ => [1, 2, 11, 12][usize::try_from(world.rng.next() % 4).unwrap()],
         };

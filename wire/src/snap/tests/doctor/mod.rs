@@ -15,13 +15,14 @@ use fault::{Fault, Plan};
 use sent::Sent;
 use world::{Items, World};
 
-/// The seeds of each fault.
+/// The number of seeds tried for each fault.
 const SEEDS: u64 = 60;
-/// The right snapshots before the fault, and the wrong ones with it.
+/// The numbers of right snapshots before the fault, and of wrong snapshots with it.
 const RIGHT: usize = 8;
 const WRONG: usize = 6;
 
-/// Runs one world and returns the first cause after the first and after the last wrong snapshot, and the right one.
+/// Runs one world. Returns the first cause after the first wrong snapshot, the first cause after the last one, and
+/// the right cause.
 fn run(fault: Fault, seed: u64) -> [Option<Cause>; 3] {
     let mut world = World::new(seed);
     if fault == Fault::Descriptors && world.proto == Proto::V7 {
@@ -84,8 +85,8 @@ fn run(fault: Fault, seed: u64) -> [Option<Cause>; 3] {
     [cause(first), cause(last), Some(plan.cause(*tick))]
 }
 
-/// Returns in how many of a hundred seeds the first cause is the fault: after the first wrong snapshot, and after all of
-/// them. Seeds in which the fault changes no sum do not count.
+/// Returns the percentage of seeds in which the first cause is the fault: after the first wrong snapshot, and after
+/// all of them. Seeds in which the fault changes no sum are not counted.
 fn named(fault: Fault) -> (u64, u64) {
     let (mut at_once, mut in_the_end, mut wrong) = (0, 0, 0);
     for seed in 0..SEEDS {

@@ -49,7 +49,7 @@ impl Sent {
         packed(&ints)
     }
 
-    /// Returns the update of an item for changes; an item that has not changed gets one without differences.
+    /// Returns the update of an item for changes; an unchanged item gets an update without differences.
     pub(super) fn update(&mut self, key: Key, ints: usize) -> &mut Vec<i32> {
         let place = self.updates.iter().position(|(other, _)| *other == key);
         let place = place.unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Single snapshots: their size, values out of range, rows of wrong sums, and those that are almost full.
+//! Single snapshots: their size, values out of range, rows of wrong sums, and almost full snapshots.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn diagnose(proto: Proto, ints: &[i32], crc: i32) -> Diagnosis {
 
 #[test]
 fn items_of_another_size_are_named() {
-    // Flags of 0.7 have three ints; these have four, or each says how many it has.
+    // Flags of 0.7 have three ints; these have four, or each states its size.
     let longer = [0, 2, 0, 5, 0, 1000, 2000, 0, 77, 5, 1, 3000, 4000, 1, 88];
     let diagnosis = diagnose(Proto::V7, &longer, 1000 + 2000 + 77 + 3000 + 4000 + 1 + 88);
     let size = |sent| Cause::Size {
@@ -42,7 +42,7 @@ fn items_of_another_size_are_named() {
 
 #[test]
 fn a_value_out_of_its_range_is_named() {
-    // A flag of team 1 was sent as one of team 700.
+    // A flag of team 1 was sent as a flag of team 700.
     let diagnosis = diagnose(Proto::V7, &[0, 1, 0, 5, 0, 1000, 2000, 700], 3001);
     let odd = Cause::Field {
         key: key(5, 0),
@@ -87,7 +87,7 @@ fn a_row_of_wrong_sums_is_described() {
         ),
     ];
     assert_eq!(texts, expected);
-    // A right one ends the row.
+    // A right snapshot ends the row.
     session.complete(16, &world);
     assert_eq!(session.store.diagnose(&mut doctor, &[]), None);
 }
