@@ -1,4 +1,4 @@
-//! The case of one wrong snapshot: what is known of it, and the causes that fit.
+//! The case of one wrong snapshot: the known facts about it, and the causes that fit.
 
 use super::cause::Cause;
 use crate::snap::Store;
@@ -7,12 +7,12 @@ use crate::snap::kept::{Bases, Kept};
 use crate::snap::snapshot::{NOTHING, Snapshot};
 use crate::snap::view::Crc;
 
-/// The maximum number of causes that are kept of one snapshot.
+/// Maximum number of candidate causes kept for one snapshot.
 const MOST: usize = 512;
-/// The number of snapshots near the base that single items are compared with.
+/// Number of snapshots near the base with which single items are compared.
 const NEAR: usize = 6;
 
-/// A cause that fits, with its rank: the lower, the less likely it fits by chance.
+/// A cause that fits, with its rank: the lower the rank, the less likely the cause fits by chance.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate {
     pub(super) rank: u8,
@@ -26,17 +26,17 @@ pub(super) struct Case<'s> {
     /// The tick of the base; negative for none.
     pub(super) base_tick: i32,
     pub(super) base: &'s Snapshot,
-    /// The snapshot as clients make it.
+    /// The snapshot as clients compute it.
     pub(super) result: &'s Snapshot,
     pub(super) delta: &'s Delta,
     pub(super) bases: &'s Bases,
-    /// The snapshots of ticks near that of the base, without it, nearest first.
+    /// The snapshots of ticks near the base, without the base, nearest first.
     pub(super) near: Vec<&'s Kept>,
     pub(super) found: Vec<Candidate>,
 }
 
 impl Case<'_> {
-    /// Adds a cause that would make the stated sum too high by this.
+    /// Adds a cause that makes the stated sum too high by `too_high`, if that matches.
     pub(super) fn check(&mut self, too_high: i32, rank: u8, cause: Cause) {
         if too_high == self.stated.wrapping_sub(self.actual) {
             self.add(rank, cause);

@@ -7,7 +7,7 @@ use crate::snap::snapshot::{Key, Snapshot};
 /// A possible cause of a wrong snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// Items of a type have another size than both sides agreed on. `sent` is `None` if each states its size.
+    /// Items of a type have another size than both sides agreed on. `sent` is `None` if each item states its size.
     Size {
         /// The type.
         kind: u16,
@@ -16,14 +16,14 @@ pub enum Cause {
         /// The number of ints that were sent.
         sent: Option<u16>,
     },
-    /// Items of a type were sent without a size, which is not agreed.
+    /// Items of a type were sent without a size, although none is agreed.
     NoSize {
         /// The type.
         kind: u16,
         /// The number of ints that were sent.
         sent: u16,
     },
-    /// The difference is to the snapshot of this tick.
+    /// The difference is relative to the snapshot of this tick.
     OtherBase {
         /// The tick.
         tick: i32,
@@ -79,13 +79,13 @@ pub enum Cause {
 /// A fault of a whole sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SumFault {
-    /// The sum is that of the snapshot of another tick.
+    /// The sum is the sum of the snapshot of another tick.
     OfTick(i32),
     /// The sum is 0.
     Zero,
-    /// The keys of the items were counted, too: types and ids, each or as one int.
+    /// The keys of the items were counted, too: types and ids, added or as one int.
     Keys,
-    /// The sum was cut to so many bits.
+    /// The sum was truncated to this many bits.
     Cut(u8),
     /// The sum has the other sign.
     Sign,
@@ -94,19 +94,19 @@ pub enum SumFault {
 /// A fault of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemFault {
-    /// The message has it twice; both were counted.
+    /// The message has the item twice; both copies were counted.
     SentTwice,
     /// Counted twice.
     Twice,
     /// Not counted.
     NotCounted,
-    /// The sender does not have it any more, but its deletion is missing.
+    /// The sender no longer has the item, but its deletion is missing.
     NotDeleted,
     /// Deleted, but still counted.
     StillCounted,
-    /// Counted, but not sent; it was there at this tick.
+    /// Counted, but not sent; the item existed at this tick.
     NotSent(i32),
-    /// Deleted, although it was not there, and subtracted from the sum.
+    /// Deleted, although it did not exist, and subtracted from the sum.
     RemovedNotThere,
     /// Deleted and sent again in one message, with values instead of differences.
     DeletedAndSent,
@@ -125,7 +125,7 @@ pub enum FieldFault {
     Sign,
     /// The difference has the other sign.
     DifferenceSign,
-    /// Counted as an int of so many bits.
+    /// Counted as an int of this many bits.
     Cut(u8),
     /// Counted with its bytes in the other order.
     Swapped,
@@ -137,14 +137,14 @@ pub enum FieldFault {
     Absolute,
     /// Counted with the value of the base: the change is missing.
     Older,
-    /// Outside its range; the counted value, given here, is not.
+    /// Outside its range; the counted value, given here, is within it.
     OutOfRange(i32),
-    /// Far from its value in the base; the counted value, given here, is near it.
+    /// Far from its value in the base; the counted value, given here, is close to it.
     Jump(i32),
 }
 
 impl Cause {
-    /// Returns true for the same fault in snapshots of other ticks.
+    /// Returns true if `other` is the same fault in a snapshot of another tick.
     pub(in crate::snap) fn is_like(self, other: Self) -> bool {
         self.untimed() == other.untimed()
     }
@@ -196,7 +196,7 @@ pub(super) struct Names<'s> {
 }
 
 impl Names<'_> {
-    /// Returns a cause in words.
+    /// Describes a cause in words.
     pub(super) fn text(&self, cause: Cause) -> String {
         match cause {
             Cause::Size { kind, agreed, sent } => {
@@ -312,7 +312,7 @@ impl Names<'_> {
         format!("{}[{}]", self.kind(key.kind), key.id)
     }
 
-    /// Returns the name of a value; its number if it has none.
+    /// Returns the name of a value; `int N` if it has none.
     fn value(&self, key: Key, at: u16) -> String {
         let name = || {
             let def = self.def(key.kind)?;
@@ -321,7 +321,7 @@ impl Names<'_> {
             let at = u32::from(at);
             let covers = |start: u32, len: u32| start <= at && at - start < len;
             let mut records = decoded.records().iter();
-            // The innermost one comes last.
+            // The innermost record is the last.
             let record = records.rfind(|record| covers(record.at, record.len))?;
             Some(def.field(record.field)?.name.to_string())
         };

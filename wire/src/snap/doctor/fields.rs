@@ -13,16 +13,16 @@ const ODD: u8 = 7;
 const CHANGED: u8 = 8;
 /// The rank of values of new items.
 const NEW: u8 = 9;
-/// The rank of values that are as they were.
+/// The rank of values that have not changed.
 const SAME: u8 = 10;
-/// The rank of values that are far from where they were.
+/// The rank of values that jumped far.
 const JUMP: u8 = 11;
-/// The smallest jump of a value that is odd.
+/// The minimum jump of a value that is odd.
 const FAR: u32 = 64;
-/// An odd jump is so many times as long as the one that the sum shows.
+/// An odd jump is at least this many times as long as the jump that the sum implies.
 const TIMES: u32 = 16;
 
-/// Adds the faults of values that fit.
+/// Adds the faults of single values that fit.
 pub(super) fn find(case: &mut Case<'_>, registry: &Registry, proto: Proto) {
     let (base, result) = (case.base, case.result);
     let mut decoded = Decoded::new();
@@ -47,7 +47,7 @@ pub(super) fn find(case: &mut Case<'_>, registry: &Registry, proto: Proto) {
     }
 }
 
-/// Finds values out of their range that the sum counts with one in it.
+/// Finds values out of their range whose counted value, according to the sum, is within it.
 fn ranges(case: &mut Case<'_>, decoded: &Decoded, def: &crate::def::Def, pair: &Pair<'_>) {
     let off = case.stated.wrapping_sub(case.actual);
     for record in decoded.records() {
@@ -94,7 +94,7 @@ impl Spot {
         }
     }
 
-    /// Compares the stated sum with those that the faults of this value give.
+    /// Compares the stated sum with the sums that faults of this value would give.
     fn check(&self, case: &mut Case<'_>, old: Option<i32>) {
         let value = self.value;
         let rank = match old {

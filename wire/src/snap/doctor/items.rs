@@ -15,7 +15,7 @@ const BASE: u8 = 5;
 /// The rank of items with values of other ticks.
 const OLDER: u8 = 6;
 
-/// Adds the faults of items that fit.
+/// Adds the faults of single items that fit.
 pub(super) fn find(case: &mut Case<'_>) {
     message(case);
     let (base, result) = (case.base, case.result);
@@ -26,7 +26,7 @@ pub(super) fn find(case: &mut Case<'_>) {
     gone(case);
 }
 
-/// Finds items that the message has twice, or deletes in vain.
+/// Finds items that the message has twice, or deletes without need.
 fn message(case: &mut Case<'_>) {
     let delta = case.delta;
     let mut updates = delta.updates().peekable();
@@ -58,7 +58,7 @@ fn message(case: &mut Case<'_>) {
     }
 }
 
-/// Finds an item that is counted twice, not at all or with the values of the base.
+/// Finds an item that is counted twice, not at all, or with the values of the base.
 fn counted(case: &mut Case<'_>, pair: &Pair<'_>) {
     let key = pair.key;
     let cause = |fault| Cause::Item { key, fault };
@@ -82,7 +82,7 @@ fn counted(case: &mut Case<'_>, pair: &Pair<'_>) {
     }
 }
 
-/// Finds an item that is counted with the values of another tick, or sent as a difference to them.
+/// Finds an item that is counted with its values of another tick, or sent as a difference to these values.
 fn older(case: &mut Case<'_>, pair: &Pair<'_>) {
     let Some(after) = pair.after else { return };
     let key = pair.key;
@@ -102,7 +102,7 @@ fn older(case: &mut Case<'_>, pair: &Pair<'_>) {
             Cause::Item { key, fault: older },
         );
         if !is_same {
-            // An item that the base lacks counts as one of zeros.
+            // An item that the base lacks is treated as all zeros.
             let fault = ItemFault::OtherBase(tick);
             case.check(value.wrapping_sub(before), OLDER, Cause::Item { key, fault });
         }

@@ -1,11 +1,12 @@
 //! A doctor for snapshots that clients discard: the reasons why a sum may be wrong, the most likely one first.
 //!
-//! The sum in a message is that of the sender's items. What it lacks or has too much is compared with what the faults of
-//! senders would make of it: an item that is counted twice, a deletion that is missing, a base of another tick. A fault
-//! that also explains the wrong sums before comes first, then one of which there are few: that it fits by chance is less likely.
+//! The sum in a message is the sum of the sender's items. Its difference to the computed sum is compared with the
+//! effects of typical faults of senders: an item that is counted twice, a missing deletion, a base of another tick. A
+//! fault that also explains the previous wrong sums is listed first, then a fault of a kind with few candidates,
+//! since such a fault is less likely to fit by chance.
 //!
 //! Law: pure, and bounded. Nothing is computed before a snapshot is wrong and its diagnosis is requested; in a row of
-//! wrong ones only some are examined.
+//! wrong snapshots only some are examined.
 
 mod case;
 mod cause;
@@ -32,7 +33,7 @@ const MOST: usize = 3;
 pub struct Doctor {
     /// The first tick of the row.
     since: Option<i32>,
-    /// The causes of the last one, with the number of snapshots that each explains.
+    /// The causes of the last wrong snapshot, with the number of snapshots that each explains.
     causes: Vec<(Cause, u32)>,
 }
 
@@ -41,9 +42,9 @@ pub struct Doctor {
 pub struct Explained {
     /// The cause.
     pub cause: Cause,
-    /// The same in words.
+    /// The cause in words.
     pub text: String,
-    /// The number of wrong snapshots in a row that it explains.
+    /// The number of wrong snapshots in a row that the cause explains.
     pub explains: u32,
 }
 
@@ -52,19 +53,19 @@ pub struct Explained {
 pub struct Diagnosis {
     /// The sums; `None` if the snapshot cannot be read.
     pub crc: Option<Crc>,
-    /// The row of wrong snapshots that it ends.
+    /// The row of wrong snapshots that ends with this one.
     pub row: Row,
     /// Possible causes, the most likely one first, at most three.
     pub causes: Vec<Explained>,
-    /// The number of other causes that would explain it as well.
+    /// The number of other causes that would explain the snapshot as well.
     pub others: usize,
-    /// True if it was examined.
+    /// True if the snapshot was examined.
     pub examined: bool,
 }
 
 impl Store<'_> {
-    /// Returns the reasons why the snapshot that the last message completed is wrong. `None` if it is not, or if no cause
-    /// is known. `message` is that message.
+    /// Returns the reasons why the snapshot that the last message completed is wrong. `None` if the snapshot is
+    /// right, or if it cannot be read and no cause is known. `message` is the last message.
     #[must_use]
     pub fn diagnose(&self, doctor: &mut Doctor, message: &[u8]) -> Option<Diagnosis> {
         let row = self.row()?;
@@ -128,7 +129,8 @@ impl Store<'_> {
 }
 
 impl Doctor {
-    /// Orders causes: those that explain the most snapshots of the row first, then the rarer ones. Remembers them.
+    /// Orders and remembers causes: first by the number of wrong snapshots in the row that they explain, then by
+    /// rank.
     fn rank(&mut self, mut found: Vec<Candidate>) -> Vec<(Cause, u32)> {
         found.sort_by_key(|candidate| candidate.rank);
         let mut ranked: Vec<(Cause, u32)> = Vec::new();
@@ -200,7 +202,7 @@ fn sum(ints: &[i32]) -> i32 {
     ints.iter().fold(0, |sum, int| sum.wrapping_add(*int))
 }
 
-/// Returns true if applying `delta` to `base` gives a snapshot with this sum.
+/// Returns true if applying `delta` to `base` gives a snapshot with the sum `stated`.
 fn fits(delta: &mut Delta, base: &Snapshot, stated: i32) -> bool {
     let (mut out, mut counts) = (Snapshot::new(), super::Counts::default());
     delta.apply(base, &mut out, &mut counts).is_ok() && out.crc() == stated

@@ -1,6 +1,7 @@
-//! Items with another size than both sides agreed on: what follows them is read wrongly.
+//! Items with another size than both sides agreed on, after which the rest of the data is misread.
 //!
-//! The data is read again with each size that they may have. One is right if all of it can be read so, and the sum is right.
+//! The data is read again with each size that the items may have. A size is right if all of the data can be read with
+//! it, and the sum matches.
 
 use super::case::Case;
 use super::cause::Cause;
@@ -9,11 +10,11 @@ use crate::note::Code;
 use crate::snap::delta::Delta;
 use crate::snap::snapshot::Sizes;
 
-/// The rank of a size with which all is right.
+/// The rank of a size with which everything matches.
 const SIZES: u8 = 0;
-/// The number of bytes that are read again at most, for one snapshot.
+/// Maximum number of bytes that are read again for one snapshot.
 const BYTES: usize = 2 << 20;
-/// The number of ints that an item may have more than agreed.
+/// Number of ints that an item may have beyond the agreed size.
 const MORE: u16 = 12;
 /// The highest type that may have an agreed size, in the protocols so far.
 const TYPES: u16 = 32;
@@ -23,7 +24,7 @@ pub(super) fn find(case: &mut Case<'_>, sizes: &Sizes, data: &[u8], is_read: boo
     let tries = BYTES / data.len().max(1);
     let mut kinds: Vec<u16> = case.delta.updates().map(|(key, _)| key.kind).collect();
     if !is_read {
-        // Items after the one that was read wrongly may be of any type.
+        // Items after the misread one may be of any type.
         kinds.extend(0..TYPES);
     }
     let mut seen = Vec::new();
@@ -49,7 +50,7 @@ pub(super) fn find(case: &mut Case<'_>, sizes: &Sizes, data: &[u8], is_read: boo
     }
 }
 
-/// Returns the sizes that items of a type may have been sent with.
+/// Returns the possible sizes with which items of a type may have been sent.
 fn causes(sizes: &Sizes, kind: u16) -> impl Iterator<Item = Cause> {
     let agreed = sizes.of(kind);
     let of_agreed = agreed.into_iter().flat_map(move |agreed| {

@@ -6,11 +6,11 @@ use super::{fits, sum};
 use crate::snap::pairs::pairs;
 use crate::snap::snapshot::{NOTHING, Snapshot};
 
-/// The rank of a fault of the base, and of a sum of something else: there are few.
+/// The rank of a fault of the base, and of a sum of other data: there are few such faults.
 const WHOLE: u8 = 1;
 /// The rank of the sum of another snapshot.
 const OTHER: u8 = 2;
-/// The rank of the sum of another snapshot from which only one item differs.
+/// The rank of the sum of another snapshot that differs in only one item.
 const ONE: u8 = 12;
 /// The rank of all items of a kind.
 const GROUPS: u8 = 3;
@@ -37,7 +37,7 @@ fn bases(case: &mut Case<'_>) {
         .map(|kept| (kept.tick, &*kept.snapshot))
         .collect();
     others.sort_by_key(|(tick, _)| tick.abs_diff(named));
-    // The sums decide first: there may be hundreds of snapshots.
+    // The sums are compared first, since there may be hundreds of snapshots.
     let fitting = others.into_iter().find(|(_, other)| {
         sum_on(case, other) == case.stated && differ(case.base, other) && fits(&mut delta, other, case.stated)
     });
@@ -46,7 +46,7 @@ fn bases(case: &mut Case<'_>) {
     }
 }
 
-/// Returns the sum of the snapshot that the difference to another one gives.
+/// Returns the sum of the snapshot that results from applying the delta to `other`.
 fn sum_on(case: &Case<'_>, other: &Snapshot) -> i32 {
     let mut total = other.crc();
     let mut last = None;
@@ -57,7 +57,7 @@ fn sum_on(case: &Case<'_>, other: &Snapshot) -> i32 {
     }
     let mut updates = case.delta.updates().peekable();
     while let Some((key, ints)) = updates.next() {
-        // Of several updates of an item the last one counts.
+        // Of several updates of an item the last one is used.
         if updates.peek().is_none_or(|(next, _)| *next != key) {
             total = total.wrapping_add(sum(ints));
         }
@@ -65,7 +65,7 @@ fn sum_on(case: &Case<'_>, other: &Snapshot) -> i32 {
     total
 }
 
-/// Returns true if more than one item differs between two snapshots: else a fault is of that item.
+/// Returns true if two snapshots differ in more than one item; otherwise the fault belongs to the item.
 fn differ(one: &Snapshot, other: &Snapshot) -> bool {
     let differing = pairs(one, other).filter(|pair| pair.before != pair.after);
     differing.take(2).count() == 2
@@ -94,7 +94,7 @@ fn sums(case: &mut Case<'_>) {
         .rev()
         .find(|kept| kept.snapshot.crc() == stated && stated != 0);
     if let Some((tick, of_tick)) = of_tick.map(|kept| (kept.tick, &kept.snapshot)) {
-        // The fault is of the item if only one differs.
+        // The fault belongs to the item if only one differs.
         let rank = if differ(of_tick, case.result) { OTHER } else { ONE };
         case.add(rank, Cause::Sum(SumFault::OfTick(tick)));
     }
@@ -111,7 +111,7 @@ fn sums(case: &mut Case<'_>) {
     }
 }
 
-/// Sums up the items of each type.
+/// Checks the items of each type.
 fn types(case: &mut Case<'_>) {
     let result = case.result;
     let mut items = result.items().peekable();
@@ -133,7 +133,7 @@ fn types(case: &mut Case<'_>) {
     }
 }
 
-/// Sums up the new and the deleted items.
+/// Checks all new and all deleted items.
 fn changes(case: &mut Case<'_>) {
     let (mut new, mut deleted) = ((0i32, 0u16), (0i32, 0u16));
     let add = |group: &mut (i32, u16), ints| {
