@@ -45,7 +45,7 @@ impl<'d> Walk<'d, '_> {
     fn all(&mut self, base: &Snapshot) -> Result<(), Full> {
         let mut place = 0;
         while let Some(next) = self.next_key() {
-            // The delta says nothing about the items before.
+            // The delta does not mention the items before `next`.
             let same = base.place_from(place, next);
             self.push_all(base, place, same)?;
             let Some((key, values)) = base.item(same) else {
@@ -81,7 +81,7 @@ impl<'d> Walk<'d, '_> {
         deleted.into_iter().chain(updated).min()
     }
 
-    /// Adds items of the base as they are.
+    /// Adds items of the base unchanged.
     fn push_all(&mut self, base: &Snapshot, start: usize, end: usize) -> Result<(), Full> {
         if start >= end || self.out.push_run(base, start, end) {
             return Ok(());
@@ -94,7 +94,7 @@ impl<'d> Walk<'d, '_> {
         Ok(())
     }
 
-    /// Adds the updates with keys below `end`, the next item of the base: the base does not have them.
+    /// Adds the updates with keys below `end`, the next item of the base, as new items.
     fn new_items(&mut self, end: Option<Key>) -> Result<(), Full> {
         while let Some(next) = self.updates.first() {
             if end.is_some_and(|end| next.key >= end) {
@@ -109,7 +109,7 @@ impl<'d> Walk<'d, '_> {
         Ok(())
     }
 
-    /// Takes the update of an item. If there are several, the last one counts.
+    /// Returns and consumes the update of an item. If there are several, the last one is used.
     fn update(&mut self, key: Key) -> Option<Update> {
         let mut found: Option<Update> = None;
         while let Some((next, rest)) = self.updates.split_first() {

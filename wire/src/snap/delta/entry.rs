@@ -17,7 +17,7 @@ pub struct Counts {
     pub new: usize,
     /// Items that the base has with other values.
     pub changed: usize,
-    /// Items of the base that are gone.
+    /// Items of the base that were deleted.
     pub deleted: usize,
 }
 
@@ -63,7 +63,7 @@ impl Update {
 }
 
 impl Spot {
-    /// Saturates at 16 bits, as notes do.
+    /// Creates a range. Offset and length saturate at 16 bits, as in notes.
     pub(super) fn new(at: usize, end: usize) -> Self {
         let short = |value: usize| u16::try_from(value).unwrap_or(u16::MAX);
         Self {

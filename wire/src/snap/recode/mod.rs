@@ -1,12 +1,14 @@
 //! Snapshots with changed values, as differences between the snapshots that a client has.
 //!
-//! A changed snapshot becomes the base of later ones, so the client's base is not the one that the server means. A
-//! [`Recoder`] keeps both for each tick. It applies the server's difference to the server's base, changes the result,
-//! and writes the difference between the client's snapshots, with its sum, in the messages that a server would use.
+//! A changed snapshot becomes the base of later ones, so the client's base differs from the base that the server
+//! means. A [`Recoder`] keeps both for each tick. It applies the server's difference to the server's base, changes
+//! the result, and writes the difference between the client's snapshots, with its sum, in the messages that a server
+//! would use.
 //!
-//! Law: the client gets what the server sent, except for the items that were changed at this tick. A snapshot is passed on
-//! unchanged, byte for byte, if neither it nor its base was changed. One that cannot be rewritten is not sent: a client
-//! that lacks a snapshot acks an older one. Peers cannot make it hold more memory, or hold it longer.
+//! Law: the client receives the snapshots that the server sent, except for the items that were changed at this tick.
+//! A snapshot is forwarded unchanged, byte for byte, if neither it nor its base was changed. A snapshot that cannot
+//! be rewritten is not sent: a client that lacks a snapshot acks an older one. Peers cannot make the recoder use more
+//! memory, or keep it longer.
 //!
 //! Out of scope: snapshots in vital messages, which no server sends.
 
@@ -31,7 +33,7 @@ pub use write::TooLarge;
 /// The number of ticks after which a server has forgotten a snapshot (`server.cpp`, `DoSnapshot`: 3 s).
 const REMEMBERED: i32 = 150;
 
-/// The new ints of an item, as many as it has.
+/// The new ints of an item, as many as the item has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemEdit {
     /// The item.
@@ -45,37 +47,37 @@ pub struct ItemEdit {
 pub struct Changes<'a> {
     /// The items to change, if the message completes a snapshot.
     pub items: &'a [ItemEdit],
-    /// The bytes that go on in place of the message. Such a snapshot is not written anew.
+    /// The bytes that are sent instead of the message. A snapshot with such a part is not rewritten.
     pub bytes: Option<&'a [u8]>,
-    /// True if the message does not go on, so that its snapshot is never complete.
+    /// True if the message is dropped, so that its snapshot never becomes complete.
     pub is_dropped: bool,
     /// True if items of later snapshots may be changed. Without it, only snapshots that depend on changed ones are read.
     pub may_follow: bool,
 }
 
-/// The messages that go on in place of a message.
+/// The messages that are sent instead of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recoded {
-    /// The message as it is.
+    /// The message unchanged.
     Same,
-    /// None now: it is sent when its snapshot is complete.
+    /// No message yet: it is sent when its snapshot is complete.
     Waits,
-    /// None: the client could not read it.
+    /// No message: the client could not read it.
     Never,
-    /// These, at least one.
+    /// These messages, at least one.
     Messages(Vec<Vec<u8>>),
 }
 
 /// The reason why items were not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotChanged {
-    /// The base was sent before the recoder followed snapshots, or was lost before it.
+    /// The base was sent before the recoder followed snapshots, or was lost before it reached the recoder.
     #[error("the base of the snapshot is not known; a resync requests a complete one")]
     NoBase,
-    /// The client has the snapshot of this tick already.
+    /// The client already has the snapshot of this tick.
     #[error("the client may have this snapshot already")]
     SentBefore,
-    /// Other bytes go on in place of the message.
+    /// Other bytes are sent instead of the message.
     #[error("another action changes the message")]
     OtherBytes,
     /// The snapshot would need more than 64 parts.
@@ -83,7 +85,7 @@ pub enum NotChanged {
     TooLarge(#[from] TooLarge),
 }
 
-/// The snapshots of a session, as the server sent them and as its client got them.
+/// The snapshots of a session, as the server sent them and as the client received them.
 #[derive(Debug)]
 pub struct Recoder<'r> {
     registry: &'r Registry,
@@ -93,15 +95,15 @@ pub struct Recoder<'r> {
     decoded: Decoded,
     delta: Delta,
     parts: Parts,
-    /// The messages of the parts, in the order of their arrival.
+    /// The messages of the parts, in the order of arrival.
     waiting: Vec<Vec<u8>>,
-    /// True if other bytes go on in place of a part.
+    /// True if other bytes are sent instead of a part.
     has_other_bytes: bool,
     ticks: Ticks,
 }
 
 impl<'r> Recoder<'r> {
-    /// Creates a recoder for a session. Snapshots with a base that was sent before cannot be changed.
+    /// Creates a recoder for a session. Snapshots whose base was sent earlier cannot be changed.
     #[must_use]
     pub fn new(registry: &'r Registry, proto: Proto) -> Self {
         Self {
@@ -124,7 +126,7 @@ impl<'r> Recoder<'r> {
         self.proto
     }
 
-    /// Returns true if no later snapshot can depend on a changed one, and no part waits.
+    /// Returns true if no later snapshot can depend on a changed one, and no part is waiting.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty() && !self.ticks.has_changed()
@@ -148,8 +150,8 @@ impl<'r> Recoder<'r> {
         self.ticks.held()
     }
 
-    /// Handles a message of the server in the order of arrival. Returns the messages that go on, and the reason if items
-    /// were not changed.
+    /// Handles a message of the server in the order of arrival. Returns the messages to send instead, and the reason
+    /// if items were not changed.
     pub fn on_message(&mut self, data: &[u8], changes: Changes<'_>) -> (Recoded, Option<NotChanged>) {
         let def = self
             .decoded
@@ -164,7 +166,7 @@ impl<'r> Recoder<'r> {
         let place = parts.zip(part).filter(|(parts, part)| is_right(*parts, *part));
         let is_sized = usize::try_from(head.size) == Ok(bytes.len()) && bytes.len() <= PART;
         let Some((parts, part)) = place.filter(|_| is_sized) else {
-            // Clients ignore it.
+            // Clients ignore the message.
             return (Recoded::Same, None);
         };
         if self.is_gathering_after(head.tick) && parts > 1 {
@@ -203,13 +205,13 @@ impl<'r> Recoder<'r> {
         done
     }
 
-    /// Returns true if parts of a snapshot a little newer than this tick wait: clients then ignore older parts.
+    /// Returns true if parts of a snapshot slightly newer than `tick` are waiting: clients then ignore older parts.
     fn is_gathering_after(&self, tick: i32) -> bool {
         let newer = self.parts.now().map(|now| now.tick.saturating_sub(tick));
         newer.is_some_and(|by| (1..=REMEMBERED).contains(&by))
     }
 
-    /// Gives up the parts of another tick, unless it is a newer one.
+    /// Discards the waiting parts of another tick, unless that tick is newer.
     fn begin(&mut self, tick: i32) {
         let is_other = |now: i32| now != tick && !self.is_gathering_after(tick);
         if self.parts.now().is_none_or(|now| is_other(now.tick)) {
@@ -223,7 +225,7 @@ impl<'r> Recoder<'r> {
         self.has_other_bytes = false;
     }
 
-    /// Handles a snapshot that is complete.
+    /// Handles a complete snapshot.
     fn complete(
         &mut self,
         head: &Head,
@@ -248,7 +250,7 @@ impl<'r> Recoder<'r> {
             Base::Known(base) => base,
         };
         let Some(server) = self.read(head, joined, &base.server) else {
-            // Clients discard it.
+            // Clients discard the snapshot.
             return (as_it_came, None);
         };
         let sent = self.ticks.sent(head.tick, &server);
@@ -280,13 +282,13 @@ impl<'r> Recoder<'r> {
 
 /// The messages of a complete snapshot.
 struct Came {
-    /// The parts; none if it came in one message.
+    /// The messages of the parts; empty if the snapshot was sent in one message.
     messages: Vec<Vec<u8>>,
-    /// True if other bytes go on in place of one.
+    /// True if other bytes are sent instead of a part.
     has_other_bytes: bool,
 }
 
-/// Returns the snapshot with changed items; `None` if nothing differs.
+/// Returns the snapshot with `items` changed; `None` if nothing differs.
 fn change(snapshot: &Arc<Snapshot>, items: &[ItemEdit]) -> Option<Arc<Snapshot>> {
     let differs = |edit: &&ItemEdit| {
         let ints = snapshot.get(edit.key);

@@ -1,7 +1,8 @@
 //! The snapshots that a client may have, by their ticks.
 //!
-//! Law: a server sends no snapshot with a base much older than last time, so older ones are dropped. At the limit the
-//! oldest go first. A changed snapshot that went is not taken for one that was sent as it came.
+//! Law: a server sends no snapshot with a base much older than the previous base, so older snapshots are dropped. At
+//! the limit the oldest are dropped first. A changed snapshot that was dropped is never mistaken for one that was
+//! sent unchanged.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,11 +10,11 @@ use std::sync::Arc;
 use super::REMEMBERED;
 use crate::snap::snapshot::Snapshot;
 
-/// The limit in bytes of snapshots: those of the server, and those of the client that differ.
+/// The limit in bytes of snapshots: the server's, and the client's if they differ.
 const LIMIT: usize = 4 << 20;
 /// The maximum number of snapshots, see the [`Store`](crate::snap::Store).
 const MAX_KEPT: usize = 256;
-/// The number of ticks kept before a base: inputs with acks may overtake each other.
+/// The number of ticks kept before a base, since inputs with acks may be reordered.
 const BEHIND: i32 = 25;
 
 /// The snapshots of a tick.
@@ -21,7 +22,7 @@ const BEHIND: i32 = 25;
 pub(super) struct Both {
     /// The snapshot that the server sent.
     pub(super) server: Arc<Snapshot>,
-    /// The snapshot that the client got instead; `None` if it is the same.
+    /// The snapshot that the client received instead; `None` if it is the same.
     pub(super) changed: Option<Arc<Snapshot>>,
 }
 
@@ -29,16 +30,16 @@ pub(super) struct Both {
 #[derive(Debug)]
 pub(super) enum Base {
     Known(Both),
-    /// A base that was sent as it came, whose items are not known.
+    /// A base that was sent unchanged and whose items are unknown.
     Passed,
-    /// A base that may have been changed, and is not kept any more.
+    /// A base that may have been changed and is no longer kept.
     Lost,
 }
 
 #[derive(Debug)]
 struct Tick {
     tick: i32,
-    /// `None` for a snapshot that was sent as it came, and not read.
+    /// `None` for a snapshot that was sent unchanged and not read.
     both: Option<Both>,
 }
 
@@ -77,7 +78,7 @@ impl Ticks {
         self.changed.is_some()
     }
 
-    /// Returns the base with this tick; without a tick the empty snapshot.
+    /// Returns the base with this tick; the empty snapshot for a negative tick.
     pub(super) fn base(&self, tick: i32) -> Base {
         if tick < 0 {
             return Base::Known(Both::default());
@@ -90,8 +91,8 @@ impl Ticks {
         }
     }
 
-    /// Returns true if a snapshot can be sent as it came without being read: its base was, and no other snapshot of its
-    /// tick was sent.
+    /// Returns true if a snapshot can be sent unchanged without being read: its base was sent unchanged, and no
+    /// changed snapshot was sent for its tick.
     pub(super) fn may_pass(&self, tick: i32, base: i32) -> bool {
         let is_same = |tick: i32| match self.find(tick) {
             Some(found) => !found.is_changed(),
@@ -100,7 +101,8 @@ impl Ticks {
         (base < 0 || is_same(base)) && self.find(tick).is_none_or(|found| !found.is_changed())
     }
 
-    /// Returns the snapshot of this tick that the client got before in place of the server's; `None` if it got none.
+    /// Returns the snapshot of this tick that the client already received instead of the server's; `None` if it
+    /// received none.
     pub(super) fn sent(&self, tick: i32, server: &Snapshot) -> Option<Option<Arc<Snapshot>>> {
         match &self.find(tick)?.both {
             None => Some(None),
@@ -108,12 +110,12 @@ impl Ticks {
         }
     }
 
-    /// Keeps a snapshot that was sent as it came, and not read.
+    /// Keeps a snapshot that was sent unchanged and not read.
     pub(super) fn pass(&mut self, tick: i32, base: i32) {
         self.insert(base, Tick { tick, both: None });
     }
 
-    /// Keeps a snapshot of the server, and the one that the client got instead.
+    /// Keeps a snapshot of the server, and the snapshot that the client received instead.
     pub(super) fn keep(
         &mut self,
         tick: i32,
@@ -133,7 +135,7 @@ impl Ticks {
         let tick = new.tick;
         let newest = self.kept.back().map_or(tick, |newest| newest.tick);
         if base < 0 && tick < newest.saturating_sub(REMEMBERED) {
-            // Another map has begun, and with it the ticks.
+            // Another map has started, and with it new ticks.
             *self = Self {
                 changed: new.is_changed().then_some((tick, tick)),
                 ..Self::default()

@@ -77,7 +77,7 @@ impl<'r> Writer<'r> {
     }
 }
 
-/// The snapshot messages of the definitions have all these fields, see [`Forms`](crate::snap::forms::Forms).
+/// Encodes a snapshot message. Its definition has all these fields, see [`Forms`](crate::snap::forms::Forms).
 fn encode(def: Option<&Def>, fields: Vec<(&str, Datum)>) -> Result<Vec<u8>, TooLarge> {
     let mut message = Vec::new();
     let def = def.ok_or(TooLarge)?;
