@@ -35,9 +35,9 @@ struct Form {
 pub(super) enum Meaning<'a> {
     /// A part of a snapshot, or all of it.
     Snap(Head, &'a [u8]),
-    /// The client has the snapshot of this tick, or none if it is negative.
+    /// The client acks the snapshot of this tick; a negative tick acks none.
     Ack(Ack),
-    /// The time that was left until the tick of an input when that came, milliseconds.
+    /// The time in milliseconds that was left until the tick of an input when the server received the input.
     Timing(i32),
     /// The server changes the map and forgets all snapshots.
     MapChange,
@@ -116,7 +116,8 @@ impl Forms {
             }
     }
 
-    /// Returns the meaning of a message. `None` for other messages, and for one that ends too early for the receiver.
+    /// Returns the meaning of a message. `None` for other messages, and for a message that ends too early for the
+    /// receiver.
     pub(super) fn meaning<'a>(
         &self,
         dir: Dir,

@@ -1,32 +1,32 @@
-//! The ids of projectiles and pickups, and the items that had them last.
+//! Ids of projectiles and pickups, and the items that last had them.
 //!
-//! A server of the game gives an id that has become free to another item only after 5 s (server.cpp, `CSnapIDPool::FreeID`,
-//! in all releases), because a client takes two items with one key in two snapshots for the same thing.
+//! A server of the game reuses a freed id for another item only after 5 s (server.cpp, `CSnapIDPool::FreeID`, in all
+//! releases), because a client treats two items with one key in two snapshots as the same thing.
 //!
-//! Law: no finding about what these servers do. Items leave the view of a player and come back. A pause moves the start
-//! of a projectile, a teleporter of DDNet its place, and DDNet's own bullets, which have the type of the shotgun, bounce. So an
-//! item is another one only if its type is another one, or if a projectile of another weapon flies another way and was
-//! shot after the last one was seen. A lagging server makes ticks faster than they last, so a second of the 5 s is
-//! not counted. The memory is bounded, and what comes late is not looked at.
+//! Law: no finding about a server that follows this rule. Items leave the view of a player and return. A pause moves
+//! the start of a projectile, a teleporter of DDNet its place, and DDNet's own bullets, which have the type of the
+//! shotgun, bounce. So an item counts as another item only if its type differs, or if a projectile of another weapon
+//! has another direction and was shot after the old projectile was last seen. A lagging server sends ticks faster
+//! than real time, so one second of the 5 s is not counted. The memory is bounded, and late snapshots are ignored.
 
 use super::FIRST_EXTENDED;
 use super::snapshot::{Key, Snapshot};
 use crate::Proto;
 use crate::def::{Class, Id, Registry};
 
-/// The number of ticks for which an id is certainly not given to another item.
+/// Number of ticks within which the reuse of an id is certainly too early.
 const EARLY: i32 = 200;
-/// The number of ticks for which servers of the game give an id to no other item.
+/// Number of ticks for which servers of the game do not reuse a freed id.
 const POOL: i32 = 250;
-/// The number of items of a type that are remembered after they have gone.
+/// Maximum number of disappeared items remembered per type.
 const MOST_GONE: usize = 256;
-/// The number of types that are followed.
+/// Maximum number of types that are followed.
 const MOST_TYPES: usize = 16;
-/// The number of items of a type that buffers have room for from the beginning.
+/// Number of items of a type for which buffers are allocated from the beginning.
 const USUAL: usize = 64;
 /// The type of a projectile of the shotgun.
 const SHOTGUN: i32 = 2;
-/// The number of ints of a pickup in 0.7. In 0.6 it has its weapon, too.
+/// Number of ints of a pickup in 0.7. In 0.6 a pickup also has its weapon.
 const SEVEN: usize = 3;
 /// The type of a pickup that is armor.
 const ARMOR: i32 = 1;
@@ -36,20 +36,20 @@ const FIRST_SHIELD: i32 = 4;
 /// An item with an id that another item had shortly before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reused {
-    /// The key of both.
+    /// The key of both items.
     pub key: Key,
-    /// The tick of the last snapshot with the other item.
+    /// The tick of the last snapshot with the old item.
     pub seen: i32,
-    /// The number of ticks from then to the first one that may have the new item.
+    /// The number of ticks from then to the first tick that may have the new item.
     pub after: i32,
 }
 
 /// The items of a session whose ids come from the pool of the server.
 #[derive(Debug, Clone)]
 pub(super) struct Ids {
-    /// The types with a number of their own, and those that snapshots have declared.
+    /// The types with a fixed number, followed by the types that snapshots declared.
     groups: Vec<Group>,
-    /// The number of the former.
+    /// The number of types with a fixed number.
     fixed: usize,
     declared: Block,
     /// The tick of the last snapshot; `None` before the first one.
@@ -71,35 +71,35 @@ struct Group {
     /// The items of the last snapshot.
     block: Block,
     forms: Vec<Form>,
-    /// The forms before.
+    /// The forms of the previous snapshot.
     before: Vec<Form>,
     gone: Vec<Gone>,
 }
 
-/// The ids and ints of the items of one type, as they were last.
+/// The ids and ints of the items of one type in the last snapshot.
 #[derive(Debug, Clone, Default)]
 struct Block {
     ids: Vec<u16>,
     ints: Vec<i32>,
-    /// The ids before.
+    /// The ids of the previous snapshot.
     before: Vec<u16>,
 }
 
-/// The traits of an item that stay while it exists.
+/// The traits of an item that do not change while it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Form {
     kind: [i32; 2],
-    /// The direction of a projectile, and the tick of its shot; these change with its place.
+    /// The direction of a projectile, and the tick of its shot; both change only together with its place.
     way: [i32; 2],
     start: i32,
 }
 
-/// An item that has gone from the snapshots.
+/// An item that disappeared from the snapshots.
 #[derive(Debug, Clone, Copy)]
 struct Gone {
     id: u16,
     form: Form,
-    /// The tick of the last snapshot that had it.
+    /// The tick of the last snapshot with the item.
     seen: i32,
 }
 
@@ -136,7 +136,7 @@ impl Ids {
         groups + self.declared.memory()
     }
 
-    /// Follows the snapshot of the next tick, and reports items with ids that others had shortly before.
+    /// Follows the snapshot of the next tick, and reports items with ids that other items had shortly before.
     pub(super) fn follow(
         &mut self,
         tick: i32,
@@ -153,7 +153,7 @@ impl Ids {
         }
     }
 
-    /// Learns the types that a snapshot declares. It need not declare those without items.
+    /// Records the types that a snapshot declares. A snapshot need not declare types without items.
     fn declare(&mut self, snapshot: &Snapshot, registry: &Registry, proto: Proto) {
         for kind in self.declared.ids.iter().filter(|id| **id >= FIRST_EXTENDED) {
             let def = snapshot.def(registry, proto, *kind);
@@ -201,7 +201,7 @@ impl Group {
             + self.gone.capacity() * size_of::<Gone>()
     }
 
-    /// `last` is the tick of the snapshot before.
+    /// Follows the items of one type. `last` is the tick of the previous snapshot.
     fn follow(&mut self, (last, tick): (i32, i32), snapshot: &Snapshot, reused: &mut impl FnMut(Reused)) {
         if !self.block.take(snapshot, self.kind) {
             return;
@@ -250,7 +250,7 @@ impl Group {
 }
 
 impl Block {
-    /// Takes the items of a type. Returns false if it has them already.
+    /// Replaces the block with the items of a type. Returns false if nothing changed.
     fn take(&mut self, snapshot: &Snapshot, kind: u16) -> bool {
         let (ids, ints) = snapshot.block(kind);
         if self.ints == ints && ids.clone().eq(self.ids.iter().copied()) {
@@ -292,7 +292,7 @@ impl Form {
         }
     }
 
-    /// Returns true if this cannot be the item that was last seen as `old`.
+    /// Returns true if this cannot be the item that was last seen as `old` at tick `seen`.
     fn is_other(&self, thing: Thing, old: &Self, seen: i32) -> bool {
         if self.kind != old.kind {
             return true;
@@ -301,7 +301,7 @@ impl Form {
         thing == Thing::Projectile && weapon != SHOTGUN && self.way != old.way && self.start > seen
     }
 
-    /// Returns the tick at which the item was made, or the first at which it was seen.
+    /// Returns the tick at which the item was created, or the first tick at which it was seen.
     const fn born(&self, thing: Thing, seen: i32, tick: i32) -> i32 {
         match thing {
             Thing::Projectile if self.start > seen && self.start < tick => self.start,

@@ -9,10 +9,11 @@ use super::snapshot::{NOTHING, Snapshot};
 
 /// The default limit in bytes of snapshots.
 const LIMIT: usize = 2 << 20;
-/// The maximum number of snapshots: more than a server has at 50 a second, which forgets them after 3 s.
+/// Maximum number of snapshots: more than a server that sends 50 a second remembers, since servers forget snapshots
+/// after 3 s.
 const MAX_KEPT: usize = 256;
-/// The number of ticks kept before an acked base: inputs with acks may overtake each other, and clients keep what they
-/// still show.
+/// Number of ticks kept before an acked base: inputs with acks may be reordered, and clients keep the snapshots that
+/// they still show.
 const BEHIND: i32 = 25;
 /// The number of ticks after which a server has forgotten a snapshot (`server.cpp`, `DoSnapshot`: 3 s).
 pub(super) const REMEMBERED: i32 = 150;
@@ -77,7 +78,7 @@ impl Bases {
 
     /// Returns the snapshot of a tick.
     pub(super) fn at(&self, tick: i32) -> Option<&Arc<Snapshot>> {
-        // Most of them are newer than all.
+        // Most ticks are newer than all kept snapshots.
         let newest = self.kept.back().filter(|newest| tick >= newest.tick);
         if let Some(newest) = newest {
             return (newest.tick == tick).then_some(&newest.snapshot);
@@ -86,7 +87,7 @@ impl Bases {
         self.kept.get(place).map(|kept| &kept.snapshot)
     }
 
-    /// Returns the snapshot of a tick; without a tick the empty one.
+    /// Returns the snapshot of a tick; the empty snapshot for a negative tick.
     pub(super) fn base(&self, tick: i32) -> Option<&Snapshot> {
         if tick < 0 {
             Some(&NOTHING)
@@ -95,7 +96,7 @@ impl Bases {
         }
     }
 
-    /// Keeps a snapshot, and puts a buffer for the next one in its place. Drops those that are not needed any more.
+    /// Keeps a snapshot and replaces it with a buffer for the next one. Drops snapshots that are no longer needed.
     pub(super) fn keep(&mut self, tick: i32, base: i32, snapshot: &mut Arc<Snapshot>, acked: Option<i32>) {
         let forgotten = tick.saturating_sub(REMEMBERED + BEHIND);
         self.drop_before(match base {
@@ -124,7 +125,7 @@ impl Bases {
         }
     }
 
-    /// Drops what the client dropped when it read the snapshot that it acks.
+    /// Drops the snapshots that the client dropped when it read the snapshot that it acks.
     pub(super) fn on_ack(&mut self, tick: i32) {
         let acked = self.kept.iter().rfind(|kept| kept.tick == tick);
         if let Some(base) = acked.map(|kept| kept.base).filter(|base| *base >= 0) {

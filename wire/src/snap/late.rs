@@ -1,20 +1,23 @@
 //! The ticks for which a client sends its inputs.
 //!
-//! A client predicts: an input is for a tick after the newest snapshot, and each one for a later tick. A client whose inputs come too late
-//! is corrected by `input_timing`, and sends none for tick 0 (`CClient::Update` and `SendInput` in `client.cpp` of Teeworlds 0.6.5, 0.7.5 and
-//! of DDNet). The server uses an input for a tick of the past in its next one, and answers with no `input_timing` unless the tick is
-//! later than that of the input before (`ProcessClientPacket` in `server.cpp`). The proof is a row of inputs for tick 0, or a long row for
-//! ticks that are not after the acked snapshot, of which the server says that they are late, or all for the same tick.
+//! A client predicts: each input is for a tick after the newest snapshot and after the tick of the previous input.
+//! The server corrects a client whose inputs are late with `input_timing`; a client sends no input for tick 0
+//! (`CClient::Update` and `SendInput` in `client.cpp` of Teeworlds 0.6.5, 0.7.5 and of DDNet). The server uses an
+//! input for a past tick in its next tick, and answers with no `input_timing` unless the tick is later than that of
+//! the previous input (`ProcessClientPacket` in `server.cpp`). The proof is a row of inputs for tick 0, or a long row
+//! of inputs for ticks that are not after the acked snapshot and that are either all the same or reported as late by
+//! the server.
 
-/// The inputs for tick 0 of a row.
+/// Number of consecutive inputs for tick 0 that are proof.
 const ZEROS: u16 = 25;
 
-/// The inputs of a row behind the acked snapshot, the ticks that are acked in it, and the answers of the server to late ones.
+/// Minimums for a row of inputs not after the acked snapshot: inputs, acked ticks from first to last, and server
+/// answers that report a late input.
 const INPUTS: u16 = 25;
 const TICKS: i32 = 150;
 const ANSWERS: u16 = 10;
 
-/// The inputs that are late.
+/// The inputs of a session that are late.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Late {
     row: Row,
@@ -26,15 +29,16 @@ pub(super) struct Late {
 struct Row {
     inputs: u16,
     zeros: u16,
-    /// The acked tick of the first one.
+    /// The acked tick of the first input with one.
     first: Option<i32>,
-    /// The tick of all; `None` if they differ, or there are none.
+    /// The tick of all inputs; `None` if the ticks differ, or there are no inputs.
     tick: Option<i32>,
     answers: u16,
 }
 
 impl Late {
-    /// Records an answer of the server: the milliseconds that were left until the tick of an input.
+    /// Records a timing answer of the server: the milliseconds that were left until the tick of an input; negative
+    /// for a late input.
     pub(super) fn answered(&mut self, left: i32) {
         if left < 0 {
             self.row.answers = self.row.answers.saturating_add(1);
@@ -43,8 +47,8 @@ impl Late {
         }
     }
 
-    /// Records an input for a tick, which acks a snapshot that was sent or none. Returns true, once, if it shows that the client sends its
-    /// inputs too late.
+    /// Records an input for `tick` that acks the snapshot of tick `acked` (`None` if that was never sent). Returns
+    /// true, once, if the client is proven to send its inputs too late.
     pub(super) fn sent(&mut self, tick: i32, acked: Option<i32>) -> bool {
         let is_late = tick <= 0 || acked.is_some_and(|acked| tick <= acked);
         if !is_late {
@@ -69,8 +73,8 @@ impl Late {
 mod tests {
     use super::*;
 
-    /// Returns the inputs that are noted of a client which acks each second tick and sends an input for what `tick` returns of it; the server
-    /// answers each one with these milliseconds.
+    /// Returns the inputs at which a client is noted. It acks every second tick and sends an input for the tick that
+    /// `tick` returns; the server answers each input with `left` milliseconds.
     fn noted(left: Option<i32>, tick: impl Fn(i32) -> i32) -> Vec<i32> {
         let mut late = Late::default();
         (0..1000)
@@ -104,7 +108,7 @@ mod tests {
         // The server does not say that they are late: its answers are lost, or it has another clock.
         assert_eq!(noted(None, |acked| acked - 20), []);
         assert_eq!(noted(Some(5), |acked| acked - 20), []);
-        // Its clock is corrected within a second or two.
+        // The clock of the client is corrected within a second or two.
         let corrected = |acked| if acked % 120 == 0 { acked + 1 } else { acked - 20 };
         assert_eq!(noted(Some(-420), corrected), []);
         // Nothing is acked.

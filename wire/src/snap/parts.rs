@@ -54,7 +54,7 @@ impl Parts {
         self.now
     }
 
-    /// Forgets the parts. Returns true if there were any.
+    /// Discards the parts. Returns true if there were any.
     pub(super) fn give_up(&mut self) -> bool {
         self.now.take().is_some()
     }
@@ -88,7 +88,7 @@ impl Parts {
                 note(Code::SnapPartsDiffer, places.crc);
             }
         }
-        // The values of the last message count.
+        // The values of the last message are used.
         (self.base, self.crc, now.parts) = (head.base, head.crc, parts);
         let (bit, start) = (1u64 << (part % 64), usize::from(part) * PART);
         if now.have & bit != 0 {

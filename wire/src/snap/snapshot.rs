@@ -21,7 +21,7 @@ pub struct Key {
     pub id: u16,
 }
 
-/// The snapshot without items, which stands for a missing base.
+/// The snapshot without items, used in place of a missing base.
 pub(super) static NOTHING: Snapshot = Snapshot::new();
 
 /// The items of a tick.
@@ -45,10 +45,10 @@ pub struct Sizes([Option<u16>; AGREED]);
 /// The reason why an item cannot be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InsertError {
-    /// The snapshot has 1024 items or 64 KiB already.
+    /// The snapshot already has 1024 items or 64 KiB.
     #[error("the snapshot is full")]
     Full,
-    /// The snapshot has an item with this key already.
+    /// The snapshot already contains this key.
     #[error("item {0} exists already")]
     Taken(Key),
     /// The type is above 0x7fff, which no peer accepts.
@@ -94,7 +94,7 @@ impl Sizes {
         self.0.get(usize::from(kind)).copied().flatten()
     }
 
-    /// Returns the same sizes but for one type.
+    /// Returns the same sizes except for one type.
     pub(super) fn with(&self, kind: u16, size: Option<u16>) -> Self {
         let mut sizes = self.clone();
         if let Some(slot) = sizes.0.get_mut(usize::from(kind)) {
@@ -188,7 +188,7 @@ impl Snapshot {
     /// Adds an item.
     ///
     /// # Errors
-    /// Returns an [`InsertError`] if the snapshot is full, has the item already, or the type is invalid.
+    /// Returns an [`InsertError`] if the snapshot is full, already contains the key, or the type is invalid.
     pub fn insert(&mut self, key: Key, ints: &[i32]) -> Result<(), InsertError> {
         if key.kind > MAX_TYPE {
             return Err(InsertError::BadType(key.kind));
@@ -246,7 +246,7 @@ impl Snapshot {
         Some(uuid)
     }
 
-    /// Returns the definition of the items of a type, found by a descriptor item where the type needs one.
+    /// Returns the definition of the items of a type, found through a descriptor item if the type needs one.
     #[must_use]
     pub fn def<'r>(&self, registry: &'r Registry, proto: Proto, kind: u16) -> Option<&'r Def> {
         if kind >= FIRST_EXTENDED {
@@ -255,7 +255,7 @@ impl Snapshot {
         registry.object(proto, kind.into())
     }
 
-    /// Releases memory that a much larger snapshot needed.
+    /// Releases memory that only a much larger snapshot needed.
     pub(super) fn shrink(&mut self) {
         if self.held() > 2 * self.size() + 1024 {
             self.slots.shrink_to_fit();
@@ -268,7 +268,7 @@ impl Snapshot {
         self.slots.capacity() * size_of::<Slot>() + self.ints.capacity() * size_of::<i32>()
     }
 
-    /// Returns true if an item of so many ints fits.
+    /// Returns true if an item of `ints` ints fits.
     pub(super) fn has_room(&self, ints: usize) -> bool {
         self.slots.len() < MAX_ITEMS && self.size() + 8 + 4 * ints <= MAX_SIZE
     }
@@ -284,8 +284,8 @@ impl Snapshot {
         room
     }
 
-    /// Appends the items of `other` from `start` up to `end`, whose keys are above all others. Returns false and changes nothing if
-    /// there is no room for all.
+    /// Appends the items of `other` from `start` up to `end`, whose keys are above all keys of this snapshot. Returns
+    /// false and changes nothing if not all of them fit.
     pub(super) fn push_run(&mut self, other: &Self, start: usize, end: usize) -> bool {
         let slots = other.slots.get(start..end).unwrap_or_default();
         let Some(first) = slots.first() else {
@@ -310,13 +310,13 @@ impl Snapshot {
         true
     }
 
-    /// Makes room for the items of a snapshot and so many more.
+    /// Reserves memory for the items of `base` and `items` more with `ints` ints.
     pub(super) fn reserve_like(&mut self, base: &Self, items: usize, ints: usize) {
         self.slots.reserve(base.slots.len() + items);
         self.ints.reserve(base.ints.len() + ints);
     }
 
-    /// Returns the first place from `start` on whose key is not below this one.
+    /// Returns the first place, from `start` on, whose key is not below `key`.
     pub(super) fn place_from(&self, start: usize, key: Key) -> usize {
         let slots = self.slots.get(start..).unwrap_or_default();
         start + slots.partition_point(|slot| slot.key < key)

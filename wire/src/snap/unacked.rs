@@ -1,48 +1,48 @@
 //! The empty snapshots of a session, and a client that acks none of them.
 //!
-//! A client acks the newest snapshot that it has read, an empty one as well. It is not proven to leave out the empty ones by acks of
-//! others alone, since each input may be sent while another one is the newest. The proof is an input that is sent while empty
-//! ones have been the newest for longer than this client takes to ack, and acks an older one: [`PROOFS`] times, since
-//! the network may lose some in a row.
+//! A client acks the newest snapshot that it has read, also if it is empty. Acks of other snapshots alone do not
+//! prove that the client skips empty ones, since each input may be sent while a snapshot with items is the newest.
+//! The proof is an input that acks an older snapshot although empty snapshots have been the newest for longer than
+//! this client takes to ack. [`PROOFS`] such inputs are needed, since the network may lose some snapshots in a row.
 //!
 //! Law: bounded, and nothing is kept of a session in which an empty snapshot was acked.
 
 use std::collections::VecDeque;
 
-/// The empty snapshots of which the client has to ack one.
+/// Number of empty snapshots of which the client must ack at least one.
 const MANY: u16 = 25;
-/// The rows of empty snapshots during which it acked an older one.
+/// Number of rows of empty snapshots during which the client acked an older snapshot.
 const PROOFS: u8 = 3;
-/// The ticks that an ack may be later than it was ever before, one and a half of the intervals of a slow server.
+/// Number of ticks that an ack may be later than the slowest ack so far: one and a half intervals of a slow server.
 const LATE: i32 = 10;
-/// The ticks of empty snapshots that are known. An ack is one round trip old.
+/// Maximum number of empty snapshots whose ticks are kept. An ack is one round trip old.
 const MOST: usize = 128;
 
 /// The empty snapshots that were not acked.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Unacked {
-    /// The ticks of the last ones.
+    /// The ticks of the newest empty snapshots.
     ticks: VecDeque<i32>,
-    /// The number of all.
+    /// The number of all empty snapshots.
     count: u16,
-    /// The newest snapshot.
+    /// The tick of the newest snapshot.
     newest: i32,
-    /// The first one since the last with items; `None` if that is the newest.
+    /// The tick of the first empty snapshot since the last snapshot with items; `None` if the newest has items.
     row: Option<i32>,
-    /// The most ticks from a snapshot to the newest one when it was acked.
+    /// The maximum number of ticks between an acked snapshot and the newest one at that time.
     lag: Option<i32>,
-    /// The rows during which an older one was acked.
+    /// The number of rows during which an older snapshot was acked.
     proofs: u8,
-    /// True if this row is one of them.
+    /// True if the current row is one of them.
     is_proof: bool,
     /// The last tick that was acked.
     acked: Option<i32>,
-    /// True once an empty one was acked.
+    /// True once an empty snapshot was acked.
     is_fine: bool,
 }
 
 impl Unacked {
-    /// Takes an empty snapshot that the client can read.
+    /// Records an empty snapshot that the client can read.
     pub(super) fn came(&mut self, tick: i32) {
         if self.is_fine {
             return;
@@ -63,7 +63,7 @@ impl Unacked {
         self.is_proof = false;
     }
 
-    /// Takes an ack. Returns true if it shows that the client acks no empty snapshot.
+    /// Records an ack. Returns true if it proves that the client acks no empty snapshot.
     pub(super) fn acked(&mut self, tick: i32) -> bool {
         if self.is_fine || tick < 0 {
             return false;
@@ -95,7 +95,7 @@ impl Unacked {
         self.count >= MANY && self.proofs >= PROOFS
     }
 
-    /// Returns the bytes of memory.
+    /// Returns the number of bytes of memory held.
     pub(super) fn memory(&self) -> usize {
         self.ticks.capacity() * size_of::<i32>()
     }
@@ -105,7 +105,7 @@ impl Unacked {
 mod tests {
     use super::*;
 
-    /// A connection with snapshots each second tick, of which those at the end of each row have items.
+    /// A connection with snapshots every second tick, of which the last of each row has items.
     struct Play {
         row: i32,
         /// Ticks from a snapshot to its ack.
@@ -115,7 +115,7 @@ mod tests {
     }
 
     impl Play {
-        /// Returns the notes of a client that acks the newest snapshot for which `reads` is true.
+        /// Returns the number of notes about a client that acks the newest snapshot for which `reads` is true.
         fn notes(&self, ticks: i32, reads: impl Fn(i32, bool) -> bool) -> usize {
             let mut unacked = Unacked::default();
             let (mut notes, mut known) = (0, Vec::new());
@@ -146,13 +146,13 @@ mod tests {
             trip,
             interval: 2,
         };
-        // Once in each row from the third on, if 25 empty ones came by then.
+        // Once in each row from the third on, if 25 empty snapshots were sent by then.
         assert_eq!(play(10, 0).notes(140, |_, is_empty| !is_empty), 4);
         assert!(play(10, 2).notes(400, |_, is_empty| !is_empty) > 0);
         assert!(play(40, 10).notes(800, |_, is_empty| !is_empty) > 0);
     }
 
-    /// An input may be sent each time while another snapshot is the newest.
+    /// An input may be sent each time while a snapshot with items is the newest.
     #[test]
     fn a_client_that_acks_the_newest_snapshot_is_not() {
         for row in 2..30 {
@@ -163,7 +163,7 @@ mod tests {
                     interval: 2 * row,
                 };
                 assert_eq!(play.notes(4000, |_, _| true), 0, "{row} {trip}");
-                // Those with items are acked later.
+                // Snapshots with items are acked later.
                 assert_eq!(play.notes(4000, |tick, _| tick % 7 != 0), 0, "{row} {trip}");
             }
         }
@@ -177,7 +177,7 @@ mod tests {
             interval: 2,
         };
         assert_eq!(play.notes(6000, |tick, is_empty| !is_empty || tick % 106 == 2), 0);
-        // A pause of the network: no snapshot is acked any more.
+        // A pause of the network: no further snapshot is acked.
         assert_eq!(play.notes(600, |tick, _| tick < 100), 0);
     }
 }

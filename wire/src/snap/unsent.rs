@@ -1,39 +1,40 @@
 //! The acks of a client that acks no snapshot.
 //!
-//! A client that reads a snapshot acks its tick with each input until it reads a newer one; one that lacks the base of a difference acks -1
-//! until it reads a complete one (`NETMSG_SNAP` and `SendInput` in `client.cpp` of Teeworlds 0.6.5, 0.7.5 and of DDNet). The proof is a
-//! row of inputs that ack -1, 0 or a tick that was not sent, during which complete snapshots are sent that each client can read. A client
-//! that receives no snapshot any more still acks the last one, however old.
+//! A client that reads a snapshot acks its tick with each input until it reads a newer one. A client that lacks the
+//! base of a difference acks -1 until it reads a complete snapshot (`NETMSG_SNAP` and `SendInput` in `client.cpp` of
+//! Teeworlds 0.6.5, 0.7.5 and of DDNet). The proof is a row of inputs that ack -1, 0 or a tick that was not sent,
+//! during which complete snapshots are sent that each client can read. A client that no longer receives snapshots
+//! still acks the last one, however old.
 //!
 //! Law: bounded.
 
 use std::collections::VecDeque;
 
-/// The complete snapshots of the row, the ticks from the first to the last one, and the inputs.
+/// Minimums for a row: complete snapshots, ticks from the first to the last snapshot, and inputs.
 const MANY: u16 = 8;
 const TICKS: i32 = 100;
 const INPUTS: u16 = 25;
-/// The most ticks that are known.
+/// Maximum number of ticks kept.
 const MOST: usize = 512;
 
-/// The ticks that were sent, and the inputs that ack none of them.
+/// The ticks that were sent, and the inputs that ack none of these ticks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Unsent {
     ticks: VecDeque<i32>,
-    /// True if older ticks were sent as well.
+    /// True if ticks older than the kept ones were sent as well.
     is_cut: bool,
     /// The last tick that was sent and acked.
     acked: Option<i32>,
-    /// The complete snapshots of the row.
+    /// The number of complete snapshots in the row.
     count: u16,
-    /// The first of them.
+    /// The tick of the first complete snapshot in the row.
     first: Option<i32>,
     inputs: u16,
     is_reported: bool,
 }
 
 impl Unsent {
-    /// Creates a list for a session of which earlier snapshots may be unknown.
+    /// Creates a list for a session whose earlier snapshots may be unknown.
     pub(super) fn new(is_cut: bool) -> Self {
         Self {
             is_cut,
@@ -59,7 +60,7 @@ impl Unsent {
         self.first.get_or_insert(tick);
     }
 
-    /// Records an ack. Returns true, once, if it shows that the client acks no snapshot.
+    /// Records an ack. Returns true, once, if the client is proven to ack no snapshot.
     pub(super) fn acked(&mut self, tick: i32) -> bool {
         let Some((oldest, newest)) = self.ticks.front().zip(self.ticks.back()) else {
             return false;
@@ -78,12 +79,12 @@ impl Unsent {
         is_clear && !std::mem::replace(&mut self.is_reported, true)
     }
 
-    /// Returns true if the last ack is this one, of a tick that was sent.
+    /// Returns true if the last ack is `tick`, and that tick was sent.
     pub(super) fn knows(&self, tick: i32) -> bool {
         self.acked == Some(tick)
     }
 
-    /// Returns the bytes of memory.
+    /// Returns the number of bytes of memory held.
     pub(super) fn memory(&self) -> usize {
         self.ticks.capacity() * size_of::<i32>()
     }
@@ -93,8 +94,8 @@ impl Unsent {
 mod tests {
     use super::*;
 
-    /// Returns the inputs at which a client is noted that acks what `ack` returns for the newest tick. Each second input follows a snapshot,
-    /// which is complete if `is_complete`.
+    /// Returns the inputs at which a client is noted that acks the result of `ack` for the newest tick. Every second
+    /// input follows a snapshot, which is complete if `is_complete` returns true.
     fn noted(mut unsent: Unsent, is_complete: fn(i32) -> bool, ack: impl Fn(i32) -> i32) -> Vec<i32> {
         let mut noted = Vec::new();
         for input in 0..4000 {
@@ -120,9 +121,9 @@ mod tests {
         for ack in acks {
             assert_eq!(noted(Unsent::default(), |_| true, ack), [24]);
         }
-        // One in a second: the eighth one.
+        // One in a second: reported at the eighth.
         assert_eq!(noted(Unsent::default(), |tick| tick % 50 == 0, |_| -1), [70]);
-        // Acks at first, and then no more.
+        // The client acks at first, and then stops.
         let late = |tick| if tick < 2000 { tick } else { -1 };
         assert_eq!(noted(Unsent::default(), |_| true, late), [224]);
     }
@@ -132,13 +133,13 @@ mod tests {
         let play = |ack: fn(i32) -> i32| noted(Unsent::default(), |_| true, ack);
         assert_eq!(play(|tick| tick), []);
         assert_eq!(play(|tick| (tick - 200).max(1000)), []);
-        // The snapshots are lost behind this place: the ack stays, longer than ticks are known.
+        // The network loses all snapshots after this tick: the ack stays, longer than ticks are kept.
         assert_eq!(play(|tick| tick.min(1200)), []);
-        // It lacks a base now and then.
+        // The client lacks a base now and then.
         assert_eq!(play(|tick| if tick % 110 == 0 { tick } else { -1 }), []);
-        // It can read none: no complete one is right.
+        // The client can read none: no complete snapshot is right.
         assert_eq!(noted(Unsent::default(), |_| false, |_| -1), []);
-        // Older ones were sent before the first one that is known.
+        // Older snapshots were sent before the first known one.
         assert_eq!(noted(Unsent::new(true), |_| true, |_| 900), []);
         assert_eq!(noted(Unsent::new(true), |_| true, |_| -1), [24]);
     }

@@ -27,8 +27,8 @@ pub enum Fate {
     NoBase,
     /// Discarded by clients. The items are those that could be read.
     Broken,
-    /// The sum of the ints differs from that in the message, so clients discard it; or an earlier snapshot was read
-    /// wrongly.
+    /// The sum of the ints differs from the sum in the message, so clients discard the snapshot; or an earlier
+    /// snapshot was read wrongly.
     BadCrc,
 }
 
@@ -54,7 +54,7 @@ pub struct Completed<'s> {
     pub crc: Option<Crc>,
     /// The outcome at the client.
     pub fate: Fate,
-    /// The numbers of items. If the base is unknown, `changed` and `deleted` are those of the message.
+    /// The numbers of items. If the base is unknown, `changed` and `deleted` count the entries of the message.
     pub counts: Counts,
     /// The oddities of the message that completed it. Ranges count in the message.
     pub notes: &'s Notes,
@@ -62,18 +62,18 @@ pub struct Completed<'s> {
     pub data_notes: &'s Notes,
     /// The offset of the data in the message, if it was sent in one part.
     pub data_at: Option<usize>,
-    /// The tick of the snapshot that it is compared with, if that is not its base.
+    /// The tick of the snapshot that this one is compared with, if that is not its base.
     pub since: Option<i32>,
     /// The first item with an id that another item had shortly before.
     pub reused: Option<Reused>,
     pub(super) snapshot: &'s Arc<Snapshot>,
-    /// `None` stands for an empty snapshot.
+    /// `None` if the snapshot before is empty.
     pub(super) before: Option<&'s Arc<Snapshot>>,
     pub(super) registry: &'s Registry,
     pub(super) proto: Proto,
 }
 
-/// A [`Completed`] snapshot that can be kept. It shares its items with the store while that has them.
+/// A [`Completed`] snapshot that can be kept. It shares its items with the store as long as the store keeps them.
 #[derive(Debug, Clone)]
 pub struct Retained<'r> {
     tick: i32,
@@ -182,9 +182,9 @@ impl<'r> Retained<'r> {
 pub struct Item<'s> {
     /// The type and id.
     pub key: Key,
-    /// The definition. `None` if none has the type, or if no descriptor gives its UUID.
+    /// The definition. `None` if no definition has the type, or if no descriptor gives its UUID.
     pub def: Option<&'s Def>,
-    /// The ints; of a deleted item, those that it had.
+    /// The ints; of a deleted item, its last ints.
     pub ints: &'s [i32],
     /// The difference to the base.
     pub change: Change<'s>,
@@ -195,11 +195,11 @@ pub struct Item<'s> {
 pub enum Change<'s> {
     /// The base has the same item.
     Same,
-    /// The base does not have it.
+    /// The base does not have the item.
     New,
-    /// The base has it with these ints, as many.
+    /// The base has the item with these ints, as many as now.
     Changed(&'s [i32]),
-    /// The base has it, the snapshot does not.
+    /// The base has the item, the snapshot does not.
     Deleted,
 }
 
@@ -218,13 +218,13 @@ impl<'s> Completed<'s> {
         self.snapshot
     }
 
-    /// Returns the snapshot it is based on; empty if it has none, or if it is unknown.
+    /// Returns the snapshot it is based on; empty if it has no base, or the base is unknown.
     #[must_use]
     pub fn before(&self) -> &'s Snapshot {
         self.before.map_or(&NOTHING, |before| before)
     }
 
-    /// Returns true if the sum is right. `None` if it was not sent or cannot be computed.
+    /// Returns true if the stated sum is right. `None` if the sum was not sent or cannot be computed.
     #[must_use]
     pub fn crc_ok(&self) -> Option<bool> {
         self.crc.map(Crc::ok)

@@ -23,7 +23,7 @@ pub enum DeltaError {
 
 impl Snapshot {
     /// Appends the data that a server sends to turn `base` into this snapshot, for one or more parts. Appends nothing
-    /// if nothing changed, for which there is `snap_empty`.
+    /// if nothing changed, since servers then send `snap_empty`.
     ///
     /// # Errors
     /// Returns a [`DeltaError`]; `out` is then unchanged.

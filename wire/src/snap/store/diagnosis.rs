@@ -1,4 +1,4 @@
-//! The parts of a store that a diagnosis is made of.
+//! The parts of a store that a diagnosis needs.
 
 use super::{Last, Store};
 use crate::def::Registry;
@@ -44,8 +44,8 @@ impl<'r> Store<'r> {
         self.last.map_or(-1, |last| last.head.base)
     }
 
-    /// Returns the joined data of the snapshot that the last message, this one, completed, if it is
-    /// the newest one.
+    /// Returns the joined data of the snapshot that the last message, `message`, completed. Only right for the newest
+    /// snapshot.
     pub(in crate::snap) fn data<'a>(&'a self, message: &'a [u8]) -> Option<&'a [u8]> {
         let Last { head, parts, .. } = self.last?;
         if parts > 1 {

@@ -1,9 +1,10 @@
 //! The snapshots of one session that may be the base of a later one.
 //!
-//! Law: every snapshot is read that the client can read, whatever order and losses it sees. A snapshot that came after a
-//! newer one may be a base as well, in one part or in several: the client may not have received the newer one. A client that
-//! reads a snapshot drops what is older than its base, and its ack shows that it read it; the store drops the same then. The
-//! memory of a session is limited. At the limit the oldest are dropped first, but never the last base nor the last ack.
+//! Law: every snapshot that the client can read is read, whatever the order and losses that the client sees. A
+//! snapshot received after a newer one may be a base as well, in one part or in several: the client may not have
+//! received the newer one. A client that reads a snapshot drops everything older than its base. Its ack shows that it
+//! read the snapshot; the store then drops the same. The memory of a session is limited. At the limit the oldest are
+//! dropped first, but never the last base nor the last ack.
 
 mod diagnosis;
 
@@ -26,14 +27,14 @@ use crate::def::{Decoded, Def, Registry};
 use crate::note::{Code, Note, Notes};
 use crate::{Dir, Proto};
 
-/// The number of bytes for the parts of older snapshots.
+/// Maximum bytes for the parts of older snapshots.
 const EARLIER: usize = 256 << 10;
 
-/// The number of items from which on a snapshot is almost full.
+/// Minimum number of items of an almost full snapshot.
 const NEAR_ITEMS: usize = MAX_ITEMS - 24;
-/// The number of bytes from which on a snapshot is almost full.
+/// Minimum number of bytes of an almost full snapshot.
 const NEAR_SIZE: usize = MAX_SIZE - (2 << 10);
-/// The number of parts from which on a snapshot is almost full.
+/// Minimum number of parts of an almost full snapshot.
 const NEAR_PARTS: i32 = 62;
 
 /// The snapshots of a session.
@@ -51,17 +52,17 @@ pub struct Store<'r> {
     nothing: Arc<Snapshot>,
     delta: Delta,
     parts: Parts,
-    /// Older snapshots with missing parts. A client that has received nothing of a newer one still collects them.
+    /// Older snapshots with missing parts. A client that received nothing of a newer one still collects them.
     earlier: VecDeque<Parts>,
     notes: Notes,
-    /// The newest tick of which anything was received.
+    /// The newest tick of which any part was received.
     newest: i32,
     acked: Option<i32>,
     unacked: Unacked,
     unsent: Unsent,
     late: Late,
     whole: bool,
-    /// True if messages were missed since the last snapshot that is sure.
+    /// True if messages were missed since the last snapshot that was certainly read correctly.
     missed: bool,
     /// True if the client has entered the game of this map.
     entered: bool,
@@ -118,7 +119,7 @@ impl<'r> Store<'r> {
         }
     }
 
-    /// Sets another limit than 2 MiB of snapshots. The last snapshot, its base and the one acked last are kept in any
+    /// Sets another limit than 2 MiB of snapshots. The last snapshot, its base and the last acked one are kept in any
     /// case.
     #[must_use]
     pub fn with_limit(mut self, bytes: usize) -> Self {
@@ -132,7 +133,7 @@ impl<'r> Store<'r> {
         self.proto
     }
 
-    /// Returns true if messages of a definition are of interest; others need not be passed in.
+    /// Returns true if the store follows messages of a definition; others need not be passed in.
     #[must_use]
     pub fn follows(&self, dir: Dir, def: &Def) -> bool {
         self.forms.follow(dir, def)
@@ -153,7 +154,7 @@ impl<'r> Store<'r> {
         self.completed()
     }
 
-    /// Follows a message as [`Self::on_message`] does.
+    /// Follows a message as [`Self::on_message`] does, without returning the snapshot.
     pub fn observe(&mut self, dir: Dir, def: &Def, decoded: &Decoded, data: &[u8]) {
         self.notes = Notes::new();
         self.last = None;
@@ -168,7 +169,7 @@ impl<'r> Store<'r> {
                 self.forget();
                 self.entered = false;
             }
-            // Only once: snapshots of the handshake against spoofed addresses come before it, with any ticks.
+            // Only once: snapshots of the handshake against spoofed addresses precede it, with any ticks.
             Meaning::EnterGame if !self.entered => {
                 self.forget();
                 self.entered = true;
@@ -190,7 +191,7 @@ impl<'r> Store<'r> {
         Some(Retained::new(&self.completed()?, self.registry))
     }
 
-    /// Returns the same without its items, with the counts.
+    /// Returns the snapshot that the last message completed, with its counts but without its items.
     #[must_use]
     pub fn retained_counts(&self) -> Option<Retained<'r>> {
         let completed = Completed {
@@ -213,14 +214,13 @@ impl<'r> Store<'r> {
         self.missed = true;
     }
 
-    /// Returns true if the last snapshot could be read. After a gap: if one could be read since, with the right sum.
+    /// Returns true if the last snapshot could be read; after a gap, if a snapshot with the right sum was read since.
     #[must_use]
     pub const fn whole(&self) -> bool {
         self.whole
     }
 
-    /// Returns the oddities of the last message, if it is one of those that are followed. Ranges count in the
-    /// message.
+    /// Returns the oddities of the last message, if the store follows it. Ranges count in the message.
     #[must_use]
     pub const fn notes(&self) -> &Notes {
         &self.notes
@@ -318,7 +318,7 @@ impl<'r> Store<'r> {
         outcome.map(|outcome| Last { head, parts, outcome })
     }
 
-    /// Takes out the parts of an older snapshot; none if none have come.
+    /// Removes and returns the parts of an older snapshot; empty if none were received.
     fn take_earlier(&mut self, tick: i32) -> Parts {
         let of_tick = |parts: &Parts| parts.now().is_some_and(|now| now.tick == tick);
         let place = self.earlier.iter().position(of_tick);
@@ -333,7 +333,7 @@ impl<'r> Store<'r> {
         }
     }
 
-    /// Drops what the client dropped when it read the snapshot that it acks.
+    /// Handles an ack: drops the snapshots that the client dropped, and notes proven faults of its acks and inputs.
     fn ack(&mut self, ack: Ack) {
         let (tick, place) = ack.tick;
         self.acked = Some(tick).filter(|tick| *tick >= 0);
@@ -354,7 +354,7 @@ impl<'r> Store<'r> {
     /// Checks if the snapshot is older than the newest one; if not, it becomes the newest.
     fn lateness(&mut self, head: &Head) -> Option<Fate> {
         if self.missed && head.tick < self.newest.saturating_sub(REMEMBERED) {
-            // The ticks are of another map, whose change was missed.
+            // The ticks belong to another map whose change was missed.
             self.forget();
         }
         if self.at(head.tick).is_some() {
@@ -378,7 +378,8 @@ impl<'r> Store<'r> {
         let broken = self.delta.read(&self.sizes, joined).is_err();
         self.clear_fresh();
         let Some(base) = self.bases.base(head.base) else {
-            // The client has dropped the base of a late one, or ignores it. Those that build on one without a base lack theirs, too.
+            // The client has dropped the base of a late snapshot, or ignores it. Snapshots that build on one without
+            // a base lack theirs, too.
             if self.whole && !self.missed && late.is_none() {
                 self.note(Code::SnapNoBase, head.places.base);
             }
@@ -445,7 +446,7 @@ impl<'r> Store<'r> {
         }
     }
 
-    /// Notes the items of the newest snapshot with ids that others had shortly before. Returns the first.
+    /// Notes the items of the newest snapshot with ids that other items had shortly before. Returns the first one.
     fn follow_ids(&mut self, tick: i32) -> Option<Reused> {
         let (delta, mut first) = (&mut self.delta, None);
         self.ids
