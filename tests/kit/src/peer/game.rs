@@ -1,4 +1,4 @@
-//! The messages of 0.6 that a join without tokens is made of.
+//! The messages of 0.6 that a join without tokens consists of.
 //!
 //! Sources: `protocol.h` and `compression.cpp` of Teeworlds 0.6.5; `network_server.cpp` of 0.6.5 and of DDNet 20.1, which
 //! hide the proof of the client's address in them.
@@ -7,19 +7,19 @@
 pub const MAP_CHANGE: i32 = 2;
 /// System message: a piece of the map.
 pub const MAP_DATA: i32 = 3;
-/// System message: the server has what it needs.
+/// System message: the server is ready for the client's start info.
 pub const CON_READY: i32 = 4;
 /// System message: a snapshot in which nothing has changed.
 pub const SNAP_EMPTY: i32 = 6;
-/// System message: the client has the map.
+/// System message: the client has loaded the map.
 pub const READY: i32 = 14;
-/// System message: the client's input, with the tick of the last snapshot that it got.
+/// System message: the client's input, with the tick of the last snapshot that the client received.
 pub const INPUT: i32 = 16;
 
 /// Game message: name and looks.
 const CL_START_INFO: i32 = 20;
 
-/// Appends an int: six bits and the sign, then seven bits a byte, as long as there are any.
+/// Appends an int: the sign and six bits in the first byte, then seven bits per byte until no bits are left.
 pub fn put_int(out: &mut Vec<u8>, value: i32) {
     let sign = if value < 0 { 0x40 } else { 0 };
     let mut rest = (if value < 0 { !value } else { value }).cast_unsigned();
@@ -35,7 +35,7 @@ pub fn put_int(out: &mut Vec<u8>, value: i32) {
     }
 }
 
-/// An int and what follows it.
+/// Splits off an int at the start. `None` if it has no end.
 pub fn int(bytes: &[u8]) -> Option<(i32, &[u8])> {
     let (&first, mut rest) = bytes.split_first()?;
     let mut value = u32::from(first & 0x3f);
@@ -49,13 +49,13 @@ pub fn int(bytes: &[u8]) -> Option<(i32, &[u8])> {
     Some((if first & 0x40 == 0 { value } else { !value }, rest))
 }
 
-/// The id of a system message and what follows it; `None` for a message of the game.
+/// Splits off the id of a system message; `None` for a game message.
 pub fn system(message: &[u8]) -> Option<(i32, &[u8])> {
     let (id, rest) = int(message)?;
     (id & 1 == 1).then_some((id >> 1, rest))
 }
 
-/// The map's name, crc and size.
+/// Returns a map change with the map's name, crc and size.
 pub fn map_change(name: &str, crc: u32, size: i32) -> Vec<u8> {
     let mut message = of_system(MAP_CHANGE, &[]);
     message.extend(name.as_bytes());
@@ -65,7 +65,7 @@ pub fn map_change(name: &str, crc: u32, size: i32) -> Vec<u8> {
     message
 }
 
-/// The only piece of a map.
+/// Returns map data that contains the whole map.
 pub fn map_data(crc: u32, map: &[u8]) -> Vec<u8> {
     let size = i32::try_from(map.len()).unwrap_or(0);
     let mut message = of_system(MAP_DATA, &[1, crc.cast_signed(), 0, size]);
@@ -73,22 +73,22 @@ pub fn map_data(crc: u32, map: &[u8]) -> Vec<u8> {
     message
 }
 
-/// The server has what it needs.
+/// Returns the server's answer to [`ready`], which lets the client send its start info.
 pub fn con_ready() -> Vec<u8> {
     of_system(CON_READY, &[])
 }
 
-/// An empty snapshot of `tick`; `delta` is how far back its base is, `tick + 1` when it has none.
+/// Returns an empty snapshot of `tick`. `delta` is the distance to its base, `tick + 1` if it has none.
 pub fn snap_empty(tick: i32, delta: i32) -> Vec<u8> {
     of_system(SNAP_EMPTY, &[tick, delta])
 }
 
-/// The client has the map.
+/// Returns the message of a client that has loaded the map.
 pub fn ready() -> Vec<u8> {
     of_system(READY, &[])
 }
 
-/// A client's name, clan, country, skin and colours.
+/// Returns a client's name, clan, country, skin and colours.
 pub fn start_info(name: &str) -> Vec<u8> {
     let mut message = Vec::new();
     put_int(&mut message, CL_START_INFO << 1);
@@ -104,13 +104,13 @@ pub fn start_info(name: &str) -> Vec<u8> {
     message
 }
 
-/// An input of a player who stands still; `tick` is that of the last snapshot.
+/// Returns an input of a player who stands still; `tick` is the tick of the last snapshot.
 pub fn input(tick: i32) -> Vec<u8> {
-    // The tick that it is meant for, the size in bytes, then direction, target, jump, fire, hook, flags and weapons.
+    // The intended tick, the size in bytes, then direction, target, jump, fire, hook, flags and weapons.
     of_system(INPUT, &[tick, tick + 7, 40, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0])
 }
 
-/// The tick that an input acks; `None` for any other message.
+/// Returns the tick that an input acks; `None` for any other message.
 pub fn acked_tick(message: &[u8]) -> Option<i32> {
     let (id, rest) = system(message)?;
     (id == INPUT).then(|| int(rest).map(|(tick, _)| tick))?

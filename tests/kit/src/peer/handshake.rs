@@ -1,11 +1,11 @@
-//! The client's way into a session.
+//! The client's side of the handshakes.
 
 use super::receive::first_token;
 use super::{Peer, State};
 use crate::codec::{Head, TKEN, Variant, control};
 
 impl Peer {
-    /// Starts a client's handshake: CONNECT, or the token request of 0.7. Repeats come from [`Peer::update`].
+    /// Starts a client's handshake: CONNECT, or the token request of 0.7. [`Peer::update`] repeats it.
     pub fn connect(&mut self, now: u64) {
         if self.state != State::Idle {
             return;
@@ -49,7 +49,7 @@ impl Peer {
         self.ask_connect(now);
     }
 
-    /// Returns true if the session is online now.
+    /// Returns true if the session is now online.
     pub(super) fn got_connect_accept(&mut self, head: &Head, extra: &[u8], now: u64) -> bool {
         match self.variant {
             Variant::V6 => self.emit(control::accept(None), now),

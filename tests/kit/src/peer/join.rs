@@ -1,12 +1,12 @@
-//! The messages of a 0.6 client while it joins: that it has the map, who it is, and, from its third snapshot on,
-//! inputs that ack the newest one. A server without tokens takes such an ack for the proof of the client's address.
+//! The messages of a 0.6 client while it joins: it is ready, its name, and, from its third snapshot on, inputs that
+//! ack the newest snapshot. A server without tokens accepts such an ack as the proof of the client's address.
 
 use super::{Peer, Role, game};
 use crate::link::MS;
 
-/// Inputs are sent this often, microseconds.
+/// Interval between two inputs in microseconds.
 const INPUT_EVERY: u64 = 40 * MS;
-/// Snapshots before the first input.
+/// Number of snapshots before the first input.
 const SNAPSHOTS: u32 = 3;
 
 /// The progress of a client's join.
@@ -18,7 +18,7 @@ pub(super) struct Join {
 }
 
 impl Peer {
-    /// Answers a message as a client does that loads its map in no time: at once, before it reads the next one.
+    /// Answers a message like a client that loads its map instantly: immediately, before it reads the next message.
     pub(super) fn answer_join(&mut self, message: &[u8], now: u64) {
         if !self.options.joins || self.role != Role::Client {
             return;
@@ -37,7 +37,7 @@ impl Peer {
         self.flush(now);
     }
 
-    /// Sends the input that is due.
+    /// Sends an input if one is due.
     pub(super) fn send_input(&mut self, now: u64) {
         if self.next_input().is_some_and(|at| at <= now) && self.is_online() {
             self.join.next_input = now + INPUT_EVERY;

@@ -1,12 +1,13 @@
-//! A scripted end of a session in virtual time, with the exact rules of the reference programs.
+//! A scripted end of a session in virtual time that follows the exact rules of the reference programs.
 //!
-//! Law: does to every datagram what the program that it stands for would do: tokens, ack window, sequence numbers,
-//! resends, keepalives, limits. It never repairs a mistake of the other side; it drops and counts, as they do. Where a
-//! reference loses data by a bug of its own that no proxy can matter to (more than 255 chunks in a packet), it does not.
+//! Law: handles every datagram exactly like the program that it models: tokens, ack window, sequence numbers,
+//! resends, keepalives, limits. It never repairs a mistake of the other side; it drops and counts, as the programs
+//! do. The one exception is a bug by which a reference loses data and which no proxy can affect (more than 255 chunks
+//! in a packet).
 //!
-//! A peer sends nothing by itself: datagrams pile up in [`Peer::outgoing`] and time comes from the caller, in
+//! A peer sends nothing by itself: datagrams are collected in [`Peer::outgoing`], and the caller supplies the time in
 //! microseconds. Call [`Peer::update`] every 10 ms, or at [`Peer::next_update`]. A client starts with
-//! [`Peer::connect`]; a server's ends live in a [`Server`], one for each client address.
+//! [`Peer::connect`]; a server's ends belong to a [`Server`], one for each client address.
 //!
 //! Sources: `network_conn.cpp`, `network_server.cpp`, `network_client.cpp` and `network_token.cpp` of Teeworlds 0.6.4,
 //! 0.6.5, 0.7.5 and of DDNet 16.4 and 20.1.
@@ -28,15 +29,15 @@ mod server;
 mod tests;
 mod update;
 
-/// Sequence numbers are taken modulo this.
+/// Number of sequence numbers: they are counted modulo this value.
 pub const SEQUENCES: u16 = 1024;
 
-/// The end of the session.
+/// The role of a peer in its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Opened the session.
+    /// The end that opens the session.
     Client,
-    /// A server's slot.
+    /// The server's end, in a slot.
     Server,
 }
 
@@ -51,50 +52,52 @@ pub enum State {
     Connecting,
     /// A server's slot waits for the client's first data packet.
     Pending,
-    /// In session.
+    /// The session is established.
     Online,
     /// Ended by CLOSE.
     Closed {
-        /// The reason as text, cut at 127 bytes.
+        /// The reason as text, truncated to 127 bytes.
         reason: String,
-        /// True if the other side closed.
+        /// True if the other side closed the session.
         by_peer: bool,
     },
-    /// Given up after a limit; the reason in the reference's words.
+    /// Given up because a limit was exceeded; the reason is in the reference's words.
     Dead(String),
 }
 
 /// The deviations from the reference that a peer can be configured for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Give up after the reference's limits of silence, of unacked age and of handshakes.
+    /// Gives up at the reference's limits for silence, for the age of unacked chunks and for handshakes.
     pub limits: bool,
-    /// Silence and age limit in microseconds; `None` = 10 s, DDNet 100 s (`conn_timeout`).
+    /// Limit for silence and for the age of unacked chunks in microseconds. `None` means 10 s, or 100 s for DDNet
+    /// (`conn_timeout`).
     pub patience: Option<u64>,
-    /// The packing of data packets. Reference senders compress when that is shorter.
+    /// The packing of data packets. Reference senders compress if the result is shorter.
     pub packing: Packing,
-    /// DDNet since 19.4 drops malformed packets: unknown flags, control with chunks or compression or without message,
-    /// data without chunks and without RESEND. No meaning for the others.
+    /// DDNet since 19.4 drops malformed packets: unknown flags, control with chunks or compression or without
+    /// message, data without chunks and without RESEND. No effect on other variants.
     pub strict: bool,
-    /// Answers to RESEND requests in any second; `None` = all, DDNet 20 answers 10 and keeps one waiting.
+    /// Maximum answers to RESEND requests in one second. `None` answers all; DDNet 20 answers 10 and keeps one
+    /// pending.
     pub resends_per_second: Option<u32>,
-    /// A vital message that a client sends and flushes when it comes online, as all real clients do.
+    /// A vital message that a client sends and flushes when it goes online, as all real clients do.
     pub hello: Option<Vec<u8>>,
-    /// A client of 0.6 answers the messages of a join and sends inputs, which lets it in where a server without tokens
-    /// asks for a proof of its address.
+    /// A client of 0.6 answers the messages of a join and sends inputs. A server without tokens that requires a proof
+    /// of the address then lets it in.
     pub joins: bool,
-    /// A mistake of its author; `None` = it has none.
+    /// A mistake in the peer's implementation; `None` if it has none.
     pub flaw: Option<Flaw>,
 }
 
 /// A mistake in the numbers of a peer, which shows only on a bad network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// Acks the highest number seen in place of the last one in order, and requests nothing.
+    /// Acks the highest number seen instead of the last one in order, and requests no resend.
     AcksSeen,
-    /// Sends no vital message again.
+    /// Retransmits no vital message.
     SendsOnce,
-    /// Ignores acks: sends each vital message again for ever.
+    /// Ignores acks: retransmits each vital message forever.
     IgnoresAcks,
     /// Drops compressed datagrams.
     NoInflate,
@@ -116,7 +119,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// A client whose first message is this.
+    /// Options for a client whose first message is `hello`.
     pub fn saying(hello: &[u8]) -> Self {
         let hello = Some(hello.to_vec());
         Self {
@@ -125,7 +128,7 @@ impl Options {
         }
     }
 
-    /// A peer that never gives up.
+    /// Options for a peer that never gives up.
     pub fn endless() -> Self {
         let limits = false;
         Self {
@@ -142,43 +145,44 @@ pub struct Counters {
     pub sent: u64,
     /// Datagrams received, accepted or not.
     pub received: u64,
-    /// Dropped: ack above what was ever sent. Always a mistake of the other side (or of what is between).
+    /// Datagrams dropped because of an ack above every number sent. Always a mistake of the other side (or of a proxy
+    /// between).
     pub ahead: u64,
-    /// Dropped: ack below the newest one seen; reordering does that.
+    /// Datagrams dropped because of an ack below the newest one seen; reordering causes this.
     pub behind: u64,
-    /// Dropped: token missing or wrong.
+    /// Datagrams dropped because the token is missing or wrong.
     pub wrong_token: u64,
-    /// Dropped: no datagram of the variant, or refused by DDNet's strict rules.
+    /// Datagrams dropped because they are not of the variant, or because DDNet's strict rules refuse them.
     pub malformed: u64,
-    /// Dropped: connless on the game socket.
+    /// Connless datagrams dropped on the game socket.
     pub connless: u64,
-    /// Dropped: came before the start or after the end of the session.
+    /// Datagrams dropped because they arrived before the start or after the end of the session.
     pub stray: u64,
     /// RESEND flags received in accepted datagrams.
     pub resend_requests: u64,
     /// RESEND flags sent.
     pub resends_requested: u64,
-    /// Chunks sent again.
+    /// Chunks retransmitted.
     pub resent_chunks: u64,
-    /// Vital chunks received again.
+    /// Vital chunks received more than once.
     pub duplicates: u64,
-    /// Vital chunks received too early and dropped.
+    /// Vital chunks received ahead of a missing number and dropped.
     pub gaps: u64,
-    /// Chunks that a header announced and its packet did not hold.
+    /// Chunks that a header announced but its packet did not contain.
     pub missing_chunks: u64,
-    /// Packets with bytes behind the last chunk.
+    /// Packets with bytes after the last chunk.
     pub trailing: u64,
     /// Keepalives received.
     pub keepalives: u64,
-    /// Vital chunks that DDNet sent without saving them, its buffer being full.
+    /// Vital chunks that DDNet sent without saving them because its buffer was full.
     pub unsaved: u64,
-    /// Changes of the other side's token inside the session (0.7).
+    /// Changes of the other side's token during the session (0.7).
     pub rekeyed: u64,
-    /// Times that a repeated ACCEPT made DDNet's server start the numbers afresh.
+    /// Number of times that a repeated ACCEPT made DDNet's server restart its numbering.
     pub rejoined: u64,
 }
 
-/// A message that arrived, in order if vital.
+/// A received message; vital messages are delivered in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivered {
     /// True if its chunk was vital.
@@ -207,35 +211,35 @@ pub enum Drop {
 /// The effects of one datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Events {
-    /// Set when the datagram was dropped whole.
+    /// The reason if the whole datagram was dropped.
     pub dropped: Option<Drop>,
-    /// The session came online with it.
+    /// True if the datagram brought the session online.
     pub online: bool,
-    /// The session was closed by it.
+    /// True if the datagram closed the session.
     pub closed: bool,
-    /// Messages added to the end of [`Peer::delivered`].
+    /// Number of messages appended to [`Peer::delivered`].
     pub delivered: usize,
 }
 
 /// One end of a session.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Behaviour; may be changed at any time.
+    /// The behaviour of the peer; may be changed at any time.
     pub options: Options,
     /// The counters so far.
     pub counters: Counters,
-    /// The messages that arrived.
+    /// The messages received.
     pub delivered: Vec<Delivered>,
-    /// Datagrams to be sent to the other side, oldest first; the caller takes them out.
+    /// Datagrams to send to the other side, oldest first; the caller removes them.
     pub outgoing: Vec<Vec<u8>>,
     role: Role,
     variant: Variant,
     /// Layout on the wire: the variant's, or [`Variant::V6`] after a fallback to no token.
     format: Variant,
     state: State,
-    /// Expected in what arrives.
+    /// Token expected in received datagrams.
     own_token: Token,
-    /// Written into what is sent.
+    /// Token written into sent datagrams.
     peer_token: Token,
     sequence: u16,
     ack: u16,
@@ -247,7 +251,7 @@ pub struct Peer {
     last_receive: u64,
     resend_waits: bool,
     resend_second: (u64, u32),
-    /// The next vital chunk says where the other side's numbers stand.
+    /// True if the next vital chunk determines the other side's numbering.
     ack_is_unknown: bool,
     join: join::Join,
     random: Random,
@@ -271,13 +275,13 @@ struct Construct {
 }
 
 impl Peer {
-    /// A client that has not started.
+    /// Creates a client that has not started.
     pub fn client(variant: Variant, options: Options, seed: u64) -> Self {
         Self::new(Role::Client, variant, options, seed)
     }
 
-    /// An end that is in session at once, without any handshake. Both counters stand at `start` (0..1024), and nothing
-    /// is unacked. The own token is expected in what arrives, the peer's is written.
+    /// Creates an end that is online immediately, without a handshake. Both counters start at `start` (0..1024), and
+    /// nothing is unacked. The first token is expected in received datagrams, the second is written into sent ones.
     pub fn online(role: Role, variant: Variant, tokens: (Token, Token), start: u16, now: u64) -> Self {
         let mut peer = Self::new(role, variant, Options::default(), 0);
         peer.state = State::Online;
@@ -287,7 +291,7 @@ impl Peer {
         peer
     }
 
-    /// The state of the session.
+    /// Returns the state of the session.
     pub fn state(&self) -> &State {
         &self.state
     }
@@ -302,37 +306,38 @@ impl Peer {
         matches!(self.state, State::Closed { .. } | State::Dead(_))
     }
 
-    /// Which end this is.
+    /// Returns the role of this end.
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// The program that this stands for.
+    /// Returns the program that this peer models.
     pub fn variant(&self) -> Variant {
         self.variant
     }
 
-    /// The layout on the wire: [`Variant::V6`] after a fallback to no token, else the variant.
+    /// Returns the layout on the wire: [`Variant::V6`] after a fallback to no token, else the variant.
     pub fn format(&self) -> Variant {
         self.format
     }
 
-    /// Token expected in what arrives, and token written into what is sent.
+    /// Returns the token expected in received datagrams, and the token written into sent ones.
     pub fn tokens(&self) -> (Token, Token) {
         (self.own_token, self.peer_token)
     }
 
-    /// Last vital sequence number sent, last one received in order, last ack accepted.
+    /// Returns the last vital sequence number sent, the last one received in order, and the last ack accepted.
     pub fn numbers(&self) -> (u16, u16, u16) {
         (self.sequence, self.ack, self.peer_ack)
     }
 
-    /// Returns true if this end's client proved its address by a challenge, and no vital chunk has come since.
+    /// Returns true if the client of this slot proved its address by a challenge, and no vital chunk was received
+    /// since.
     pub fn was_challenged(&self) -> bool {
         self.ack_is_unknown
     }
 
-    /// Number of vital chunks sent and not acked.
+    /// Returns the number of vital chunks sent but not acked.
     pub fn unacked(&self) -> usize {
         self.unacked.len()
     }
@@ -365,7 +370,7 @@ impl Peer {
         }
     }
 
-    /// The limit of silence and of unacked age.
+    /// Returns the limit for silence and for the age of unacked chunks in microseconds.
     fn patience(&self) -> u64 {
         let usual = if self.variant.is_ddnet() {
             100 * SECOND

@@ -4,7 +4,7 @@ use super::{Delivered, Drop, Events, Flaw, Peer, SEQUENCES, State, in_backroom, 
 use crate::codec::{Head, NO_TOKEN, Opened, Token, Variant, control, open};
 
 impl Peer {
-    /// Takes a datagram of the other side.
+    /// Handles a datagram of the other side.
     pub fn receive(&mut self, bytes: &[u8], now: u64) -> Events {
         self.counters.received += 1;
         let mut events = Events::default();
@@ -27,7 +27,7 @@ impl Peer {
         if self.is_over() || self.state == State::Idle {
             return Err(Drop::Stray);
         }
-        // A DDNet client knows only from the answer to CONNECT whether there are tokens.
+        // A DDNet client learns only from the answer to CONNECT whether there are tokens.
         let unsure = self.variant == Variant::Ddnet && self.state == State::Connecting;
         let format = if unsure { Variant::V6 } else { self.format };
         let opened = open(format, bytes).map_err(|_| Drop::Malformed)?;
@@ -85,7 +85,7 @@ impl Peer {
         let fits = match (self.format, opened.head.token) {
             (Variant::V6, _) => true,
             (Variant::Ddnet, _) if self.state == State::Connecting => true,
-            // 0.6.5 takes one message without token: the answer of an older server.
+            // 0.6.5 accepts one message without token: the answer of an older server.
             (Variant::V65, None) => {
                 opened.head.flags.control && opened.payload.first() == Some(&control::CONNECT_ACCEPT)
             }
@@ -153,7 +153,7 @@ impl Peer {
     }
 }
 
-/// The first four bytes of a control message's extra data.
+/// Returns the first four bytes of a control message's extra data.
 pub(super) fn first_token(extra: &[u8]) -> Option<Token> {
     extra.first_chunk().copied()
 }

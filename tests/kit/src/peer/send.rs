@@ -4,12 +4,12 @@ use super::{Flaw, Peer, SEQUENCES, State, Unacked};
 use crate::codec::{Flags, Head, Token, Variant, control, put_chunk, seal};
 use crate::link::SECOND;
 
-/// Bytes that the reference's ring buffer of unacked chunks holds (32 KiB less its own needs).
+/// Bytes that the reference's ring buffer of unacked chunks can hold (32 KiB minus its own overhead).
 const RING: usize = 32_760;
 
 impl Peer {
-    /// Queues a vital message; it leaves with the next flush. `false` when not online, or when the
-    /// buffer of unacked chunks was full and that ended the session.
+    /// Queues a vital message for the next flush. Returns false if the peer is not online, or if the buffer of
+    /// unacked chunks was full, which ends the session.
     ///
     /// The message must be below 1024 bytes in 0.6, up to 1388 in 0.7.
     pub fn send_vital(&mut self, message: &[u8], now: u64) -> bool {
@@ -23,7 +23,7 @@ impl Peer {
         self.is_online()
     }
 
-    /// Queues a message that may get lost. `false` when not online.
+    /// Queues a message that may get lost. Returns false if the peer is not online.
     pub fn send_nonvital(&mut self, message: &[u8], now: u64) -> bool {
         let online = self.is_online();
         if online {
@@ -32,13 +32,13 @@ impl Peer {
         online
     }
 
-    /// Returns true if the buffer of unacked chunks takes another message of this length. A full buffer ends the session of
-    /// Teeworlds; DDNet sends without saving.
+    /// Returns true if the buffer of unacked chunks has room for a message of this length. A full buffer ends the
+    /// session in Teeworlds; DDNet sends without saving.
     pub fn has_room(&self, length: usize) -> bool {
         self.unacked_bytes + block(length) <= RING
     }
 
-    /// Sends the packet under construction, if there is anything in it.
+    /// Sends the packet under construction if it is not empty.
     pub fn flush(&mut self, now: u64) {
         let construct = &mut self.construct;
         if construct.num_chunks == 0 && !construct.resend {
@@ -87,7 +87,7 @@ impl Peer {
         self.outgoing.push(bytes);
     }
 
-    /// A RESEND request: everything unacked again, as often as the options allow.
+    /// Answers a RESEND request: retransmits all unacked chunks, as often as the options allow.
     pub(super) fn answer_resend(&mut self, now: u64) {
         if self.options.flaw == Some(Flaw::SendsOnce) {
             return;
@@ -110,7 +110,7 @@ impl Peer {
         self.unacked = unacked;
     }
 
-    /// The oldest unacked chunk again.
+    /// Retransmits the oldest unacked chunk.
     pub(super) fn resend_oldest(&mut self, now: u64) {
         if self.options.flaw == Some(Flaw::SendsOnce) {
             return;
@@ -127,7 +127,7 @@ impl Peer {
         chunk.last_sent = now;
     }
 
-    /// Forgets the chunks that an ack covers.
+    /// Releases the chunks that an ack covers.
     pub(super) fn take_ack(&mut self, ack: u16) {
         if self.options.flaw == Some(Flaw::IgnoresAcks) {
             return;
@@ -175,7 +175,7 @@ impl Peer {
     }
 }
 
-/// Bytes that a chunk takes in the ring buffer (64 bit).
+/// Returns the bytes that a chunk occupies in the ring buffer (64 bit).
 fn block(length: usize) -> usize {
     (40 + length + 47) / 24 * 24
 }

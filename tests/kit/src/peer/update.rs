@@ -4,11 +4,11 @@ use super::{Peer, Role, State};
 use crate::codec::{Variant, control};
 use crate::link::{MS, SECOND};
 
-/// Handshake packets are repeated, and half-built packets sent, when nothing left for longer than this.
+/// Silence of this peer after which it repeats handshake packets and sends half-built packets.
 const FLUSH: u64 = 500 * MS;
 
 impl Peer {
-    /// Does what is due by now.
+    /// Does everything that is due by `now`.
     pub fn update(&mut self, now: u64) {
         if self.state == State::Idle || self.is_over() {
             return;
@@ -48,7 +48,8 @@ impl Peer {
         }
     }
 
-    /// The time of the next [`Peer::update`] that can do anything; `None` when none will before something else happens.
+    /// Returns the time of the next [`Peer::update`] that can have an effect; `None` if none will before another
+    /// event.
     pub fn next_update(&self) -> Option<u64> {
         let mut times = Vec::with_capacity(6);
         match self.state {
@@ -78,7 +79,7 @@ impl Peer {
         times.into_iter().min().map(|time| time + 1)
     }
 
-    /// Gives up. Teeworlds says so with a CLOSE, DDNet keeps silent.
+    /// Gives up. Teeworlds then sends a CLOSE, DDNet sends nothing.
     pub(super) fn die(&mut self, reason: &str, now: u64) {
         if !self.variant.is_ddnet() && self.state != State::WantToken {
             self.send_close(reason, now);
@@ -100,12 +101,12 @@ impl Peer {
             .then(|| format!("Too weak connection (not acked for {seconds} seconds)"))
     }
 
-    /// Returns the longest silence of the other side that is allowed in this state.
+    /// Returns the maximum silence of the other side that is allowed in this state; `None` if there is no limit.
     fn silence_limit(&self) -> Option<u64> {
         match (&self.state, self.variant) {
             (State::WantToken, Variant::V7) => Some(5 * SECOND),
             (State::Connecting, Variant::V7) => Some(10 * SECOND),
-            // 0.6 clients, and DDNet's in 0.7, repeat CONNECT for ever.
+            // 0.6 clients, and DDNet's in 0.7, repeat CONNECT forever.
             (State::Connecting, _) if self.role == Role::Client => None,
             _ => Some(self.patience()),
         }

@@ -1,7 +1,8 @@
-//! The way in which servers with tokens let in clients without them: by a number hidden in a join of the game.
+//! How servers with tokens admit clients without them: by a number hidden in a join of the game.
 //!
-//! Law: nothing is kept until the number comes back. The server answers CONNECT, then sends the beginning of a join whose
-//! empty snapshots have the number for a tick; a client's first input acks the newest snapshot, and so says it.
+//! Law: no state is kept until the number is received back. The server answers CONNECT, then sends the start of a
+//! join whose empty snapshots have the number as their tick. The client's first input acks the newest snapshot, and
+//! thus repeats the number.
 //!
 //! Sources: Teeworlds 0.6.5 `network_server.cpp` (`sv_allow_old_clients`), DDNet 20.1 `network_server.cpp`
 //! (`sv_vanilla_antispoof`).
@@ -15,18 +16,19 @@ use crate::peer::{Peer, State, game};
 
 /// The map that a 0.6.5 server names, which every client has.
 const DM1: (&str, u32, i32) = ("dm1", 0xf215_9e6e, 5805);
-/// The last number that DDNet's challenge takes; the session goes on behind it.
+/// The last sequence number that DDNet's challenge uses; the session continues after it.
 const LAST_OF_DDNET: u16 = 6;
-/// The same of 0.6.5.
+/// The last sequence number that 0.6.5's challenge uses.
 const LAST_OF_65: u16 = 2;
 
-/// The number for an address: a token that can be a tick, with others before and behind it.
+/// Returns the number for an address: the token reduced to a valid tick, with room for ticks before and after it.
 pub(in crate::peer) fn number(token: Token) -> i32 {
     let tick = u32::from_be_bytes(token) & 0x3fff_ffff;
     tick.max(2).cast_signed()
 }
 
-/// The challenge of a 0.6.5 server: a map that the client has, and three snapshots, the number in the last.
+/// Returns the challenge of a 0.6.5 server: a map that the client has, and three snapshots, with the number in the
+/// last.
 pub(in crate::peer) fn of_65(number: i32) -> Vec<u8> {
     let (name, crc, size) = DM1;
     let first = number - 2;
@@ -41,7 +43,7 @@ pub(in crate::peer) fn of_65(number: i32) -> Vec<u8> {
     datagram(chunks).build()
 }
 
-/// The challenge of DDNet: a map that it sends along, and three times the same snapshot, all vital.
+/// Returns the challenge of DDNet: a map that is sent with it, and the same snapshot three times, all vital.
 pub(in crate::peer) fn of_ddnet(number: i32, map: &[u8]) -> Vec<u8> {
     let crc = 0x1234_5678;
     let size = i32::try_from(map.len()).unwrap_or(0);
@@ -68,7 +70,7 @@ fn datagram(chunks: impl Iterator<Item = (Option<u16>, Vec<u8>)>) -> Datagram {
 }
 
 impl Server {
-    /// Answers a CONNECT without token.
+    /// Answers a CONNECT without a token.
     pub(super) fn challenge(&mut self, to: SocketAddr, now: u64) {
         self.counters.answers += 1;
         let number = number(self.token(to, now));
@@ -81,13 +83,13 @@ impl Server {
         self.outgoing.extend([(to, accept), (to, challenge)]);
     }
 
-    /// Opens a slot for an address that says its number. The datagram that says it is used up: what else is in it is not
-    /// read, and the first vital chunk that comes afterwards says where the client's numbers stand.
+    /// Opens a slot for an address that repeats its number. The rest of that datagram is ignored, and the next vital
+    /// chunk determines the client's numbering.
     pub(super) fn proves_itself(&mut self, from: SocketAddr, bytes: &[u8], now: u64) -> bool {
         let Ok(opened) = open(Variant::V6, bytes) else {
             return false;
         };
-        // DDNet looks at the first chunk, 0.6.5 at all of them.
+        // DDNet reads only the first chunk, 0.6.5 all chunks.
         let looks_at = if self.variant == Variant::V65 { 255 } else { 1 };
         let says = |tick| self.tokens.any_valid(from, now, |token| number(token) == tick);
         let mut ticks = opened.chunks().take(looks_at);
@@ -108,7 +110,8 @@ impl Server {
 }
 
 impl Peer {
-    /// The session has begun before the slot: our numbers go on behind this one, the client's at the first that comes.
+    /// Continues a session that began before the slot: this side's numbers after `sequence`, the client's at the
+    /// first chunk received.
     fn go_on_behind(&mut self, sequence: u16) {
         self.sequence = sequence;
         self.ack_is_unknown = true;

@@ -1,7 +1,7 @@
 //! A server: slots keyed by the clients' addresses, and the stateless part of the handshakes.
 //!
-//! Law: opens, ignores, refuses and resets sessions where the real server of its variant does. A server of DDNet
-//! ([`Variant::Ddnet`] or [`Variant::D7`], the same) takes tokenless, token and 0.7 clients.
+//! Law: opens, ignores, refuses and resets sessions exactly if the real server of its variant does. A server of DDNet
+//! ([`Variant::Ddnet`] or [`Variant::D7`], which are the same here) accepts tokenless, token and 0.7 clients.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -30,17 +30,18 @@ pub enum Refusal {
 /// The policy of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Slots.
+    /// Number of slots.
     pub max_clients: usize,
-    /// Slots for one IP address.
+    /// Number of slots for one IP address.
     pub max_clients_per_ip: usize,
-    /// Refuses every client.
+    /// The reason to refuse every client; `None` to accept them.
     pub refusal: Option<Refusal>,
-    /// Vital messages sent after a client's first vital message, as a real server sends its map; again after a rejoin. A
-    /// client that had to prove its address gets them at once.
+    /// Vital messages sent after a client's first vital message, as a real server sends its map; sent again after a
+    /// rejoin. A client that had to prove its address receives them immediately.
     pub greeting: Vec<Vec<u8>>,
-    /// Clients without tokens have to prove their address by the tick that they ack: `sv_allow_old_clients` of 0.6.5, which
-    /// without it does not answer them, and `sv_vanilla_antispoof` of DDNet, which without it believes them.
+    /// True if clients without tokens have to prove their address by the tick that they ack: `sv_allow_old_clients`
+    /// of 0.6.5, which does not answer such clients without it, and `sv_vanilla_antispoof` of DDNet, which trusts
+    /// them without it.
     pub challenges: bool,
     /// Options of the slots.
     pub options: Options,
@@ -60,7 +61,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// A server that answers the first message of each client with this.
+    /// Returns the policy of a server that answers the first message of each client with `text`.
     pub fn greets(text: &[u8]) -> Self {
         let greeting = vec![text.to_vec()];
         Self {
@@ -69,7 +70,7 @@ impl Policy {
         }
     }
 
-    /// A server that refuses every client.
+    /// Returns the policy of a server that refuses every client.
     pub fn refuses(refusal: Refusal) -> Self {
         let refusal = Some(refusal);
         Self {
@@ -88,24 +89,24 @@ pub struct ServerCounters {
     pub refused: u64,
     /// Stateless answers to CONNECT and token requests.
     pub answers: u64,
-    /// CONNECT of an address that has a slot.
+    /// CONNECTs of addresses that have a slot.
     pub repeated_connects: u64,
-    /// DDNet: ACCEPT inside a session, which starts the numbers afresh. A proxy must never cause it.
+    /// DDNet: ACCEPTs inside a session, which restart the numbering. A proxy must never cause one.
     pub rejoins: u64,
-    /// Datagrams of addresses without a slot that open none.
+    /// Datagrams of addresses without a slot that do not open one.
     pub stray: u64,
     /// Connless datagrams.
     pub connless: u64,
 }
 
-/// Several ends of sessions at one address.
+/// The ends of several sessions at one server address.
 #[derive(Clone, Debug)]
 pub struct Server {
     /// The policy; it can be changed at any time.
     pub policy: Policy,
     /// The counters for everything outside the slots.
     pub counters: ServerCounters,
-    /// Ended sessions, in the order of their ends, with what they received.
+    /// Ended sessions in the order of their ends, with everything they received.
     pub finished: Vec<(SocketAddr, Peer)>,
     variant: Variant,
     tokens: Tokens,
@@ -121,7 +122,7 @@ struct Slot {
 }
 
 impl Server {
-    /// A server without clients.
+    /// Creates a server without clients.
     pub fn new(variant: Variant, policy: Policy, seed: u64) -> Self {
         Self {
             policy,
@@ -135,34 +136,34 @@ impl Server {
         }
     }
 
-    /// The slot of a client address.
+    /// Returns the slot of a client address.
     pub fn peer(&self, address: SocketAddr) -> Option<&Peer> {
         self.slots.get(&address).map(|slot| &slot.peer)
     }
 
-    /// The slot of a client address, to send with.
+    /// Returns the slot of a client address, for sending.
     pub fn peer_mut(&mut self, address: SocketAddr) -> Option<&mut Peer> {
         self.slots.get_mut(&address).map(|slot| &mut slot.peer)
     }
 
-    /// All slots, by address.
+    /// Returns all slots by address.
     pub fn peers(&self) -> impl Iterator<Item = (SocketAddr, &Peer)> {
         self.slots.iter().map(|(address, slot)| (*address, &slot.peer))
     }
 
-    /// All slots, by address, to send with.
+    /// Returns all slots by address, for sending.
     pub fn peers_mut(&mut self) -> impl Iterator<Item = (SocketAddr, &mut Peer)> {
         self.slots
             .iter_mut()
             .map(|(address, slot)| (*address, &mut slot.peer))
     }
 
-    /// The token that the server gives this address now.
+    /// Returns the token that the server currently gives this address.
     pub fn token(&self, address: SocketAddr, now: u64) -> Token {
         self.tokens.current(address, now)
     }
 
-    /// Takes a datagram of a client address.
+    /// Handles a datagram of a client address.
     pub fn receive(&mut self, from: SocketAddr, bytes: &[u8], now: u64) -> Events {
         if let Some(Refusal::Banned(text)) = &self.policy.refusal {
             let text = text.clone();
@@ -181,7 +182,7 @@ impl Server {
         }
     }
 
-    /// Does what is due by now in all slots, and retires the ended ones.
+    /// Does everything that is due by `now` in all slots, and retires the ended ones.
     pub fn update(&mut self, now: u64) {
         for slot in self.slots.values_mut() {
             slot.peer.update(now);
@@ -195,7 +196,7 @@ impl Server {
         }
     }
 
-    /// The time of the next [`Server::update`] that can do anything.
+    /// Returns the time of the next [`Server::update`] that can have an effect.
     pub fn next_update(&self) -> Option<u64> {
         self.slots
             .values()
@@ -203,7 +204,7 @@ impl Server {
             .min()
     }
 
-    /// The datagrams to be sent: stateless answers first, then those of the slots by address.
+    /// Removes and returns the datagrams to send: stateless answers first, then the slots' datagrams by address.
     pub fn take_outgoing(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
         let mut outgoing = std::mem::take(&mut self.outgoing);
         outgoing.extend(self.collect());
@@ -242,7 +243,7 @@ impl Server {
         events
     }
 
-    /// Returns true if a slot is free for the address; else it gets a CLOSE with this token.
+    /// Returns true if a slot is free for the address; otherwise sends it a CLOSE with `token`.
     fn admit(&mut self, format: Variant, from: SocketAddr, token: Token) -> bool {
         let neighbours = self
             .slots
@@ -301,7 +302,7 @@ impl Slot {
 }
 
 impl Peer {
-    /// DDNet's `Reset(true)`: the slot stays, its numbers and buffers do not.
+    /// Implements DDNet's `Reset(true)`: the slot stays, but its numbers and buffers are reset.
     fn rejoin(&mut self) {
         self.counters.rejoined += 1;
         (self.sequence, self.ack, self.peer_ack) = (0, 0, 0);

@@ -1,4 +1,4 @@
-//! A server before a slot, or instead of one: answers to CONNECT and token requests, opening, refusing.
+//! A server's handling of addresses without a slot: answers to CONNECT and token requests, opening and refusing.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,8 @@ use crate::link::SECOND;
 use crate::peer::{Drop, Events, Peer, State};
 
 impl Server {
-    /// Handles what a real server handles before the slot: CONNECT and ACCEPT inside a session. Returns true if the slot gets it too.
+    /// Handles messages that a real server handles before the slot: CONNECT and ACCEPT inside a session. Returns true
+    /// if the slot receives the datagram too.
     pub(super) fn known(&mut self, from: SocketAddr, bytes: &[u8], now: u64) -> bool {
         let Some(format) = self.peer(from).map(Peer::format) else {
             return false;
@@ -82,14 +83,15 @@ impl Server {
         Events::default()
     }
 
-    /// 0.6.5 keeps nothing until a datagram with the right token comes, of whatever kind but CONNECT.
+    /// Handles a datagram as 0.6.5 does. It keeps nothing until a datagram with the right token arrives, of any kind
+    /// but CONNECT.
     fn unknown_65(&mut self, from: SocketAddr, bytes: &[u8], now: u64) -> Events {
         let Ok(opened) = open(Variant::V65, bytes) else {
             return self.stray();
         };
         if opened.head.flags.control && opened.payload.first() == Some(&control::CONNECT) {
             let Some(client) = opened.payload.get(5..9).filter(|_| opened.payload.len() >= 513) else {
-                // Shorter ones ask for the handshake of older clients.
+                // A shorter CONNECT requests the handshake of older clients.
                 if self.policy.challenges {
                     self.challenge(from, now);
                     return Events::default();
@@ -113,7 +115,7 @@ impl Server {
         if !self.admit(Variant::V65, from, token) {
             return Events::default();
         }
-        // It has never sent anything (0.6.5 `CNetConnection::Accept`), so its first keepalive is due.
+        // The slot has never sent anything (0.6.5 `CNetConnection::Accept`), so its first keepalive is due.
         self.open(Variant::V65, from, (token, token), State::Online, now)
             .last_send = 0;
         let events = self.feed(from, bytes, now);
@@ -133,7 +135,7 @@ impl Server {
             return Events::default();
         }
         if control::offered(bytes).is_some() {
-            // Without the anti-spoof handshake an old client has a slot at once, answered or not.
+            // Without the anti-spoof handshake an old client has a slot immediately, answered or not.
             self.outgoing
                 .push((from, control::connect_accept(Variant::V6, NO_TOKEN, NO_TOKEN)));
             if self.admit(Variant::V6, from, NO_TOKEN) {
@@ -189,7 +191,7 @@ impl Server {
                 let pending = variant == Variant::V7;
                 let state = if pending { State::Pending } else { State::Online };
                 let slot = self.open(variant, from, (token, client), state, now);
-                // DDNet sends it once, and adds its own token, which no client reads.
+                // DDNet sends it once and adds its own token, which no client reads.
                 slot.send_control(control::CONNECT_ACCEPT, if pending { &[] } else { &token }, now);
                 Events {
                     online: !pending,
@@ -224,8 +226,8 @@ impl Server {
             .push((to, control::connect_accept(variant, client, self.token(to, now))));
     }
 
-    /// Bans are sent to every sender: by 0.7 with the token of the client if the packet had one, every 5 seconds; by
-    /// 0.6.5 with the token of the packet; by DDNet in the tokenless form, whatever the client speaks.
+    /// Sends the ban to every sender: in 0.7 with the client's token if the packet had one, at most every 5 seconds;
+    /// in 0.6.5 with the token of the packet; in DDNet in the tokenless form, whatever the client speaks.
     pub(super) fn answer_banned(&mut self, from: SocketAddr, bytes: &[u8], text: &str, now: u64) {
         let token = match self.variant {
             Variant::V7 => {

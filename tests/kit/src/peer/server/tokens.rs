@@ -1,7 +1,7 @@
-//! The tokens that servers give out, made from the address so that nothing has to be kept.
+//! The tokens that servers give to clients, derived from the address so that no state is kept.
 //!
 //! 0.6.5: address and port, a new salt every 10 s, the previous one stays valid. 0.7: the address without port, a new
-//! seed every 16 s, the previous one stays valid. DDNet: the address without port, for ever.
+//! seed every 16 s, the previous one stays valid. DDNet: the address without port, forever.
 
 use std::net::SocketAddr;
 
@@ -27,7 +27,7 @@ impl Tokens {
         self.any_valid(address, now, |valid| valid == token)
     }
 
-    /// Returns true if a token that is valid for the address is the wanted one.
+    /// Returns true if `wanted` accepts a token that is valid for the address.
     pub(super) fn any_valid(&self, address: SocketAddr, now: u64, wanted: impl Fn(Token) -> bool) -> bool {
         let epoch = self.epoch(now);
         [epoch, epoch.saturating_sub(1)]

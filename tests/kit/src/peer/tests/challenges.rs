@@ -1,4 +1,4 @@
-//! Joins without tokens at servers that ask for a proof, against each other and against recorded ones.
+//! Joins without tokens at servers that require a proof, against the kit's own peers and against recorded ones.
 
 use super::*;
 use crate::capture::{self, Flow, flows};
@@ -31,7 +31,7 @@ fn has(peer: &Peer, message: &[u8]) -> bool {
     peer.delivered.iter().any(|delivered| delivered.data == message)
 }
 
-/// Half a second of a client and a server on a line without delay.
+/// Plays half a second of a client and a server on a line without delay.
 fn play(client: &mut Peer, server: &mut Server, now: &mut u64) {
     for _ in 0..50 {
         exchange(client, server, *now);
@@ -53,11 +53,11 @@ fn clients_without_tokens_prove_their_address() {
         assert!(peer.is_online() && slot.is_online(), "{client:?}");
         assert_eq!((peer.format(), slot.format()), (Variant::V6, Variant::V6));
         assert!(has(&peer, b"map"), "{client:?}");
-        // Messages that the client sent before the proof are lost to the server until they are sent again.
+        // Messages that the client sent before the proof do not reach the server until they are retransmitted.
         assert_eq!(slot.numbers().1, 0, "{client:?}");
         peer.send_vital(b"after the proof", now);
         peer.flush(now);
-        // A second later the server has acked it at the latest.
+        // The server acks it within a second.
         for _ in 0..3 {
             play(&mut peer, &mut server, &mut now);
         }
@@ -87,7 +87,7 @@ fn clients_without_the_number_do_not_get_in() {
     }
 }
 
-/// The recorded session without tokens.
+/// Returns the recorded session without tokens.
 fn recorded(name: &str) -> Flow {
     let mut sessions = flows(capture::recorded(name).unwrap()).into_iter();
     sessions.find(|flow| flow.variant() == Some(Variant::V6)).unwrap()
@@ -100,7 +100,7 @@ fn by(flow: &Flow, client: bool) -> impl Iterator<Item = &[u8]> {
         .map(|packet| &packet.payload[..])
 }
 
-/// The messages of a challenge with their numbers, as a recorded server sent it.
+/// Returns the messages of a recorded challenge with their numbers.
 fn chunks(bytes: &[u8]) -> Vec<Chunk> {
     codec::parse(Variant::V6, bytes).unwrap().chunks
 }
@@ -119,7 +119,7 @@ fn the_challenge_of_0_6_5_equals_the_recorded_one() {
     assert_eq!(challenge::of_65(number), challenge);
 }
 
-/// But for the map, which is DDNet's own.
+/// Except for the map, which is DDNet's own.
 #[test]
 fn the_challenge_of_ddnet_equals_the_recorded_one() {
     let flow = recorded("tw06c-to-dd20-antispoof");
@@ -138,7 +138,7 @@ fn the_challenge_of_ddnet_equals_the_recorded_one() {
     }
 }
 
-/// The recorded server lets the kit's client in: both clients send the same.
+/// The recorded server admits the kit's client: both clients send the same.
 #[test]
 fn the_client_sends_what_recorded_clients_sent() {
     for (name, variant) in [
@@ -175,19 +175,20 @@ fn the_client_sends_what_recorded_clients_sent() {
     }
 }
 
-/// The message by which a recorded client shows that it has the map: after CONNECT, and ACCEPT if it has one.
+/// Returns the index of the datagram by which a recorded client reports that it has the map: after CONNECT, and after
+/// ACCEPT if there is one.
 fn variant_ready(variant: Variant) -> usize {
     if variant == Variant::Ddnet { 2 } else { 1 }
 }
 
-/// The tick that the first input in a datagram acks.
+/// Returns the tick that the first input in a datagram acks.
 fn proven(bytes: &[u8]) -> Option<i32> {
     let datagram = codec::parse(Variant::V6, bytes).ok()?;
     let mut chunks = datagram.chunks.iter();
     chunks.find_map(|chunk| game::acked_tick(&chunk.data))
 }
 
-/// The datagram of a recorded client, but with the number that the kit's server expects, and an ack that fits it.
+/// Returns the datagram of a recorded client with the number that the kit's server expects, and a matching ack.
 fn translated(bytes: &[u8], recorded: i32, server: &Server) -> Vec<u8> {
     let mut datagram = codec::parse(Variant::V6, bytes).unwrap();
     if datagram.chunks.is_empty() {
@@ -205,7 +206,7 @@ fn translated(bytes: &[u8], recorded: i32, server: &Server) -> Vec<u8> {
     datagram.build()
 }
 
-/// Our server lets a recorded client in where the recorded one did, and acks what that acked.
+/// The kit's server admits a recorded client at the same datagram as the recorded server, and sends the same acks.
 #[test]
 fn the_server_acks_what_recorded_servers_acked() {
     for (name, variant) in [
@@ -222,7 +223,7 @@ fn the_server_acks_what_recorded_servers_acked() {
             if flow.is_from_client(packet) {
                 before = ack.unwrap_or(0);
                 server.receive(client_address(), &translated(bytes, number, &server), 0);
-                // The datagram that proves the address is the one that says the number, and no other.
+                // The datagram that repeats the number proves the address, and no other does.
                 assert_eq!(
                     server.peers().count() > 0,
                     ack.is_some() || proven(bytes) == Some(number),
@@ -231,7 +232,7 @@ fn the_server_acks_what_recorded_servers_acked() {
             } else if let Some(ack) = ack {
                 // A real server may answer a chunk before it reads the next one.
                 assert!((before..=ack).contains(&u16::from(bytes[1])), "{name} {ack}");
-                // And the proof itself is not read.
+                // The proof itself is not read.
                 assert!(answers > 0 || ack == 0, "{name} {ack}");
                 answers += 1;
             }

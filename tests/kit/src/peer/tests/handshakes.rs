@@ -1,4 +1,4 @@
-//! Ways into sessions, refusals and repetitions.
+//! Handshakes, refusals and repetitions.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn saying_hello() -> Options {
     Options::saying(b"info")
 }
 
-/// A client of one variant, joined to a server of another.
+/// Returns a client of one variant, joined to a server of another.
 fn join(client: Variant, server: Variant) -> (Peer, Server) {
     let mut client = Peer::client(client, saying_hello(), 1);
     let mut server = Server::new(server, greeting(), 2);
@@ -207,7 +207,7 @@ fn old_servers_ignore_connect_of_a_known_address() {
     }
 }
 
-/// The reason with which a client of the variant is turned away.
+/// Returns the reason with which a client of the variant is refused, and the server.
 fn turned_away(client: Variant, server: Variant, policy: Policy, others: usize) -> (String, Server) {
     let mut server = Server::new(server, policy, 2);
     for port in 0..others {

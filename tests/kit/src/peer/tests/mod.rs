@@ -1,4 +1,4 @@
-//! Peers against the facts of the protocol, and against each other over good and bad lines.
+//! Peers checked against the facts of the protocol, and against each other over good and bad lines.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ mod handshakes;
 mod rules;
 mod world;
 
-/// No peer gives up.
+/// Returns options with which no peer gives up.
 fn patient() -> Options {
     Options::endless()
 }
@@ -20,7 +20,7 @@ fn client_address() -> SocketAddr {
     "127.0.0.2:5000".parse().unwrap()
 }
 
-/// Takes the datagrams to be sent, opened.
+/// Removes the datagrams to send and parses them.
 fn sent(peer: &mut Peer) -> Vec<Datagram> {
     let format = peer.format();
     peer.outgoing
@@ -29,14 +29,14 @@ fn sent(peer: &mut Peer) -> Vec<Datagram> {
         .collect()
 }
 
-/// A data packet for this peer, with its token.
+/// Returns a data packet for this peer, with its token.
 fn data(peer: &Peer, ack: u16, chunks: &[(Option<u16>, &str)]) -> Vec<u8> {
     let token = (peer.format() != Variant::V6).then_some(peer.tokens().0);
     let chunk = |(seq, text): &(Option<u16>, &str)| Chunk::new(*seq, text.as_bytes());
     Datagram::of_chunks(peer.format(), ack, token, chunks.iter().map(chunk).collect()).build()
 }
 
-/// A data packet without chunks that asks for a resend.
+/// Returns a data packet without chunks that requests a resend.
 fn asking(peer: &Peer, ack: u16) -> Vec<u8> {
     let mut head = codec::Head::new(peer.format(), ack, None);
     head.token = (peer.format() != Variant::V6).then_some(peer.tokens().0);
@@ -57,7 +57,7 @@ fn texts(peer: &Peer) -> Vec<&str> {
         .collect()
 }
 
-/// Carries everything between a client and a server, without delay, until both are silent.
+/// Exchanges all datagrams between a client and a server, without delay, until both are silent.
 fn exchange(client: &mut Peer, server: &mut Server, now: u64) {
     loop {
         let up = std::mem::take(&mut client.outgoing);

@@ -4,7 +4,7 @@ use super::*;
 
 const TENTH: u64 = 100 * MS;
 
-/// Steps in 10 ms until the peer sends something; the time of that.
+/// Advances in steps of 10 ms until the peer sends a datagram. Returns the time.
 fn wait(peer: &mut Peer, from: u64) -> u64 {
     let mut now = from;
     while peer.outgoing.is_empty() && now < from + 200 * SECOND && !peer.is_over() {
@@ -257,7 +257,7 @@ fn an_unacked_message_ends_the_session() {
     assert!(patient.is_online());
 }
 
-/// The measured capacities of the reference's buffer.
+/// The capacities were measured with the reference's buffer.
 #[test]
 fn the_buffer_of_unacked_chunks_is_full_when_the_references_is() {
     for (length, most) in [
@@ -356,7 +356,7 @@ fn ddnet_20_answers_so_many_resend_requests_in_a_second() {
     assert_eq!(peer.counters.resent_chunks, 3, "one request was kept");
 }
 
-/// Steps of 10 ms and jumps to the next due time do the same, up to those 10 ms.
+/// Steps of 10 ms and jumps to the next due time have the same effects, up to those 10 ms.
 #[test]
 fn the_next_update_is_predicted() {
     for variant in Variant::ALL {
@@ -370,7 +370,8 @@ fn the_next_update_is_predicted() {
                 let before = (peer.counters, peer.state().clone());
                 now = next;
                 peer.update(now);
-                // The limit of an unacked chunk may come before its next repetition, but nothing is foreseen in vain.
+                // The limit of an unacked chunk may be due before its next retransmission, but every predicted update
+                // has an effect.
                 assert_ne!(
                     (peer.counters, peer.state().clone()),
                     before,

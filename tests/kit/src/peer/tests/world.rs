@@ -1,11 +1,11 @@
-//! A client and a server on a direct line, good or bad: every vital message arrives once and in order.
+//! A client and a server on a direct line, good or bad: every vital message is delivered once and in order.
 
 use super::*;
 use crate::link::{Conditions, Random};
 use crate::world::{Middle, World, upstream_addr};
 use teetap_proxy::session::UpstreamId;
 
-/// A client and a server on one line, and what either has sent.
+/// A client and a server on one line, and the messages that each has sent.
 struct Talk {
     world: World,
     random: Random,
@@ -14,7 +14,7 @@ struct Talk {
 }
 
 impl Talk {
-    /// Joined over a good line; single-shot handshake packets that get lost are not the matter here.
+    /// Joins over a good line, since lost handshake packets that are not repeated are not tested here.
     fn joined(client: Variant, server: Variant, options: Options, seed: u64) -> Self {
         let hello = Some(b"info".to_vec());
         let mut peer = Peer::client(
@@ -49,7 +49,7 @@ impl Talk {
         }
     }
 
-    /// Both ends send vital messages in random groups, mixed with others.
+    /// Sends random groups of vital messages from both ends, mixed with non-vital ones.
     fn talk(&mut self, chance: f64, most: u64) {
         let now = self.world.now;
         let client = &mut self.world.clients[0].peer;
@@ -121,7 +121,7 @@ impl Talk {
     }
 }
 
-/// The pairs of client and server, and of both kinds of 0.7.
+/// The tested pairs of client and server, including both kinds of 0.7.
 const PAIRS: [(Variant, Variant); 7] = [
     (Variant::V6, Variant::V6),
     (Variant::V65, Variant::V65),
@@ -138,7 +138,7 @@ fn run(pair: (Variant, Variant), loss: f64, seed: u64, options: Options) -> Talk
         let world = &mut talk.world;
         (world.up.conditions, world.down.conditions) = (Conditions::bad(loss), Conditions::bad(loss));
     }
-    // Some thousand messages: the numbers wrap several times.
+    // Several thousand messages: the numbers wrap several times.
     while talk.world.now < 20 * SECOND {
         talk.talk(0.5, 6);
         talk.world.step();
@@ -165,7 +165,7 @@ fn a_good_line_delivers_without_any_repetition() {
                 ..
             } = counters;
             assert_eq!([behind, gaps, resend_requests], [0; 3], "{pair:?}");
-            // The ack of the very last message may come with a keepalive, later than the sender's second.
+            // The ack of the very last message may arrive with a keepalive, later than the sender's second.
             assert!(resent_chunks <= 1, "{pair:?} {resent_chunks}");
         }
         let nonvital = talk
@@ -211,7 +211,7 @@ fn the_same_seed_gives_the_same_run() {
     assert_ne!(run(3), run(4));
 }
 
-/// Many clients share one address of the server, and each session stays its own.
+/// Many clients share one address of the server, and each session stays separate.
 #[test]
 fn a_server_keeps_its_clients_apart() {
     let server = Server::new(Variant::Ddnet, Policy::default(), 1);
