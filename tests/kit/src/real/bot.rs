@@ -1,7 +1,7 @@
 //! The npm client `teeworlds` (0.6 with security tokens), driven by `tests/peers/bot.js`.
 //!
-//! Law: the bot is the npm package, unchanged, at the version of the lock file; the script only turns lines into calls
-//! and events into lines. [`faulty`] is the same client with one fault.
+//! Law: the bot is the unmodified npm package at the version of the lock file; the script only turns lines into calls
+//! and events into lines. [`faulty`] runs the same client with one fault.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::{Launch, Log, PATIENCE, Player, Program, home, peers};
 
-/// Lets the npm client with a fault, as `tests/peers/faulty.js` names it, join a server; returns its lines.
+/// Runs the npm client with a fault, named as in `tests/peers/faulty.js`, against a server; returns its output lines.
 pub fn faulty(fault: &str, server: SocketAddr) -> Result<Vec<String>> {
     let home = home("npm-faulty")?;
     let mut program = launch("faulty.js", "faulty", server, home.path())?
@@ -25,7 +25,7 @@ pub fn faulty(fault: &str, server: SocketAddr) -> Result<Vec<String>> {
         .iter()
         .map(|line| line.text.clone())
         .collect();
-    // The server may end it first.
+    // The server may close the connection first.
     ensure!(
         status.success() || status.code() == Some(3),
         "{fault} ended with {status}: {lines:?}"
@@ -33,7 +33,7 @@ pub fn faulty(fault: &str, server: SocketAddr) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Returns the start of a script with the npm package.
+/// Returns the launch of a script that uses the npm package.
 fn launch(script: &str, name: &str, server: SocketAddr, home: &Path) -> Result<Launch> {
     let package = peers("node_modules/teeworlds/package.json");
     ensure!(
@@ -68,7 +68,7 @@ impl NpmBot {
         })
     }
 
-    /// Same as [`Player::wait_joined`], and returns it.
+    /// Same as [`Player::wait_joined`], but returns the bot.
     pub fn joined(self) -> Result<Self> {
         self.wait_joined()?;
         Ok(self)

@@ -16,7 +16,7 @@ pub enum Game {
 }
 
 impl Game {
-    /// Starts a server with `settings` (console lines) after the shared ones.
+    /// Starts a server with `settings` (console lines) after the shared settings.
     pub fn start(self, settings: &[&str]) -> Result<Box<dyn Server>> {
         Ok(match self {
             Self::Ddnet => Box::new(DdnetServer::start(settings)?),
@@ -34,7 +34,7 @@ pub enum Client {
     Npm,
     /// Teeworlds 0.7.5.
     Seven,
-    /// Teeworlds 0.7.5 without a display: cannot act.
+    /// Teeworlds 0.7.5 without a display; it cannot act.
     Offscreen,
 }
 
@@ -49,14 +49,14 @@ impl Client {
         })
     }
 
-    /// Starts a client and waits until it plays.
+    /// Starts a client and waits until it is in the game.
     pub fn join(self, name: &str, server: SocketAddr) -> Result<Box<dyn Player>> {
         let player = self.start(name, server)?;
         player.wait_joined()?;
         Ok(player)
     }
 
-    /// The `proto` of its sessions.
+    /// Returns the `proto` of the client's sessions.
     pub fn proto(self) -> &'static str {
         match self {
             Self::Ddnet | Self::Npm => "ddnet",

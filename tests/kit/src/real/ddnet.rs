@@ -1,9 +1,9 @@
 //! Debian's DDNet 16.4: the server (0.6 with security tokens, and 0.7) and the client (0.6 only).
 //!
-//! Traps of these programs: the server wants `sv_ipv4only 1` to bind 127.0.0.1, and its econ has no such switch, so it is
-//! controlled by its input FIFO; it refuses 0.7 clients unless the map has a twin in `maps7`; it writes its database into the
-//! working directory. The client needs an X server (GLX) and asks the project's web servers at its start, which goes
-//! nowhere in the network namespace of `tests/run` and does no harm elsewhere.
+//! Pitfalls of these programs: the server needs `sv_ipv4only 1` to bind 127.0.0.1, and its econ has no such switch,
+//! so it is controlled by its input FIFO; it refuses 0.7 clients unless the map has a counterpart in `maps7`; it
+//! writes its database into the working directory. The client needs an X server (GLX) and queries the project's web
+//! servers at startup, which fails in the network namespace of `tests/run` and is harmless elsewhere.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -21,12 +21,12 @@ use super::{
     write_config,
 };
 
-/// The server's configuration in its home.
+/// The name of the server's configuration in its home folder.
 const CONFIG: &str = "ddnet-server.cfg";
-/// The maps that the server has in their 0.7 forms, too.
+/// The maps that the server also has in their 0.7 form.
 const MAPS7: [&str; 3] = ["dm1", "dm2", "ctf1"];
 
-/// A running `DDNet-Server` 16.4 that takes 0.6 and 0.7 clients.
+/// A running `DDNet-Server` 16.4 that accepts 0.6 and 0.7 clients.
 #[derive(Debug)]
 pub struct DdnetServer {
     program: Program,
@@ -35,12 +35,12 @@ pub struct DdnetServer {
 }
 
 impl DdnetServer {
-    /// Starts a server with `settings` (console lines) behind the shared ones.
+    /// Starts a server with `settings` (console lines) after the shared settings.
     pub fn start(settings: &[&str]) -> Result<Self> {
         Self::start_with(settings, |_| Ok(()))
     }
 
-    /// Same as [`DdnetServer::start`]; `prepare` gets the server's data folder (`maps`, `maps7`) first.
+    /// Same as [`DdnetServer::start`], but first calls `prepare` with the server's data folder (`maps`, `maps7`).
     pub fn start_with(settings: &[&str], prepare: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
         let home = home("ddnet-server")?;
         let data = home.path().join(".local/share/ddnet");
@@ -60,12 +60,13 @@ impl DdnetServer {
         Ok(Self { program, addr, home })
     }
 
-    /// Starts the program with the configuration in its home; `None` when the port is taken.
+    /// Starts the program with the configuration in its home folder; `None` if the port is taken.
     fn launch(home: &Path) -> Result<Option<Program>> {
         let path = installed("/usr/games/DDNet-Server", "ddnet-server")?;
         let launch = Launch::new("DDNet-Server", path, home);
         let mut program = launch.arg("-f").arg(CONFIG).start()?;
-        // The version line comes last, when the socket is open. Econ is not configured, so the complaint is the game's.
+        // The version line is printed last, after the socket was opened. Econ is not configured, so a complaint is
+        // about the game socket.
         program
             .log()
             .wait_for(r"server: version 16\.4|couldn't open socket", PATIENCE)?;
@@ -119,7 +120,7 @@ impl DdnetClient {
     pub fn start(name: &str, server: SocketAddr) -> Result<Self> {
         let (home, display) = (home("ddnet-client")?, Display::start()?);
         let mut lines = vec![format!("player_name \"{name}\"")];
-        // Where it draws a port that is taken it goes on without IPv4.
+        // The client continues without IPv4 if it picks a port that is taken.
         for setting in ["cl_port", "cl_dummy_port", "cl_contact_port"] {
             lines.push(format!("{setting} {}", quiet_udp_port()?));
         }
@@ -140,18 +141,18 @@ impl DdnetClient {
         })
     }
 
-    /// Same as [`Player::wait_joined`], and returns it.
+    /// Same as [`Player::wait_joined`], but returns the client.
     pub fn joined(self) -> Result<Self> {
         self.wait_joined()?;
         Ok(self)
     }
 
-    /// Waits for its end, whatever ends it.
+    /// Waits until the client ends, for whatever reason.
     pub fn wait_end(&mut self) -> Result<ExitStatus> {
         self.program.wait_end(PATIENCE)
     }
 
-    /// The home folder of the client.
+    /// Returns the home folder of the client.
     pub fn home(&self) -> &Path {
         self.home.path()
     }
@@ -166,8 +167,9 @@ impl Player for DdnetClient {
         self.program.log()
     }
 
-    /// Waits until the entrance is reported and the tee is drawn. Before its first snapshots it drops what others say, as their
-    /// names come with these; the race recorder starts with them.
+    /// Waits until the player's entry is reported and the tee is drawn. Before its first snapshots the client drops
+    /// the chat of others, since their names arrive with the snapshots; the race recorder starts with the first
+    /// snapshots.
     fn wait_joined(&self) -> Result<()> {
         self.log()
             .wait_for(&format!("chat: .*'{}' entered", self.name), PATIENCE)?;
@@ -186,7 +188,7 @@ impl Player for DdnetClient {
     }
 }
 
-/// Writes one line to a FIFO that has a reader; without a reader this is an error instead of a wait for ever.
+/// Writes one line to a FIFO that has a reader; fails without a reader instead of waiting forever.
 fn write_fifo(path: &Path, line: &str) -> Result<()> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).context("O_NONBLOCK")?;
     let opened = OpenOptions::new().write(true).custom_flags(flags).open(path);

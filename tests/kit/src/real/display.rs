@@ -1,7 +1,8 @@
-//! An X server without a screen for one client, and its keyboard.
+//! An X server without a screen for one client, and keyboard input for it.
 //!
-//! The display number is Xvfb's own choice (`-displayfd`), so tests never fight for one. `-noreset` keeps the server from
-//! resetting when its only client leaves. One client per display: without a window manager the focus is chance.
+//! Xvfb picks the display number itself (`-displayfd`), so tests never compete for one. `-noreset` keeps the server
+//! from resetting when its only client disconnects. One client per display: without a window manager the focus is
+//! random.
 
 use std::process::{Command, Output};
 use std::thread;
@@ -21,7 +22,7 @@ pub struct Display {
 }
 
 impl Display {
-    /// Starts Xvfb and waits until it takes clients.
+    /// Starts Xvfb and waits until it accepts clients.
     pub fn start() -> Result<Self> {
         let home = home("display")?;
         let launch = Launch::new("Xvfb", installed("/usr/bin/Xvfb", "xvfb")?, home.path());
@@ -51,7 +52,7 @@ impl Display {
         })
     }
 
-    /// The value for `DISPLAY`.
+    /// Returns the value for `DISPLAY`.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -1,7 +1,7 @@
-//! A line to the server: every datagram arrives, in order, a fixed time later. A line can record what it carries, which
-//! shows a proxy between two of them from outside.
+//! A line to the server: every datagram arrives in order after a fixed delay. A line can record its traffic, so that
+//! two lines show the behaviour of a proxy between them from outside.
 //!
-//! For measurements. On the loopback itself a DDNet client loads megabytes in some hundredths of a second, and a
+//! For measurements. On the loopback itself a DDNet client loads megabytes in a few hundredths of a second, and a
 //! comparison shows only how many processes share the processor; over a line it shows what a player would notice.
 
 use std::collections::HashMap;
@@ -29,23 +29,23 @@ pub struct Line {
     record: Record,
 }
 
-/// The time for which a line carries nothing, from the first datagram on: up and down.
+/// The periods during which a line carries nothing, up and down, counted from the first datagram.
 #[derive(Clone, Debug, Default)]
 struct Outage {
     since: Arc<OnceLock<Instant>>,
     lasts: [Duration; 2],
 }
 
-/// The datagrams that one client and the server sent each other over a recording line, in order.
+/// The datagrams that one client and the server exchanged over a recording line, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Talk {
-    /// The client's.
+    /// The client's datagrams.
     pub up: Vec<Vec<u8>>,
-    /// The server's.
+    /// The server's datagrams.
     pub down: Vec<Vec<u8>>,
 }
 
-/// The talks in the order of their first datagrams; `None` when nothing is recorded.
+/// The talks in the order of their first datagrams; `None` if nothing is recorded.
 type Record = Option<Arc<Mutex<Vec<(SocketAddr, Talk)>>>>;
 
 fn note(record: &Record, client: SocketAddr, payload: &[u8], of: impl Fn(&mut Talk) -> &mut Vec<Vec<u8>>) {
@@ -60,7 +60,7 @@ fn note(record: &Record, client: SocketAddr, payload: &[u8], of: impl Fn(&mut Ta
     }
 }
 
-/// A datagram on its way: when it arrives, through which socket, and whom it is for (none: the socket is connected).
+/// A datagram in transit: its arrival time, the sending socket, and its receiver (`None` if the socket is connected).
 struct Flight {
     due: Instant,
     through: Arc<UdpSocket>,
@@ -69,17 +69,17 @@ struct Flight {
 }
 
 impl Line {
-    /// Opens a line to `server` that takes `delay` each way.
+    /// Opens a line to `server` with `delay` in each direction.
     pub fn open(server: SocketAddr, delay: Duration) -> Result<Self> {
         Self::new(server, delay, None)
     }
 
-    /// Opens a line to `server` that takes no time and records what it carries.
+    /// Opens a line to `server` without delay that records its traffic.
     pub fn recording(server: SocketAddr) -> Result<Self> {
         Self::new(server, Duration::ZERO, Some(Arc::default()))
     }
 
-    /// Returns the traffic carried so far, by client address in the order of their first datagrams.
+    /// Returns the traffic so far, by client address in the order of their first datagrams.
     pub fn talks(&self) -> Vec<(SocketAddr, Talk)> {
         let record = self.record.as_ref();
         record.map_or_else(Vec::new, |talks| {
@@ -87,21 +87,21 @@ impl Line {
         })
     }
 
-    /// Opens a line to `server` that takes no time and loses datagrams each way until [`Line::heal`], but none of the
-    /// handshake: every fourth of the client's, every second of the server's.
+    /// Opens a line to `server` without delay that loses datagrams in both directions until [`Line::heal`], except
+    /// the handshake: every fourth of the client's, every second of the server's.
     pub fn losing(server: SocketAddr) -> Result<Self> {
         Self::with(server, Duration::ZERO, None, (true, Outage::default()))
     }
 
-    /// Opens a line to `server` that takes no time and loses everything from a client's first datagram on for a time, what it sends,
-    /// what it is sent, or both.
+    /// Opens a line to `server` without delay that loses everything for a period that starts with a client's first
+    /// datagram: the client's datagrams, the server's, or both.
     pub fn late(server: SocketAddr, lasts: Duration, [up, down]: [bool; 2]) -> Result<Self> {
         let since = Arc::default();
         let lasts = [up, down].map(|is_lost| if is_lost { lasts } else { Duration::ZERO });
         Self::with(server, Duration::ZERO, None, (false, Outage { since, lasts }))
     }
 
-    /// Loses nothing that comes from now on: a CLOSE, which is never sent twice.
+    /// Loses nothing from now on, so that a CLOSE, which is never retransmitted, arrives.
     pub fn heal(&self) {
         self.loses.store(false, Ordering::Relaxed);
     }
@@ -157,7 +157,7 @@ impl Line {
         })
     }
 
-    /// The address that clients connect to.
+    /// Returns the address that clients connect to.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
@@ -169,7 +169,7 @@ impl Drop for Line {
     }
 }
 
-/// A socket to the server for one client, with a thread that brings its answers back.
+/// Opens a socket to the server for one client, with a thread that returns the server's datagrams to the client.
 fn answer(
     server: SocketAddr,
     client: SocketAddr,
@@ -219,7 +219,7 @@ fn each_datagram(
     while !ended.load(Ordering::Relaxed) {
         match socket.recv_from(&mut buffer) {
             Ok((size, from)) => pass(buffer.iter().take(size).copied().collect(), from)?,
-            // Nothing came, or the other side has ended: a line does not care.
+            // No datagram arrived, or the other side has ended: the line continues.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused) => {}
             Err(error) => return Err(error.into()),
         }
@@ -227,8 +227,8 @@ fn each_datagram(
     Ok(())
 }
 
-/// Sends each datagram when it is due, but none while the line `is_out`, and while it `loses` not one in `every`; the delay is the
-/// same for all, so they stay in order.
+/// Sends each datagram when it is due. Drops all datagrams while `is_out`, and one in `every` while `loses`. The
+/// delay is the same for all datagrams, so they stay in order.
 fn deliver(flights: &Receiver<Flight>, every: usize, loses: &AtomicBool, is_out: impl Fn() -> bool) {
     for (number, flight) in flights.iter().enumerate() {
         if is_out() {
@@ -238,7 +238,7 @@ fn deliver(flights: &Receiver<Flight>, every: usize, loses: &AtomicBool, is_out:
             continue;
         }
         thread::sleep(flight.due.saturating_duration_since(Instant::now()));
-        // A send fails when the peer has ended; the datagram is then lost as on any line.
+        // A send fails if the peer has ended; the datagram is then lost as on any line.
         drop(match flight.to {
             Some(to) => flight.through.send_to(&flight.payload, to),
             None => flight.through.send(&flight.payload),

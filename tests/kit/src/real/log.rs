@@ -1,8 +1,8 @@
-//! The output of a peer, line by line, with the moment each line came.
+//! The output of a peer, line by line, with the arrival time of each line.
 //!
-//! Law: a line is never lost and never waited for twice; a wait for a line that cannot come any more (the peer has
-//! ended) fails at once, with the end of the log. Lines are not interpreted; the launcher of a peer may keep
-//! only some of them.
+//! Law: no line is lost or waited for twice. A wait for a line that can no longer arrive (the peer has ended) fails
+//! immediately and shows the end of the log. Lines are not interpreted; the launcher of a peer may keep only some of
+//! them.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use regex::Regex;
 
-/// Lines shown of a log in an error.
+/// Number of log lines that an error shows.
 const TAIL: usize = 40;
 
 /// One printed line.
@@ -24,7 +24,7 @@ pub struct Entry {
     pub text: String,
 }
 
-/// A place in a log: lines before it have been seen.
+/// A position in a log: the lines before it have been seen.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mark(usize);
 
@@ -43,7 +43,7 @@ struct State {
 }
 
 impl Log {
-    /// An empty log of the peer called `name` (as errors show it).
+    /// Creates an empty log of the peer `name` (as errors show it).
     pub fn new(name: &str) -> Self {
         Self {
             name: name.into(),
@@ -51,12 +51,12 @@ impl Log {
         }
     }
 
-    /// Reads `pipe` to its end on a thread of its own.
+    /// Reads `pipe` to its end on a separate thread.
     pub fn follow(&self, pipe: impl Read + Send + 'static) {
         self.follow_some(pipe, |_| true);
     }
 
-    /// Same as [`Log::follow`], but only counts the lines that `keeps` does not want: what runs for long may print much.
+    /// Same as [`Log::follow`], but only counts lines that `keeps` rejects: a long-running program may print many.
     pub fn follow_some(&self, pipe: impl Read + Send + 'static, keeps: fn(&str) -> bool) {
         self.state().open_pipes += 1;
         let log = self.clone();
@@ -82,7 +82,7 @@ impl Log {
         });
     }
 
-    /// The first line of the whole log that matches `pattern`, waiting up to `patience` for it.
+    /// Returns the first line of the whole log that matches `pattern`, waiting up to `patience` for it.
     pub fn wait_for(&self, pattern: &str, patience: Duration) -> Result<Entry> {
         self.wait_after(Mark(0), pattern, patience)
     }
@@ -130,7 +130,7 @@ impl Log {
         Ok(lines.filter(|line| regex.is_match(&line.text)).count())
     }
 
-    /// Waits until the peer has closed all its output, so that the log is whole.
+    /// Waits until the peer has closed all its output, so that the log is complete.
     pub fn drain(&self, patience: Duration) -> Result<()> {
         let deadline = Instant::now() + patience;
         let mut state = self.state();
@@ -149,17 +149,17 @@ impl Log {
         Ok(())
     }
 
-    /// The place behind the newest line.
+    /// Returns the position after the newest line.
     pub fn mark(&self) -> Mark {
         Mark(self.state().lines.len())
     }
 
-    /// All lines so far.
+    /// Returns all lines so far.
     pub fn lines(&self) -> Vec<Entry> {
         self.state().lines.clone()
     }
 
-    /// The lines so far that match `pattern` and none of the patterns in `but`.
+    /// Returns the lines so far that match `pattern` and none of the patterns in `but`.
     pub fn matching<'a>(&self, pattern: &str, but: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>> {
         let wanted = Regex::new(pattern).with_context(|| format!("pattern {pattern:?}"))?;
         let but = but
@@ -183,7 +183,7 @@ impl Log {
         self.state().lines.iter().any(|line| line.text.contains(text))
     }
 
-    /// The last lines, for an error.
+    /// Returns the last lines, for an error message.
     pub fn tail(&self) -> String {
         tail(&self.state().lines)
     }

@@ -1,7 +1,7 @@
-//! A map that no client has, big enough to time its download.
+//! A map that no client has, large enough to time its download.
 //!
-//! The programs take a map as a file: they read the parts that its header names and hash the whole. So a packaged map with
-//! filler behind it plays as before, has a hash of its own, and is as big as wished.
+//! The programs treat a map as a file: they read the parts that its header names, and hash the whole file. So a
+//! packaged map with filler appended plays as before, but has its own hash and any size.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub struct BigMap {
 }
 
 impl BigMap {
-    /// A 0.7 map of `size` bytes.
+    /// Creates a 0.7 map of `size` bytes.
     pub fn seven(size: usize) -> Result<Self> {
         Self::build(
             installed("/usr/share/games/teeworlds/data/maps/dm1.map", "teeworlds-data")?,
@@ -27,7 +27,7 @@ impl BigMap {
         )
     }
 
-    /// A 0.6 map of `size` bytes.
+    /// Creates a 0.6 map of `size` bytes.
     pub fn six(size: usize) -> Result<Self> {
         Self::build(
             installed("/usr/share/games/ddnet/data/maps/dm1.map", "ddnet-data")?,
@@ -35,17 +35,17 @@ impl BigMap {
         )
     }
 
-    /// The whole file.
+    /// Returns the whole file.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The console line that makes a server play it.
+    /// Returns the console line that makes a server play the map.
     pub fn setting() -> String {
         format!("sv_map {NAME}")
     }
 
-    /// Puts it into a folder of maps.
+    /// Writes the map into a folder of maps.
     pub fn write_into(&self, folder: &Path) -> Result<()> {
         let path = folder.join(format!("{NAME}.map"));
         std::fs::write(&path, &self.bytes).with_context(|| format!("write {}", path.display()))
@@ -53,7 +53,8 @@ impl BigMap {
 
     fn build(packaged: &str, size: usize) -> Result<Self> {
         let mut bytes = std::fs::read(packaged).with_context(|| format!("read {packaged}"))?;
-        // SplitMix64: bytes that the game's Huffman code cannot shrink, as those of a real map (its parts are deflated).
+        // SplitMix64: bytes that the game's Huffman code cannot shrink, like those of a real map (whose parts are
+        // deflated).
         let mut state = 0_u64;
         while bytes.len() < size {
             state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -64,7 +65,7 @@ impl BigMap {
     }
 }
 
-/// The one file in a client's folder of downloaded maps; both games keep it under their data folder.
+/// Returns the only file in a client's folder of downloaded maps; both games keep it under their data folder.
 pub fn downloaded(home: &Path, game: &str) -> Result<PathBuf> {
     let folder = home.join(".local/share").join(game).join("downloadedmaps");
     let listed = std::fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))?;

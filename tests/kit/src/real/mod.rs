@@ -1,8 +1,8 @@
-//! Real servers and clients that this project did not write, started for one test each.
+//! Real servers and clients not written by this project, each started for one test.
 //!
 //! Debian packages (`teeworlds`, `teeworlds-server`, `ddnet`, `ddnet-server`, `xvfb`, `xdotool`) and the npm package
 //! `teeworlds`. Each peer has its own folder, ports and log, and ends with its handle. Scenarios are written against
-//! [`Server`] and [`Player`] and run [`Via::Direct`] and [`Via::Proxy`]; what the peers say must not differ.
+//! [`Server`] and [`Player`] and run [`Via::Direct`] and [`Via::Proxy`]; the output of the peers must not differ.
 //! Nothing here knows the wire format: the peers themselves decide whether the proxy is right.
 
 mod bot;
@@ -45,32 +45,32 @@ pub use teetap::{Teetap, text};
 pub use teeworlds::{TeeworldsClient, TeeworldsServer};
 pub use transcript::{server_transcript, show_difference};
 
-/// The longest time that anything may take that must happen, on a busy machine; what is waited for normally comes in a second.
+/// Maximum wait for anything that must happen, on a busy machine; usually it happens within a second.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running game server.
 pub trait Server {
-    /// The address that it listens on (IPv4 loopback).
+    /// Returns the address that the server listens on (IPv4 loopback).
     fn addr(&self) -> SocketAddr;
-    /// The output of the server.
+    /// Returns the output of the server.
     fn log(&self) -> &Log;
-    /// Runs a line in its console.
+    /// Runs a line in the server's console.
     fn command(&mut self, line: &str) -> Result<()>;
-    /// Asks it to end, and waits for that.
+    /// Asks the server to end, and waits for its end.
     fn stop(&mut self) -> Result<()>;
-    /// Ends it silently, as a crash does.
+    /// Ends the server silently, as a crash does.
     fn kill(&mut self) -> Result<()>;
-    /// Waits for its end and starts it again on the same port; its log begins afresh.
+    /// Waits until the server ends and restarts it on the same port with a new log.
     fn start_again(&mut self) -> Result<()>;
 }
 
 /// A game client that has joined a server.
 pub trait Player {
-    /// The name it plays under.
+    /// Returns the player's name.
     fn name(&self) -> &str;
-    /// The output of the player.
+    /// Returns the output of the player.
     fn log(&self) -> &Log;
-    /// Waits until it is in the game and can act.
+    /// Waits until the player is in the game and can act.
     fn wait_joined(&self) -> Result<()>;
     /// Runs a line of the game's console: `say`, `rcon_auth`, `rcon`, `kill`.
     fn command(&mut self, line: &str) -> Result<()>;
@@ -78,12 +78,12 @@ pub trait Player {
     fn quit(&mut self) -> Result<()>;
 }
 
-/// A file under `tests/peers`.
+/// Returns a file under `tests/peers`.
 fn peers(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../peers").join(file)
 }
 
-/// The shared settings of a peer with the lines of this run behind them, as `name` in the peer's own folder.
+/// Writes the shared settings of a peer, followed by the lines of this run, to `name` in the peer's own folder.
 fn write_config(home: &Path, name: &str, lines: &[String]) -> Result<()> {
     let shared = peers(name);
     let mut text = std::fs::read_to_string(&shared).with_context(|| format!("read {}", shared.display()))?;
@@ -94,19 +94,20 @@ fn write_config(home: &Path, name: &str, lines: &[String]) -> Result<()> {
     std::fs::write(home.join(name), text).with_context(|| format!("write {name}"))
 }
 
-/// Returns a UDP port of IPv4 loopback that is free now. It may be taken before the server binds it: the launchers retry.
+/// Returns a UDP port of IPv4 loopback that is free now. Another program may take it before the server binds it: the
+/// launchers retry.
 fn free_udp_port() -> Result<u16> {
     Ok(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|socket| socket.local_addr())?
         .port())
 }
 
-/// Returns a UDP port that is free now, out of the range of which the system gives out ports by itself, so that it is not taken
-/// it by chance: each is tried once in a process.
+/// Returns a UDP port that is free now and outside the range from which the system assigns ports, so that no other
+/// program takes it by chance. Each port is tried once per process.
 fn quiet_udp_port() -> Result<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     const RANGE: u16 = 20_000;
-    // Other processes begin elsewhere.
+    // Other processes start elsewhere.
     let begin = u16::try_from(std::process::id() * 64 % u32::from(RANGE))?;
     for _ in 0..RANGE {
         let step = NEXT.fetch_add(1, Ordering::Relaxed) % RANGE;
@@ -118,7 +119,7 @@ fn quiet_udp_port() -> Result<u16> {
     bail!("no UDP port is free")
 }
 
-/// Starts a server on a fresh port; `start` gives `None` when another program took the port in between.
+/// Starts a server on a fresh port; `start` returns `None` if another program took the port in between.
 fn on_free_port<T>(name: &str, start: impl Fn(u16) -> Result<Option<T>>) -> Result<(T, SocketAddr)> {
     const ATTEMPTS: usize = 5;
     for _ in 0..ATTEMPTS {
@@ -137,7 +138,7 @@ fn free_tcp_port() -> Result<u16> {
         .port())
 }
 
-/// The path of an installed program, or an error that names the package it comes from.
+/// Returns the path of an installed program, or an error that names its package.
 fn installed(path: &'static str, package: &str) -> Result<&'static str> {
     ensure!(
         Path::new(path).exists(),

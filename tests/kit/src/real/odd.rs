@@ -1,6 +1,6 @@
-//! The odd messages of real peers, and why: every other note is a finding.
+//! The known odd messages of real peers and their causes: every other note is a finding.
 
-/// Protocol, direction and name of a message; the code of the note; why it is there.
+/// Protocol, direction and name of a message; the code of the note; its cause.
 const ODD: [(&str, &str, &str); 12] = [
     (
         "0.7 s2c sv_vote_option_list_add",
@@ -43,7 +43,7 @@ const LATER: &str = "DDNet's server says from the second snapshot on which UUID 
 
 const UNFLUSHED: &str = "DDNet's client 16.4 does not flush its start info";
 
-/// The notes of what the network and a busy program do: losses, copies, silences.
+/// Notes caused by the network or a busy program: losses, copies, silences.
 const BY_NETWORK: [&str; 5] = [
     "seq-ahead",
     "seq-again",

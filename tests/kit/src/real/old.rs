@@ -16,13 +16,14 @@ pub struct OldServer {
     _home: TempDir,
 }
 
-/// The program that a variable of the environment names, with the `data` folder of its release beside it; `None` if it is not set.
+/// Returns the path of the program in an environment variable; `None` if it is not set. The `data` folder of its
+/// release must be beside the program.
 pub fn old_server(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from)
 }
 
 impl OldServer {
-    /// Starts the program at `path`. Both releases take 16 clients; the limit of 0.6.5 for old clients is lifted.
+    /// Starts the program at `path`. Both releases accept 16 clients; the limit of 0.6.5 for old clients is lifted.
     pub fn start(path: &Path) -> Result<Self> {
         let home = home("old-server")?;
         let (program, addr) = on_free_port("a server of 0.6", |port| Self::launch(path, home.path(), port))?;
@@ -57,12 +58,12 @@ impl OldServer {
         Ok((!program.log().contains("couldn't open socket")).then_some(program))
     }
 
-    /// Returns the address that it listens on.
+    /// Returns the address that the server listens on.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Ends it.
+    /// Stops the server.
     pub fn stop(&mut self) -> Result<()> {
         self.program.stop().map(drop)
     }

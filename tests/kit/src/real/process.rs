@@ -1,8 +1,8 @@
-//! One real program in its own folder: started, read, stopped.
+//! A real program in its own folder: started, read, stopped.
 //!
-//! Law: nothing outlives the test. The program runs in a process group of its own, the whole group is killed when the
-//! handle is dropped (a panic included), and `setpriv --pdeathsig` (util-linux) makes the kernel kill it when the test
-//! process itself is killed. It knows nothing of the game.
+//! Law: no program outlives the test. It runs in its own process group, the whole group is killed when the handle is
+//! dropped (also by a panic), and `setpriv --pdeathsig` (util-linux) makes the kernel kill it if the test process
+//! itself is killed. This module knows nothing of the game.
 
 use std::ffi::OsStr;
 use std::io::Write as _;
@@ -22,9 +22,9 @@ use super::PATIENCE;
 use super::log::Log;
 use crate::limit;
 
-/// The time a program may take to end after a signal.
+/// Maximum time that a program may take to end after a signal.
 const ENDING: Duration = Duration::from_secs(10);
-/// The time between two looks for the end of a program.
+/// Time between two checks for the end of a program.
 const STEP: Duration = Duration::from_millis(5);
 
 /// A running program with its log.
@@ -47,7 +47,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// `program` run with `home` as its home and working directory; `name` is shown in errors.
+    /// Prepares `program` with `home` as its home and working directory; errors show `name`.
     pub fn new(name: &str, program: impl AsRef<OsStr>, home: &Path) -> Self {
         let mut command = Command::new("setpriv");
         command
@@ -89,19 +89,19 @@ impl Launch {
         self
     }
 
-    /// Keeps standard error out of the main log, in [`Program::errors`].
+    /// Writes standard error to [`Program::errors`] instead of the main log.
     pub fn split_errors(mut self) -> Self {
         self.split = true;
         self
     }
 
-    /// Of its standard output the log keeps only the lines that `keeps` wants.
+    /// Keeps only those lines of standard output in the log that `keeps` accepts.
     pub fn keep(mut self, keeps: fn(&str) -> bool) -> Self {
         self.keeps = keeps;
         self
     }
 
-    /// Starts it. A missing program shows as one that ends with a line about it.
+    /// Starts the program. If it is missing, it appears as a program that ends with a line about that.
     pub fn start(self) -> Result<Program> {
         let Self {
             name,
@@ -134,17 +134,17 @@ impl Launch {
 }
 
 impl Program {
-    /// Returns its output: standard output, and standard error too unless they were split.
+    /// Returns the output of the program: standard output, and standard error unless they were split.
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// The number of its process.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Returns its resident memory now, in KiB.
+    /// Returns the resident memory in KiB.
     pub fn resident(&self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))
             .with_context(|| format!("{} is gone", self.name))?;
@@ -154,12 +154,12 @@ impl Program {
         number.parse().with_context(|| format!("VmRSS: {field}"))
     }
 
-    /// Standard error alone when split, else the same as [`Program::log`].
+    /// Returns standard error alone if it was split, else the same as [`Program::log`].
     pub fn errors(&self) -> &Log {
         &self.errors
     }
 
-    /// Writes a line to its standard input.
+    /// Writes a line to the program's standard input.
     pub fn feed(&mut self, line: &str) -> Result<()> {
         let stdin = self
             .stdin
@@ -170,12 +170,12 @@ impl Program {
             .with_context(|| format!("{} is gone", self.name))
     }
 
-    /// Sends it one signal.
+    /// Sends the program a signal.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         kill_process(self.pid()?, signal).with_context(|| format!("signal to {}", self.name))
     }
 
-    /// Waits until it ends by itself; after `patience` this fails and the program keeps running.
+    /// Waits until the program ends by itself. Fails after `patience`, and the program keeps running.
     pub fn wait_end(&mut self, patience: Duration) -> Result<ExitStatus> {
         let deadline = Instant::now() + patience;
         loop {
@@ -197,7 +197,7 @@ impl Program {
         }
     }
 
-    /// Waits until it ends by itself, which must be in order.
+    /// Waits until the program ends by itself, and requires that it succeeded.
     pub(super) fn ends_well(&mut self) -> Result<()> {
         let status = self.wait_end(PATIENCE)?;
         ensure!(
@@ -209,7 +209,7 @@ impl Program {
         Ok(())
     }
 
-    /// Asks it to end with SIGTERM and waits for that.
+    /// Asks the program to end with SIGTERM and waits for its end.
     pub fn stop(&mut self) -> Result<ExitStatus> {
         if let Some(status) = self.child.try_wait()? {
             bail!(
@@ -222,7 +222,7 @@ impl Program {
         self.wait_end(ENDING)
     }
 
-    /// Kills it and waits for its end.
+    /// Kills the program and waits for its end.
     pub fn kill(&mut self) -> Result<()> {
         if let Some(status) = self.child.try_wait()? {
             bail!("{} was gone before its end ({status})", self.name);
@@ -243,7 +243,7 @@ impl Drop for Program {
         if let Ok(Some(_)) = self.child.try_wait() {
             return;
         }
-        // The group is named after the leader, which is not reaped yet, so the number is still ours.
+        // The group has the number of its leader, which is not reaped yet, so the number is still ours.
         let killed = self
             .pid()
             .and_then(|pid| Ok(kill_process_group(pid, Signal::KILL)?));
@@ -254,7 +254,7 @@ impl Drop for Program {
     }
 }
 
-/// A folder for one peer, removed with the handle.
+/// Creates a folder for one peer, which is removed with the handle.
 pub fn home(name: &str) -> Result<TempDir> {
     limit::begin();
     tempfile::Builder::new()
@@ -265,8 +265,8 @@ pub fn home(name: &str) -> Result<TempDir> {
 
 type Order = (Command, Sender<io::Result<Child>>);
 
-/// Starts children from a thread that lives as long as the process: the parent-death signal is tied to the *thread* that
-/// forked (prctl(2)), and a peer may outlive the helper thread of a test that started it.
+/// Spawns children from a thread that lives as long as the process: the parent-death signal is tied to the *thread*
+/// that forked (prctl(2)), and a peer may outlive the helper thread of a test that started it.
 fn spawn(command: Command) -> io::Result<Child> {
     static ORDERS: OnceLock<Mutex<Sender<Order>>> = OnceLock::new();
     let orders = ORDERS.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! The way from a client to a server: straight, or through the proxy. The scenarios cannot tell.
+//! The route from a client to a server: direct, or through the proxy. Scenarios cannot tell the difference.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -9,16 +9,16 @@ use serde_json::Value;
 use super::teetap::text;
 use super::{Server, Teetap, show_difference};
 
-/// The way to take.
+/// The kind of route.
 #[derive(Clone, Copy, Debug)]
 pub enum Via<'a> {
-    /// The client talks to the server itself.
+    /// The client connects to the server directly.
     Direct,
-    /// The client talks to the `teetap` binary at this path.
+    /// The client connects to the `teetap` binary at this path.
     Proxy(&'a Path),
 }
 
-/// An open way to one server.
+/// An open route to one server.
 #[derive(Debug)]
 pub struct Route {
     teetap: Option<Teetap>,
@@ -26,12 +26,12 @@ pub struct Route {
 }
 
 impl Route {
-    /// Opens the way to `server`.
+    /// Opens the route to `server`.
     pub fn open(via: Via<'_>, server: &dyn Server) -> Result<Self> {
         Self::open_to(via, server.addr())
     }
 
-    /// Opens the way to a server that is reached at `server`.
+    /// Opens the route to a server at the address `server`.
     pub fn open_to(via: Via<'_>, server: SocketAddr) -> Result<Self> {
         let teetap = match via {
             Via::Direct => None,
@@ -41,14 +41,14 @@ impl Route {
         Ok(Self { teetap, addr })
     }
 
-    /// The address that a client must connect to.
+    /// Returns the address that a client must connect to.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Ends the proxy and checks what it reports: it ran to the end, ended as SIGTERM asks, and saw exactly `protos` (the
-    /// `proto` of each game session, in any order) come online and be closed by their clients. Straight there is nothing
-    /// to check.
+    /// Ends the proxy and checks its report: it ran to the end, ended with the exit code of SIGTERM, and saw exactly
+    /// `protos` (the `proto` of each game session, in any order) go online and be closed by their clients. Checks
+    /// nothing on a direct route.
     pub fn close(self, protos: &[&str]) -> Result<()> {
         let Some(objects) = self.finish()? else {
             return Ok(());
@@ -64,8 +64,8 @@ impl Route {
         Ok(())
     }
 
-    /// Same as [`Route::close`], for sessions that the server ends (perhaps before they are online): each with the server's
-    /// `reason`, word for word.
+    /// Same as [`Route::close`], for sessions that the server closes (perhaps before they are online), each with
+    /// exactly this `reason`.
     pub fn close_with(self, protos: &[&str], reason: &str) -> Result<()> {
         let Some(objects) = self.finish()? else {
             return Ok(());
@@ -78,7 +78,7 @@ impl Route {
         Ok(())
     }
 
-    /// Ends the proxy in order; all it reported.
+    /// Ends the proxy and returns everything it reported; `None` on a direct route.
     fn finish(self) -> Result<Option<Vec<Value>>> {
         let Some(teetap) = self.teetap else {
             return Ok(None);
@@ -93,14 +93,15 @@ impl Route {
     }
 }
 
-/// Runs a scenario straight and through the `teetap` binary at this path; what it gives (the server's log) must be the same.
+/// Runs a scenario directly and through the `teetap` binary at this path; its results (the server's log) must be
+/// equal.
 pub fn both_ways(teetap: &Path, scenario: impl Fn(Via<'_>) -> Result<Vec<String>>) -> Result<()> {
     let direct = scenario(Via::Direct).context("the direct run")?;
     let proxied = scenario(Via::Proxy(teetap)).context("the run through the proxy")?;
     show_difference(&direct, &proxied)
 }
 
-/// Checks that sessions of exactly these `protos`, in any order, came to a state.
+/// Checks that sessions of exactly these `protos`, in any order, reached a state.
 fn came(objects: &[Value], state: &'static str, protos: &[&str]) -> Result<()> {
     let mut seen: Vec<&str> = sessions(objects, state)
         .map(|object| text(object, "proto"))

@@ -1,21 +1,22 @@
-//! The actions of players, the same for every client, server and way.
+//! The actions of players, the same for every client, server and route.
 //!
-//! Law: a step is proved by the other side's log before the next one begins, so no scenario needs a pause. Vital
-//! messages arrive in order: where something must *not* happen, a chat line behind it proves that its time has passed.
+//! Law: each step is confirmed by the other side's log before the next one starts, so no scenario needs a pause.
+//! Vital messages are delivered in order: if something must *not* happen, a later chat line proves that its time has
+//! passed.
 
 use anyhow::{Result, ensure};
 use regex::escape;
 
 use super::{PATIENCE, Player, Server};
 
-/// The whole visit of a server's only player (so it is client 0), after it joined: it plays, and quits cleanly.
+/// Plays the whole visit of a server's only player (client 0) after it joined: it plays and quits cleanly.
 pub fn visit(server: &mut dyn Server, player: &mut dyn Player) -> Result<()> {
     play(server, player)?;
     player.quit()?;
     left(server, player.name())
 }
 
-/// Entrance of a server's only player, chat both ways, rcon refused, granted and used, a death.
+/// Checks a server's only player: entry, chat both ways, rcon refused, granted and used, a death.
 pub fn play(server: &mut dyn Server, player: &mut dyn Player) -> Result<()> {
     entered(server, player.name())?;
     says(server, player, "hello from the player")?;
@@ -44,7 +45,7 @@ pub fn play(server: &mut dyn Server, player: &mut dyn Player) -> Result<()> {
     says(server, player, "after the end of a tee")
 }
 
-/// The server kicks the joined `player` with a reason, which both sides then name.
+/// Lets the server kick the joined `player` with a reason, which both sides must then name.
 pub fn kick(server: &mut dyn Server, player: &dyn Player) -> Result<()> {
     let name = player.name();
     entered(server, name)?;
@@ -72,7 +73,7 @@ pub fn kick(server: &mut dyn Server, player: &dyn Player) -> Result<()> {
     Ok(())
 }
 
-/// The server refuses `player`, and the player receives `reason` unchanged.
+/// Checks that the server refuses `player`, and that the player receives `reason` unchanged.
 pub fn refused(player: &dyn Player, reason: &str) -> Result<()> {
     receives(
         player,
@@ -80,7 +81,7 @@ pub fn refused(player: &dyn Player, reason: &str) -> Result<()> {
     )
 }
 
-/// Two joined players: both are in the game, and what `speaker` says reaches the server and `listener`.
+/// Checks two joined players: both are in the game, and the text of `speaker` reaches the server and `listener`.
 pub fn chat_between(
     server: &dyn Server,
     speaker: &mut dyn Player,
@@ -93,20 +94,21 @@ pub fn chat_between(
     receives(listener, &format!(": {}$", escape(text)))
 }
 
-/// The server's log says that the player is in the game.
+/// Waits until the server's log reports that the player is in the game.
 pub fn entered(server: &dyn Server, name: &str) -> Result<()> {
     let name = escape(name);
     let pattern = format!(r"team_join player='\d+:{name}'|'{name}' entered and joined the game");
     server.log().wait_for(&pattern, PATIENCE).map(drop)
 }
 
-/// The server's log says that the player left by its own wish: no reason, so neither a timeout nor an error.
+/// Waits until the server's log reports that the player left voluntarily: without a reason, so neither a timeout nor
+/// an error.
 pub fn left(server: &dyn Server, name: &str) -> Result<()> {
     let name = escape(name);
     server
         .log()
         .wait_for(&format!(r"leave player='\d+:{name}'"), PATIENCE)?;
-    // Teeworlds 0.7.5 gives the reason in its own line, DDNet in the chat line.
+    // Teeworlds 0.7.5 prints the reason in a line of its own, DDNet in the chat line.
     let clean = format!(r"client dropped\. cid=\d+ addr=\S+ reason=''$|'{name}' has left the game$");
     server.log().wait_for(&clean, PATIENCE).map(drop)
 }

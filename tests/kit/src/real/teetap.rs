@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::{Launch, Log, PATIENCE, Program, home};
 
-/// The time between two looks through the objects while waiting.
+/// Time between two checks of the objects while waiting.
 const STEP: Duration = Duration::from_millis(10);
 
 /// A running proxy.
@@ -28,12 +28,12 @@ pub struct Teetap {
 }
 
 impl Teetap {
-    /// Starts the binary at `path` in front of `server` on a free port, with more `options` behind its own.
+    /// Starts the binary at `path` in front of `server` on a free port, with `options` after its own options.
     pub fn start(path: &Path, server: SocketAddr, options: &[&str]) -> Result<Self> {
         Self::start_keeping(path, server, options, |_| true)
     }
 
-    /// Same as [`Teetap::start`], but only the objects whose lines `keeps` wants are kept; the others are counted.
+    /// Same as [`Teetap::start`], but keeps only the objects whose lines `keeps` accepts; the others are counted.
     pub fn start_keeping(
         path: &Path,
         server: SocketAddr,
@@ -67,17 +67,17 @@ impl Teetap {
         })
     }
 
-    /// The address that it listens on.
+    /// Returns the address that the proxy listens on.
     pub fn listen(&self) -> SocketAddr {
         self.listen
     }
 
-    /// The number of its process.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.program.id()
     }
 
-    /// Returns its resident memory now, in KiB.
+    /// Returns the resident memory in KiB.
     pub fn resident(&self) -> Result<u64> {
         self.program.resident()
     }
@@ -87,12 +87,12 @@ impl Teetap {
         self.program.log().skipped()
     }
 
-    /// The standard error.
+    /// Returns standard error.
     pub fn errors(&self) -> &Log {
         self.program.errors()
     }
 
-    /// All objects so far.
+    /// Returns all objects so far.
     pub fn objects(&self) -> Result<Vec<Value>> {
         self.program
             .log()
@@ -102,7 +102,7 @@ impl Teetap {
             .collect()
     }
 
-    /// The first object for which `wanted` holds, waiting up to the usual patience.
+    /// Returns the first object for which `wanted` holds, waiting up to [`PATIENCE`].
     pub fn wait_for(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -119,7 +119,7 @@ impl Teetap {
         }
     }
 
-    /// Ends it with SIGTERM, which it must take in order, and returns all its objects.
+    /// Ends the proxy with SIGTERM, checks its exit code, and returns all its objects.
     pub fn stop(mut self) -> Result<Vec<Value>> {
         self.program
             .signal(Signal::TERM)
@@ -132,12 +132,12 @@ impl Teetap {
 {}",
             errors.tail()
         );
-        // The pipe may still hold lines after the exit; the readers end it.
+        // The pipe may still hold lines after the exit; the readers read it to its end.
         self.program.log().drain(PATIENCE)?;
         self.objects()
     }
 
-    /// Ends it as [`Teetap::stop`] does; the codes of all notes that it printed, each once.
+    /// Ends the proxy as [`Teetap::stop`] does. Returns the codes of all notes that it printed, each once.
     pub fn notes(self) -> Result<Vec<String>> {
         ensure!(!self.errors().contains("panicked"), "{}", self.errors().tail());
         let objects = self.stop()?;
@@ -152,7 +152,7 @@ impl Teetap {
     }
 }
 
-/// The text under `key`; empty when there is none.
+/// Returns the text under `key`; empty if there is none.
 pub fn text<'a>(object: &'a Value, key: &str) -> &'a str {
     object.get(key).and_then(Value::as_str).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
 //! Debian's Teeworlds 0.7.5: server and client, protocol 0.7 only.
 //!
-//! Traps of these programs: `-f` takes a path relative to the working directory only (an absolute one is ignored, and
-//! the server starts with defaults); console commands on the command line run before the connection exists, so a client
-//! acts by a bound key; the server frees its port only when it has ended.
+//! Pitfalls of these programs: `-f` accepts only a path relative to the working directory (an absolute path is
+//! ignored, and the server starts with defaults); console commands on the command line run before the connection
+//! exists, so a client acts through a bound key; the server releases its port only when it has ended.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -18,14 +18,14 @@ use super::{
     write_config,
 };
 
-/// The server's configuration in its home.
+/// The name of the server's configuration in its home folder.
 const CONFIG: &str = "teeworlds-server.cfg";
-/// The time that a key press may take to be executed before it is pressed again (the focus may have been elsewhere).
+/// Time after which a key press that was not executed is repeated (the focus may have been elsewhere).
 const KEY: Duration = Duration::from_secs(5);
-/// The line that the client prints when the key is executed.
+/// The line that the client prints when it executes the key.
 const DOES: &str = r"executing 'act\.cfg'";
 
-/// A running `teeworlds-server` 0.7.5, controlled by its econ.
+/// A running `teeworlds-server` 0.7.5, controlled through its econ.
 #[derive(Debug)]
 pub struct TeeworldsServer {
     program: Program,
@@ -36,12 +36,13 @@ pub struct TeeworldsServer {
 }
 
 impl TeeworldsServer {
-    /// Starts a server with `settings` (console lines) behind the shared ones.
+    /// Starts a server with `settings` (console lines) after the shared settings.
     pub fn start(settings: &[&str]) -> Result<Self> {
         Self::start_with(settings, |_| Ok(()))
     }
 
-    /// Same as [`TeeworldsServer::start`]; `prepare` gets the server's data folder (`maps` and so on) first.
+    /// Same as [`TeeworldsServer::start`], but first calls `prepare` with the server's data folder (`maps` and so
+    /// on).
     pub fn start_with(settings: &[&str], prepare: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
         let home = home("teeworlds-server")?;
         let data = home.path().join(".local/share/teeworlds");
@@ -61,8 +62,8 @@ impl TeeworldsServer {
         })
     }
 
-    /// Starts the program and opens its console, which has a fresh port each time: one that was connected stays taken for
-    /// a while. `None` when a port is taken.
+    /// Starts the program and opens its console on a new port, since a port that was connected stays taken for a
+    /// while. `None` if a port is taken.
     fn launch(home: &Path, settings: &[String], port: u16) -> Result<Option<(Program, TcpStream)>> {
         let econ = free_tcp_port()?;
         let mut lines = settings.to_vec();
@@ -71,7 +72,7 @@ impl TeeworldsServer {
         let path = installed("/usr/games/teeworlds-server", "teeworlds-server")?;
         let launch = Launch::new("teeworlds-server", path, home);
         let program = launch.arg("-f").arg(CONFIG).start()?;
-        // Econ is bound before the version line, which comes last, when the game socket is open.
+        // Econ is bound before the version line, which is printed last, after the game socket was opened.
         program
             .log()
             .wait_for(r"\[server\]: version 0\.7 |couldn't open socket", PATIENCE)?;
@@ -113,7 +114,7 @@ impl Server for TeeworldsServer {
     }
 }
 
-/// Logs in to the server's console, which takes one line at a time and says when it is ready for the next.
+/// Logs in to the server's console, which accepts one line at a time and reports when it is ready for the next.
 fn open_econ(port: u16) -> Result<TcpStream> {
     let mut econ = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).context("connect to econ")?;
     econ.set_read_timeout(Some(PATIENCE))?;
@@ -122,7 +123,8 @@ fn open_econ(port: u16) -> Result<TcpStream> {
     expect(&mut econ, "Authentication successful")?;
     let mut rest = econ.try_clone()?;
     rest.set_read_timeout(None)?;
-    // The output goes to the log as well; read it away, or the server's send buffer fills. Ends with the connection.
+    // The output is in the log as well. It must be read here too, or the server's send buffer fills up. Ends with the
+    // connection.
     thread::spawn(move || std::io::copy(&mut rest, &mut std::io::sink()));
     Ok(econ)
 }
@@ -153,28 +155,29 @@ pub struct TeeworldsClient {
 }
 
 impl TeeworldsClient {
-    /// Starts a client that draws into memory: it joins, stays, receives and quits, but cannot act (there is no keyboard).
+    /// Starts a client that draws into memory: it joins, stays, receives and quits, but cannot act, since there is no
+    /// keyboard.
     pub fn offscreen(name: &str, server: SocketAddr) -> Result<Self> {
         Self::start(name, server, None)
     }
 
-    /// Starts a client on an X server of its own; it runs any console line.
+    /// Starts a client on its own X server; it can run any console line.
     pub fn on_display(name: &str, server: SocketAddr) -> Result<Self> {
         Self::start(name, server, Some(Display::start()?))
     }
 
-    /// Same as [`Player::wait_joined`], and returns it.
+    /// Same as [`Player::wait_joined`], but returns the client.
     pub fn joined(self) -> Result<Self> {
         self.wait_joined()?;
         Ok(self)
     }
 
-    /// The home folder of the client.
+    /// Returns the home folder of the client.
     pub fn home(&self) -> &Path {
         self.home.path()
     }
 
-    /// Gives F5 a meaning, at once: the client may be reading the file.
+    /// Atomically replaces the line that F5 executes, since the client may be reading the file.
     fn will_do(&self, line: &str) -> Result<()> {
         let fresh = self.home.path().join("act.fresh");
         std::fs::write(&fresh, format!("{line}\n"))?;
@@ -219,13 +222,13 @@ impl Player for TeeworldsClient {
         self.program.log()
     }
 
-    /// The map is loaded.
+    /// Waits until the map is loaded.
     fn wait_joined(&self) -> Result<()> {
         let loaded = self.log().wait_for(r"client/network\]: loading done", PATIENCE);
         loaded.map(drop)
     }
 
-    /// Writes the line to the file that F5 executes; the client's log shows that it did.
+    /// Writes the line to the file that F5 executes, and waits until the client's log shows the execution.
     fn command(&mut self, line: &str) -> Result<()> {
         let Some(display) = &self.display else {
             bail!("an offscreen client cannot act: {line}")
@@ -236,7 +239,7 @@ impl Player for TeeworldsClient {
         if self.log().wait_after(mark, DOES, KEY).is_err() {
             display.press("Teeworlds", "F5")?;
             self.log().wait_after(mark, DOES, PATIENCE)?;
-            // The first press may have been slow and not lost: the second then finds nothing to do.
+            // The first press may have been slow instead of lost: the second press then has nothing to do.
             self.will_do("")?;
             let deadline = Instant::now() + KEY;
             while self.log().count_after(mark, DOES)? < 2 && Instant::now() < deadline {
@@ -246,7 +249,7 @@ impl Player for TeeworldsClient {
         Ok(())
     }
 
-    /// By the console's `quit`; the offscreen client by SIGTERM, which it takes for a closed window.
+    /// Quits through the console's `quit`; the offscreen client through SIGTERM, which it treats as a closed window.
     fn quit(&mut self) -> Result<()> {
         if self.display.is_some() {
             self.command("quit")?;

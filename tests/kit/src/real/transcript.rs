@@ -1,27 +1,29 @@
-//! A server's log without what two runs of the same scenario may differ in: times, the client's address.
+//! A server's log without everything that may differ between two runs of the same scenario: times, the client's
+//! address.
 //!
-//! Law: only what cannot be equal is taken out; every other line counts, in its order.
+//! Law: only parts that cannot be equal are removed; every other line is compared, in order.
 
 use anyhow::{Context as _, Result, ensure};
 use regex::Regex;
 
 use super::Log;
 
-/// Lines that come, or come where they do, by the clock alone.
+/// Parts of lines whose presence or position depends on the clock.
 const BY_THE_CLOCK: [&str; 5] = [
     // DDNet's database thread.
     "sql: ",
-    // A client that leaves within a second of its coming would be banned for "stressing network", were it not from here.
+    // A client that leaves within a second of its arrival would be banned for "stressing network" if it were not
+    // local.
     "ban failed (localhost)",
-    // At the first tick (20 ms) with two players, before or after the second one has entered.
+    // Printed at the first tick (20 ms) with two players, before or after the second one has entered.
     "[game]: start match",
-    // A leaving player loses the tee, if it had come into the world yet: that takes some ticks from the entrance.
+    // A leaving player loses the tee if it was already in the world, which takes some ticks from the entry.
     "weapon=-3",
-    // DDNet's last word: its log is written by a thread of its own, which may not come to it.
+    // DDNet's last line: a separate thread writes its log and may not reach this line.
     "server: interrupted",
 ];
 
-/// The lines of a server's log after its start, comparable between runs.
+/// Returns the lines of a server's log after its start, comparable between runs.
 pub fn server_transcript(log: &Log) -> Result<Vec<String>> {
     let stamp = Regex::new(r"^\[?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\]| [A-Z] )")?;
     let address = Regex::new(r"127\.0\.0\.1:\d+")?;
@@ -41,7 +43,7 @@ pub fn server_transcript(log: &Log) -> Result<Vec<String>> {
         .collect())
 }
 
-/// Fails with both texts and the first different line when they are not the same.
+/// Fails with both texts and the first different line if they differ.
 pub fn show_difference(direct: &[String], proxied: &[String]) -> Result<()> {
     let both = direct.len().max(proxied.len());
     let first = (0..both).find(|&at| direct.get(at) != proxied.get(at));

@@ -1,7 +1,7 @@
-//! Turns of the tests of one binary: most run beside each other, a few measure and run alone.
+//! Turns for the tests of one binary: most run in parallel, a few measure and run alone.
 //!
-//! Law: works between threads (`cargo test`) and between processes (a runner with a process per test), as the lock is on the file of
-//! the test binary.
+//! Law: works between threads (`cargo test`) and between processes (a runner with a process per test), since the lock
+//! is on the file of the test binary.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
 
-/// Held while a turn is waited for, so that a test that wants to be alone is not passed for ever.
+/// Held while waiting for a turn, so that a test that wants to be alone cannot starve.
 static NEXT: Mutex<()> = Mutex::new(());
 
 /// A turn; it ends when dropped.
@@ -51,7 +51,7 @@ mod tests {
             for _ in 0..2 {
                 scope.spawn(|| {
                     let turn = shared().unwrap();
-                    // Both hold a turn here, or this waits for ever.
+                    // Both tests hold a turn here, or this waits forever.
                     together.wait();
                     drop(turn);
                 });
