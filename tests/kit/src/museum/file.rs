@@ -4,20 +4,20 @@ use crate::peer::Role;
 
 /// The time of the first datagram, in seconds since 1970.
 const BEGIN: u64 = 1_767_225_600;
-/// The addresses and ports of the client and the server; those of documentation.
+/// The addresses and ports of the client and the server, from the ranges for documentation.
 const CLIENT: ([u8; 4], u16) = ([192, 0, 2, 10], 50_000);
 const SERVER: ([u8; 4], u16) = ([192, 0, 2, 20], 8303);
 
 /// A datagram of a recording.
 #[derive(Clone, Debug)]
 pub(super) struct Sent {
-    /// Microseconds since the first one.
+    /// Microseconds since the first datagram.
     pub(super) at: u64,
     pub(super) from: Role,
     pub(super) bytes: Vec<u8>,
 }
 
-/// Returns the file.
+/// Returns the pcap file.
 pub(super) fn pcap(sent: &[Sent]) -> Vec<u8> {
     let mut out = Vec::new();
     let ints = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1];
@@ -52,7 +52,7 @@ fn frame(sent: &Sent) -> Vec<u8> {
     out.extend([8, 0]);
     out.extend(ip);
     for part in [from.1, to.1, udp, 0] {
-        // A checksum of 0 is none.
+        // A checksum of 0 means none.
         out.extend(part.to_be_bytes());
     }
     out.extend(&sent.bytes);
@@ -69,7 +69,7 @@ fn checksum(header: &[u8]) -> u16 {
     !short(usize::try_from(folded & 0xffff).unwrap_or_default())
 }
 
-/// Narrows a length, which is that of a datagram here.
+/// Converts the length of a datagram.
 fn short(value: usize) -> u16 {
     u16::try_from(value).unwrap_or(u16::MAX)
 }

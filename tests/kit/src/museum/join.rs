@@ -6,14 +6,14 @@ use super::{
 };
 use crate::{codec::Variant, peer::Role};
 
-/// The bytes of a part of a map of 0.6.
+/// Number of bytes of a part of a map in 0.6.
 const PART: i32 = 896;
-/// The parts of the map, fewer than a server sends at once.
+/// Number of parts of the map, fewer than a server sends at once.
 const PARTS: i32 = 4;
-/// The parts that a server of DDNet sends ahead.
+/// Number of parts that a server of DDNet sends ahead.
 const WINDOW: i32 = 15;
 
-/// A map change that comes twice as two messages.
+/// A map change that is sent twice, as two messages.
 pub(super) fn map_twice(fault: bool) -> Vec<u8> {
     let mut talk = Talk::open(Variant::Ddnet);
     talk.info();
@@ -33,7 +33,7 @@ pub(super) fn map_twice(fault: bool) -> Vec<u8> {
     talk.file()
 }
 
-/// A client begins its download anew, and the server counts on.
+/// A client restarts its download, but the server does not restart its count.
 pub(super) fn map_stuck(fault: bool) -> Vec<u8> {
     let mut talk = Talk::open(Variant::Ddnet);
     talk.info();
@@ -45,7 +45,7 @@ pub(super) fn map_stuck(fault: bool) -> Vec<u8> {
         server.answer(number, &mut talk);
     }
     if !fault {
-        // What the repaired server does with a request for the first part.
+        // The repaired server restarts its count on a request for the first part.
         server = Server::default();
     }
     for number in 0..PARTS {
@@ -79,18 +79,19 @@ pub(super) fn reversed_token(fault: bool) -> Vec<u8> {
     talk.file()
 }
 
-/// The parts of the map that a server has sent.
+/// The progress of a map download at the server.
 #[derive(Default)]
 struct Server {
-    /// The part that it expects to be requested next.
+    /// The part that the server expects to be requested next.
     next: i32,
-    /// True once it has sent the last part.
+    /// True once the server has sent the last part.
     is_ahead: bool,
 }
 
 impl Server {
-    /// Answers a request: the window for the first part, then the part that is that far ahead. One that it does not expect is answered with that
-    /// part alone. Returns the number of parts that it sends.
+    /// Answers a request: a request for the first part with the window, any other with the part that many parts
+    /// ahead. An unexpected request is answered with the requested part only. Returns the number of parts that are
+    /// sent.
     fn answer(&mut self, number: i32, talk: &mut Talk) -> usize {
         let wanted: Vec<i32> = if number != self.next {
             vec![number]
@@ -112,7 +113,7 @@ fn request(number: i32) -> Message {
     system(19).int(number)
 }
 
-/// Returns a part of the map, of which zeros are the most.
+/// Returns a part of the map, filled with zeros.
 fn part(number: i32) -> Message {
     let is_last = i32::from(number == PARTS - 1);
     let bytes = usize::try_from(PART).unwrap_or_default();

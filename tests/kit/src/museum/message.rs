@@ -1,8 +1,8 @@
-//! Messages, written by hand.
+//! Messages, written field by field.
 
 use crate::peer::game::put_int;
 
-/// A message and how it is sent.
+/// A message, and whether it is sent vital.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     pub(super) vital: bool,
@@ -33,7 +33,7 @@ impl Message {
         .int(id)
     }
 
-    /// Sends it without a number.
+    /// Makes the message non-vital.
     pub(super) fn loose(mut self) -> Self {
         self.vital = false;
         self

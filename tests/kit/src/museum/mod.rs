@@ -1,7 +1,7 @@
-//! The museum: well-known bugs of the field as small recordings, built anew byte for byte.
+//! The museum: well-known bugs of the field as small recordings, rebuilt byte for byte.
 //!
-//! Each piece is a session of a scripted client and a scripted server, as both would see it on the wire. Without its fault
-//! the session is correct.
+//! Each piece is a session of a scripted client and a scripted server, as seen on the wire between them. Without its
+//! fault the session is correct.
 //!
 //! Law: deterministic. The files in `museum/` are what [`Piece::recording`] returns; a test compares them.
 
@@ -16,7 +16,7 @@ mod talk;
 /// A piece of the museum.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
-    /// The name, which is that of its file and of its page.
+    /// The name of the piece, also of its file and its page.
     pub name: &'static str,
     /// The code of the finding that names the fault.
     pub code: &'static str,

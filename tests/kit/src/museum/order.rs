@@ -11,7 +11,7 @@ fn chat(text: &str) -> Message {
     game(3).ints(&[0, 0]).text(text)
 }
 
-/// After a rejoin the buffer of resends points to the messages of another player.
+/// After a rejoin the retransmission buffer points to the messages of another player.
 pub(super) fn foreign_resend(fault: bool) -> Vec<u8> {
     let mut talk = Talk::join(Variant::Ddnet);
     let (tick, _) = talk.play(100, 3);
@@ -22,7 +22,7 @@ pub(super) fn foreign_resend(fault: bool) -> Vec<u8> {
         talk.input(tick);
         return talk.file();
     }
-    // The datagram is lost on the way; after a second without an ack the server sends it again.
+    // The datagram is lost; after a second without an ack the server sends it again.
     let seq = talk.post(Role::Server, &ours).unwrap_or_default();
     talk.wait(1000);
     talk.resend(Role::Server, seq - 1, &others);
@@ -30,11 +30,11 @@ pub(super) fn foreign_resend(fault: bool) -> Vec<u8> {
     talk.file()
 }
 
-/// Requests for a resend of the message that is the next one, each answered.
+/// Needless requests for a resend of a message that is next in order; each is answered.
 pub(super) fn resend_flood(fault: bool) -> Vec<u8> {
     let mut talk = Talk::join(Variant::Ddnet);
     let (tick, _) = talk.play(100, 3);
-    // A part of a map, of which zeros are the most.
+    // A part of a map, filled with zeros.
     let part = [system(3).ints(&[0, 1, 0, 890]).raw(&[0; 890])];
     if !fault {
         talk.send(Role::Server, &part);
@@ -51,7 +51,7 @@ pub(super) fn resend_flood(fault: bool) -> Vec<u8> {
     talk.file()
 }
 
-/// The client queues its name and does not flush.
+/// The client queues its name but does not flush.
 pub(super) fn late_start_info(fault: bool) -> Vec<u8> {
     let mut talk = Talk::open(Variant::Ddnet);
     talk.info();
@@ -66,7 +66,7 @@ pub(super) fn late_start_info(fault: bool) -> Vec<u8> {
     talk.file()
 }
 
-/// A client that takes every number for the next one.
+/// A client that treats every number as the next one.
 pub(super) fn numbers_ignored(fault: bool) -> Vec<u8> {
     let mut talk = Talk::join(Variant::Ddnet);
     let (tick, _) = talk.play(100, 3);

@@ -1,4 +1,4 @@
-//! The pieces: each is a session with a fault, or the same without it.
+//! Pieces about chunks, compression and snapshots: each is a session with a fault, or the same session without it.
 
 use super::{
     message::{Message, extended, system},
@@ -11,7 +11,7 @@ use crate::{
     peer::Role,
 };
 
-/// The id of a part of the list of maps, an extended message of DDNet.
+/// The id of a message with a part of the map list, an extended message of DDNet.
 const MAPLIST_ADD: u128 = 0xca95_6101_b034_3339_92ca_aa10_4b20_d770;
 /// The UUIDs of extended types, as ints.
 const GAME_INFO_EX: [i32; 4] = [-1_824_658_838, -629_591_830, -1_450_210_576, 914_991_429];
@@ -36,12 +36,12 @@ pub(super) fn long_chunk(fault: bool) -> Vec<u8> {
     talk.file()
 }
 
-/// A packet of 256 messages, whose number does not fit its byte.
+/// A packet of 256 messages: the count does not fit into its byte.
 pub(super) fn too_many_chunks(fault: bool) -> Vec<u8> {
     let variant = Variant::Ddnet;
     let mut talk = Talk::join(variant);
     let (base, _) = talk.play(100, 3);
-    // Lines of the remote console that are one byte long.
+    // Empty lines of the remote console.
     let lines: Vec<Message> = (0..256).map(|_| system(11).text("")).collect();
     if fault {
         talk.post(Role::Server, &lines);
@@ -52,7 +52,7 @@ pub(super) fn too_many_chunks(fault: bool) -> Vec<u8> {
     talk.file()
 }
 
-/// A packet that is marked as compressed and cannot be inflated.
+/// A packet that is marked as compressed but cannot be inflated.
 pub(super) fn not_inflatable(fault: bool) -> Vec<u8> {
     let variant = Variant::Ddnet;
     let mut talk = Talk::join(variant);
@@ -61,7 +61,7 @@ pub(super) fn not_inflatable(fault: bool) -> Vec<u8> {
     put_chunk(&mut payload, variant, None, false, &input(variant, tick).data);
     let mut head = talk.head(Role::Client, 1);
     let bytes = if fault {
-        // The bit of the compression.
+        // The compression flag.
         head.spare = 0x80;
         seal(&head, &payload, Packing::Clear)
     } else {
@@ -71,7 +71,7 @@ pub(super) fn not_inflatable(fault: bool) -> Vec<u8> {
     talk.file()
 }
 
-/// Items of extended types whose UUIDs the first snapshot lacks.
+/// Items of extended types whose UUIDs are missing in the first snapshot.
 pub(super) fn undeclared_item(fault: bool) -> Vec<u8> {
     let variant = Variant::Ddnet;
     let mut talk = Talk::join(variant);
@@ -96,11 +96,11 @@ pub(super) fn undeclared_item(fault: bool) -> Vec<u8> {
     talk.file()
 }
 
-/// A client that rejoined gets a difference to a snapshot of the connection before.
+/// A client that rejoined receives a difference to a snapshot of the previous connection.
 pub(super) fn foreign_base(fault: bool) -> Vec<u8> {
     let variant = Variant::Ddnet;
     let mut talk = Talk::join(variant);
-    // The connection before was at tick 5000 when it timed out.
+    // The previous connection was at tick 5000 when it timed out.
     let old = world(variant, 5000, 1200);
     let mut base = if fault { (5000, old) } else { (-1, Items::new()) };
     for number in 0..4 {
@@ -161,7 +161,7 @@ pub(super) fn resized_item(fault: bool) -> Vec<u8> {
     talk.file()
 }
 
-/// Pickups of 0.6 for a client of 0.7: with one int more than both sides agreed on.
+/// Pickups of 0.6 sent to a client of 0.7: with one int more than both sides agreed on.
 pub(super) fn pickup_size(fault: bool) -> Vec<u8> {
     let variant = Variant::V7;
     let mut talk = Talk::join(variant);
@@ -181,7 +181,7 @@ pub(super) fn pickup_size(fault: bool) -> Vec<u8> {
     talk.file()
 }
 
-/// A snapshot that comes twice.
+/// A snapshot that is sent twice.
 pub(super) fn snapshot_twice(fault: bool) -> Vec<u8> {
     let variant = Variant::Ddnet;
     let mut talk = Talk::join(variant);
@@ -203,7 +203,7 @@ pub(super) fn snapshot_twice(fault: bool) -> Vec<u8> {
     talk.file()
 }
 
-/// A client that takes empty snapshots for invalid ones.
+/// A client that treats empty snapshots as invalid.
 pub(super) fn empty_ignored(fault: bool) -> Vec<u8> {
     let variant = Variant::Ddnet;
     let mut talk = Talk::join(variant);
@@ -229,7 +229,7 @@ pub(super) fn empty_ignored(fault: bool) -> Vec<u8> {
     talk.file()
 }
 
-/// A crowded map: the snapshot has room for 1024 items, and what is added last is missing.
+/// A crowded map: a snapshot has room for 1024 items, and the items added last are missing.
 pub(super) fn full_snapshot(fault: bool) -> Vec<u8> {
     let variant = Variant::V7;
     let mut talk = Talk::join(variant);
@@ -239,7 +239,7 @@ pub(super) fn full_snapshot(fault: bool) -> Vec<u8> {
         // Pickups in rows, as in a map with shields on every tile.
         items.insert((4, 10 + id), vec![16 + 32 * (id % 50), 16 + 32 * (id / 50), 1]);
     }
-    // A builder that is full takes no more: the player comes last.
+    // A full builder accepts no more items: the player is added last.
     let player = items.split_off(&(6, 0));
     let mut sent = items;
     for (key, ints) in player {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::message::{Message, system};
 use crate::{codec::Variant, peer::game::put_int};
 
-/// The bytes of each part of a snapshot but the last.
+/// Number of bytes of each part of a snapshot except the last.
 const PART: usize = 900;
 
 /// The items of a snapshot by type and id.
@@ -20,7 +20,7 @@ pub(super) struct Snap {
     pub(super) data: Vec<u8>,
 }
 
-/// Returns a game with one player, who stands at this place, and some pickups.
+/// Returns a world with one player, standing at this place, and some pickups.
 pub(super) fn world(variant: Variant, tick: i32, x: i32) -> Items {
     let mut items = Items::new();
     let core = [tick, x, 305, 0, 0, 0, 0, 0, -1, 0, 0, x, 305, 0, 0];
@@ -50,7 +50,8 @@ pub(super) fn sum(items: &Items) -> i32 {
         .fold(0, |sum: i32, int| sum.wrapping_add(*int))
 }
 
-/// Returns the data that turns one snapshot into another; `states_size` is true for types whose items are sent with their size.
+/// Returns the data that turns one snapshot into another. `states_size` returns true for types whose items are sent
+/// with their size.
 pub(super) fn difference(base: &Items, items: &Items, states_size: impl Fn(i32) -> bool) -> Vec<u8> {
     let deleted: Vec<_> = base.keys().filter(|key| !items.contains_key(key)).collect();
     let updated: Vec<_> = items
@@ -88,7 +89,7 @@ pub(super) fn has_size(variant: Variant, kind: i32) -> bool {
 }
 
 impl Snap {
-    /// Returns a snapshot, as the difference to one of another tick.
+    /// Creates a snapshot as a difference to the snapshot of another tick.
     pub(super) fn new(variant: Variant, tick: i32, base: (i32, &Items), items: &Items) -> Self {
         Self {
             tick,
@@ -98,12 +99,12 @@ impl Snap {
         }
     }
 
-    /// Returns a snapshot that is not a difference.
+    /// Creates a snapshot that is not a difference.
     pub(super) fn complete(variant: Variant, tick: i32, items: &Items) -> Self {
         Self::new(variant, tick, (-1, &Items::new()), items)
     }
 
-    /// Returns its messages, one for each part.
+    /// Returns the messages of the snapshot, one for each part.
     pub(super) fn messages(&self, variant: Variant) -> Vec<Message> {
         let first = if variant.is_seven() { 6 } else { 5 };
         let head = [self.tick, self.tick - self.base];
@@ -124,7 +125,7 @@ impl Snap {
     }
 }
 
-/// Returns an empty snapshot: nothing has changed since `base`.
+/// Returns an empty snapshot message: nothing has changed since `base`.
 pub(super) fn empty(variant: Variant, tick: i32, base: i32) -> Message {
     let id = if variant.is_seven() { 7 } else { 6 };
     system(id).ints(&[tick, tick - base]).loose()

@@ -11,15 +11,15 @@ use crate::{
     peer::Role,
 };
 
-/// The tokens that the peers chose.
+/// The tokens chosen by the client and the server.
 const CLIENT: Token = [0x3a, 0x91, 0x5c, 0x07];
 pub(super) const SERVER: Token = [0x6e, 0x24, 0xb8, 0xd1];
-/// The microseconds from one datagram to the next, unless more pass.
+/// Microseconds from one datagram to the next, unless [`Talk::wait`] adds more.
 const STEP: u64 = 10_000;
-/// The id of the client's version, an extended message of DDNet.
+/// The id of the client's version message, an extended message of DDNet.
 const CLIENT_VERSION: u128 = 0x8c00_1304_8461_3e47_8787_f672_b383_5bd4;
 
-/// A session.
+/// A scripted session, and the datagrams sent so far.
 pub(super) struct Talk {
     pub(super) variant: Variant,
     now: u64,
@@ -31,9 +31,9 @@ pub(super) struct Talk {
 /// The numbers of a peer.
 #[derive(Default)]
 struct End {
-    /// The last number that it gave.
+    /// The last sequence number that the peer sent.
     seq: u16,
-    /// The last number that it received in order.
+    /// The last sequence number that the peer received in order.
     ack: u16,
 }
 
@@ -43,7 +43,7 @@ impl Talk {
         Self::accepted_with(variant, SERVER)
     }
 
-    /// Opens a session in which the server writes this token into its accept.
+    /// Opens a session in which the server writes `token` into its accept.
     pub(super) fn accepted_with(variant: Variant, token: Token) -> Self {
         let mut talk = Self {
             variant,
@@ -65,7 +65,7 @@ impl Talk {
         talk
     }
 
-    /// Opens a session and lets the client join.
+    /// Opens a session and completes the client's join.
     pub(super) fn join(variant: Variant) -> Self {
         let mut talk = Self::open(variant);
         talk.info();
@@ -74,7 +74,7 @@ impl Talk {
         talk
     }
 
-    /// The client says what it is.
+    /// Sends the client's version and info.
     pub(super) fn info(&mut self) {
         if self.variant.is_seven() {
             let info = system(1).text("0.7 802f1be60a05665f").text("").int(0x0705);
@@ -88,27 +88,27 @@ impl Talk {
         self.send(Role::Client, &[version, info]);
     }
 
-    /// Everything from the map on that the client has to the first snapshot.
+    /// Sends everything from the loaded map to the request to enter the game.
     pub(super) fn enter(&mut self) {
         self.ready();
         self.start_info();
         self.begin();
     }
 
-    /// The client has the map.
+    /// Sends the client's report that it has loaded the map, and the server's answer.
     pub(super) fn ready(&mut self) {
         let (ready, con_ready) = if self.variant.is_seven() { (18, 5) } else { (14, 4) };
         self.send(Role::Client, &[system(ready)]);
         self.send(Role::Server, &[game(1).text("welcome"), system(con_ready)]);
     }
 
-    /// The client says who it is.
+    /// Sends the client's name and looks.
     pub(super) fn start_info(&mut self) {
         let info = start_info(self.variant);
         self.send(Role::Client, &[info]);
     }
 
-    /// The client enters the game.
+    /// Sends the client's request to enter the game, and the messages around it.
     pub(super) fn begin(&mut self) {
         self.send(Role::Server, &[game(11), game(8)]);
         let enter = if self.variant.is_seven() { 19 } else { 15 };
@@ -120,12 +120,12 @@ impl Talk {
         }
     }
 
-    /// Lets time pass, in milliseconds.
+    /// Advances the time by `ms` milliseconds.
     pub(super) fn wait(&mut self, ms: u64) {
         self.now += ms * 1000;
     }
 
-    /// Sends messages in one datagram, which arrives.
+    /// Sends messages in one datagram that is received.
     pub(super) fn send(&mut self, from: Role, messages: &[Message]) {
         let last = self.post(from, messages);
         if let Some(seq) = last {
@@ -133,7 +133,7 @@ impl Talk {
         }
     }
 
-    /// Sends messages in one datagram. Returns the last number.
+    /// Sends messages in one datagram, which the receiver does not ack. Returns the last sequence number.
     pub(super) fn post(&mut self, from: Role, messages: &[Message]) -> Option<u16> {
         let variant = self.variant;
         let mut payload = Vec::new();
@@ -150,7 +150,7 @@ impl Talk {
         last
     }
 
-    /// Sends messages again, the first with this number.
+    /// Retransmits messages, the first with the number `first`. The receiver acks them.
     pub(super) fn resend(&mut self, from: Role, first: u16, messages: &[Message]) {
         self.repeat(from, first, messages);
         let last = (first..).zip(messages).last();
@@ -158,7 +158,7 @@ impl Talk {
         self.end(other(from)).ack = ack;
     }
 
-    /// Sends messages again, the first with this number, to a peer that acks none of them.
+    /// Retransmits messages, the first with the number `first`, to a peer that acks none of them.
     pub(super) fn repeat(&mut self, from: Role, first: u16, messages: &[Message]) {
         let mut payload = Vec::new();
         for (seq, message) in (first..).zip(messages) {
@@ -168,20 +168,20 @@ impl Talk {
         self.datagram(from, seal(&head, &payload, Packing::IfShorter(Ending::Padded)));
     }
 
-    /// Asks for everything that is not acked.
+    /// Requests a resend of everything that is not acked.
     pub(super) fn request(&mut self, from: Role) {
         let mut head = self.head(from, 0);
         head.flags.resend = true;
         self.datagram(from, seal(&head, &[], Packing::Clear));
     }
 
-    /// Sends a message that never arrives, so that this recording, made at the receiver, lacks it.
+    /// Sends a message that never arrives: this recording, made at the receiver, lacks it.
     pub(super) fn lose(&mut self, from: Role) {
         let end = self.end(from);
         end.seq = (end.seq + 1) % 1024;
     }
 
-    /// Returns a header of this peer. A count above 255 is cut, as by the reference.
+    /// Returns a header of this peer. A count above 255 is truncated, as by the reference.
     pub(super) fn head(&mut self, from: Role, chunks: usize) -> Head {
         let (variant, ack) = (self.variant, self.end(from).ack);
         let token = match (variant, from) {
@@ -194,7 +194,7 @@ impl Talk {
         head
     }
 
-    /// Sends these bytes.
+    /// Records a datagram with these bytes.
     pub(super) fn datagram(&mut self, from: Role, bytes: Vec<u8>) {
         let at = self.now;
         self.sent.push(Sent { at, from, bytes });
@@ -208,13 +208,14 @@ impl Talk {
         }
     }
 
-    /// The client sends an input that acks the snapshot of this tick.
+    /// Sends an input of the client that acks the snapshot of this tick.
     pub(super) fn input(&mut self, tick: i32) {
         let input = input(self.variant, tick).loose();
         self.send(Role::Client, &[input]);
     }
 
-    /// Plays for so many snapshots: the player walks, and acks each. Returns the last one.
+    /// Plays for `count` snapshots: the player walks, and the client acks each. Returns the last snapshot and its
+    /// tick.
     pub(super) fn play(&mut self, from: i32, count: i32) -> (i32, Items) {
         let mut base = (-1, Items::new());
         for number in 0..count {
@@ -230,7 +231,7 @@ impl Talk {
         base
     }
 
-    /// Both sides send a keepalive, which acks what came last.
+    /// Sends a keepalive of each side, which acks the last messages.
     pub(super) fn keepalive(&mut self) {
         for from in [Role::Client, Role::Server] {
             let head = self.head(from, 0);
@@ -239,7 +240,7 @@ impl Talk {
         }
     }
 
-    /// Acks what came last on both sides, closes the session and returns the recording.
+    /// Acks the last messages on both sides, closes the session and returns the recording.
     pub(super) fn file(mut self) -> Vec<u8> {
         self.keepalive();
         let head = self.head(Role::Client, 0);
@@ -258,7 +259,7 @@ impl Talk {
     }
 }
 
-/// Returns the map of the server, one that every client has.
+/// Returns the map change message, for a map that every client has.
 pub(super) fn map_change(variant: Variant) -> Message {
     if !variant.is_seven() {
         return system(2).text("dm1").ints(&[0xf215_9e6e_u32.cast_signed(), 5805]);
@@ -271,7 +272,7 @@ pub(super) fn map_change(variant: Variant) -> Message {
     map.raw(&sha256)
 }
 
-/// Returns the name and looks of the client.
+/// Returns the message with the name and looks of the client.
 pub(super) fn start_info(variant: Variant) -> Message {
     if variant.is_seven() {
         return appearance(game(27).text("museum").text("").int(-1));
