@@ -1,4 +1,5 @@
-//! Recordings of the proxy: pcapng files with one interface for each leg, read with a crate that the proxy does not use.
+//! Recordings of the proxy: pcapng files with one interface for each leg, read with a crate that the proxy does not
+//! use.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -28,11 +29,11 @@ pub struct Leg {
     pub is_inbound: Option<bool>,
     /// The comment of the packet.
     pub comment: Option<String>,
-    /// Packets dropped before it.
+    /// Packets dropped before this one.
     pub drops: u64,
 }
 
-/// Reads a recording, all sections of it.
+/// Reads all sections of a recording.
 pub fn read_recording(path: &Path) -> Result<Vec<Leg>, CaptureError> {
     let file = File::open(path).map_err(CaptureError::Open)?;
     let mut reader = PcapNgReader::new(file).map_err(CaptureError::ReadNg)?;

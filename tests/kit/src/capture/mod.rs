@@ -1,7 +1,7 @@
 //! Recorded sessions: classic pcap files of UDP over IPv4 over Ethernet.
 //!
-//! Law: gives the datagrams as they were on the wire and groups them by client and server; which variant a flow
-//! speaks is read off its handshake. Anything but whole UDP over IPv4 is skipped, not guessed at.
+//! Law: returns the datagrams as they were on the wire, grouped by client and server. The variant of a flow is taken
+//! from its handshake. Anything but whole UDP over IPv4 is skipped, not guessed at.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -37,7 +37,7 @@ pub struct Packet {
 /// All datagrams between two addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// The side that spoke first.
+    /// The side that sent the first datagram.
     pub client: SocketAddr,
     /// The other side.
     pub server: SocketAddr,
@@ -59,13 +59,13 @@ pub enum CaptureError {
 }
 
 impl Flow {
-    /// Returns true if this packet went from the client to the server.
+    /// Returns true if the client sent this packet.
     pub fn is_from_client(&self, packet: &Packet) -> bool {
         packet.from == self.client
     }
 
-    /// The variant that the session speaks, as the server's answer to the handshake decides;
-    /// `None` when the flow holds none (server browser traffic, or a handshake without answer).
+    /// Returns the variant of the session, which the server's answer to the handshake decides. `None` if the flow has
+    /// no such answer (server browser traffic, or a handshake without answer).
     pub fn variant(&self) -> Option<Variant> {
         self.packets
             .iter()
@@ -95,7 +95,7 @@ impl Flow {
     }
 }
 
-/// Reads a capture.
+/// Reads a capture file.
 pub fn read(path: &Path) -> Result<Vec<Packet>, CaptureError> {
     let file = File::open(path).map_err(CaptureError::Open)?;
     let mut reader = PcapReader::new(file).map_err(CaptureError::Read)?;
@@ -108,7 +108,7 @@ pub fn read(path: &Path) -> Result<Vec<Packet>, CaptureError> {
     Ok(packets)
 }
 
-/// Returns true if some of `all` has `part` in it; an empty one is everywhere.
+/// Returns true if one of `all` contains `part`. An empty `part` is always contained.
 #[must_use]
 pub fn holds(all: &[Vec<u8>], part: &[u8]) -> bool {
     let Some((first, rest)) = part.split_first() else {
@@ -120,7 +120,7 @@ pub fn holds(all: &[Vec<u8>], part: &[u8]) -> bool {
     })
 }
 
-/// The names of the recorded sessions that the tests of the project share, in order.
+/// Returns the sorted names of the recorded sessions that the tests of the project share.
 pub fn names() -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in folder().read_dir()? {
@@ -134,12 +134,12 @@ pub fn names() -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Reads one of the recorded sessions that the tests of the project share.
+/// Reads a recorded session that the tests of the project share.
 pub fn recorded(name: &str) -> Result<Vec<Packet>, CaptureError> {
     read(&path(name))
 }
 
-/// The file of one of them.
+/// Returns the file of a recorded session.
 pub fn path(name: &str) -> PathBuf {
     folder().join(name).with_extension("pcap")
 }
@@ -167,7 +167,7 @@ pub fn flows(packets: Vec<Packet>) -> Vec<Flow> {
     flows
 }
 
-/// An Ethernet frame's UDP datagram.
+/// Returns the UDP datagram in an Ethernet frame.
 fn datagram(time: u64, frame: &[u8]) -> Option<Packet> {
     let (ethernet, ip) = frame.split_at_checked(14)?;
     if !ethernet.ends_with(&[0x08, 0x00]) || ip.first()? >> 4 != 4 || *ip.get(9)? != 17 {

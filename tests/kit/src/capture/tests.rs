@@ -4,7 +4,8 @@ use super::*;
 use crate::codec::{Packing, parse};
 use crate::huffman::{self, Ending};
 
-/// Capture, its datagrams, and the variants of its flows in order (`None`: server browser only).
+/// Each capture with the number of its datagrams and the variants of its flows in order (`None`: server browser
+/// only).
 const CAPTURES: [(&str, usize, &[Option<Variant>]); 14] = [
     ("dd-session", 430, &[DD, None]),
     ("dd16-to-tw06", 203, &[V6, None]),
@@ -30,7 +31,7 @@ fn recorded(name: &str) -> Vec<Packet> {
     super::recorded(name).unwrap()
 }
 
-/// Connless datagrams say themselves whether they are of 0.7.
+/// Returns the variant of a datagram. Connless datagrams show themselves whether they are 0.7.
 fn variant_of(flow: &Flow, bytes: &[u8]) -> Variant {
     let connless = bytes[0] == 0x21 || bytes.starts_with(b"xe") || bytes.starts_with(&[0xff; 6]);
     match flow.variant() {
@@ -69,7 +70,8 @@ fn flows_and_their_variants() {
     }
 }
 
-/// The bytes on the wire, decompressed by hand: header without the compression bit, then the clear payload.
+/// Returns the bytes with the payload decompressed by hand: the header without the compression bit, then the clear
+/// payload.
 fn clear_bytes(variant: Variant, bytes: &[u8]) -> Vec<u8> {
     let (bit, header) = match variant {
         Variant::V7 | Variant::D7 => (0x10, 7),
@@ -128,11 +130,11 @@ fn every_datagram_is_rebuilt_from_its_parts() {
             }
         }
     }
-    // Only DDNet 20 leaves the padding out.
+    // Only DDNet 20 omits the padding.
     assert_eq!((chunks, compressed, tight), (13_383, 5_491, 280));
 }
 
-/// Follows a session's vital numbers: each side's acks never leave what the other has sent.
+/// Follows the vital numbers of a session: neither side acks a number that the other has not sent.
 #[test]
 fn acks_stay_inside_the_window() {
     for flow in flows(recorded("tw07-session"))

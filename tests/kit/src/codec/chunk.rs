@@ -5,16 +5,16 @@ use super::Variant;
 /// A chunk that owns its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Sequence number (0..1024) of a vital chunk; `None` when it is not vital.
+    /// Sequence number (0..1024) of a vital chunk; `None` if the chunk is not vital.
     pub seq: Option<u16>,
-    /// Marked as a repetition.
+    /// True if the chunk is marked as a retransmission.
     pub resend: bool,
     /// The message.
     pub data: Vec<u8>,
 }
 
 impl Chunk {
-    /// A chunk that is sent for the first time.
+    /// Creates a chunk that is sent for the first time.
     pub fn new(seq: Option<u16>, data: impl Into<Vec<u8>>) -> Self {
         let (resend, data) = (false, data.into());
         Self { seq, resend, data }
@@ -26,7 +26,7 @@ impl Chunk {
 pub struct ChunkRef<'a> {
     /// Sequence number of a vital chunk.
     pub seq: Option<u16>,
-    /// Marked as a repetition.
+    /// True if the chunk is marked as a retransmission.
     pub resend: bool,
     /// The message.
     pub data: &'a [u8],
@@ -42,7 +42,7 @@ impl From<ChunkRef<'_>> for Chunk {
     }
 }
 
-/// Walks the chunks of a payload: at most as many as the header announced, and only whole ones.
+/// Iterates over the chunks of a payload: at most as many as the header announces, and only whole ones.
 #[derive(Clone, Debug)]
 pub struct Chunks<'a> {
     seven: bool,
@@ -51,7 +51,7 @@ pub struct Chunks<'a> {
 }
 
 impl<'a> Chunks<'a> {
-    /// The chunks of a clear payload (without token) whose header announces `count` of them.
+    /// Iterates over a clear payload (without token) whose header announces `count` chunks.
     pub fn new(variant: Variant, payload: &'a [u8], count: u8) -> Self {
         Self {
             seven: variant.is_seven(),
@@ -60,12 +60,13 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// The bytes not walked over yet.
+    /// Returns the bytes not read yet.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Chunks announced but not found yet; above 0 at the end when the packet was too short for its count.
+    /// Returns the number of chunks announced but not read yet. Above 0 at the end if the packet is too short for its
+    /// count.
     pub fn left(&self) -> u8 {
         self.left
     }
@@ -91,7 +92,7 @@ impl<'a> Iterator for Chunks<'a> {
             (None, behind)
         } else {
             let (b2, behind) = behind.split_first()?;
-            // 0.6 carries bits 7 and 6 of the number twice; the reference ORs them.
+            // 0.6 sends bits 7 and 6 of the number twice; the reference ORs both copies.
             let high = if self.seven { b1 & 0xc0 } else { b1 & 0xf0 };
             (Some(high << 2 | u16::from(*b2)), behind)
         };
@@ -106,7 +107,7 @@ impl<'a> Iterator for Chunks<'a> {
     }
 }
 
-/// Appends a chunk. `data` must be below 1024 bytes in 0.6 and below 4096 in 0.7; longer ones get a wrong size, as
+/// Appends a chunk. `data` must be shorter than 1024 bytes in 0.6 and 4096 in 0.7; a longer one gets a wrong size, as
 /// with the reference.
 pub fn put_chunk(out: &mut Vec<u8>, variant: Variant, seq: Option<u16>, resend: bool, data: &[u8]) {
     let size_low_bits = if variant.is_seven() { 6 } else { 4 };

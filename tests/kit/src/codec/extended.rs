@@ -1,4 +1,4 @@
-//! DDNet's messages that send a client elsewhere: `redirect` and `reconnect`, both extended system messages.
+//! DDNet's messages that send a client to another server: `redirect` and `reconnect`, both extended system messages.
 //!
 //! Source: DDNet 20.1 `protocol_ex_msgs.h`, `client.cpp` (`ProcessServerPacket`).
 
@@ -7,12 +7,12 @@ const REDIRECT: [u8; 17] = [
     0x01, 0x4e, 0xfe, 0x40, 0x6a, 0x77, 0x74, 0x33, 0xf1, 0xbf, 0xde, 0x18, 0x06, 0xff, 0x6d, 0x15, 0x28,
 ];
 
-/// "Connect again to the address you were given": `reconnect@ddnet.org`, without fields.
+/// The message `reconnect@ddnet.org`: the client connects again to the address it was given. It has no fields.
 pub const RECONNECT: [u8; 17] = [
     0x01, 0x5f, 0x4d, 0x5d, 0xb7, 0x39, 0x47, 0x37, 0x11, 0xb0, 0x4e, 0x07, 0xa1, 0xff, 0x23, 0xc9, 0x70,
 ];
 
-/// "Connect to this port of the host that you are on."
+/// Returns the message `redirect@ddnet.org`: the client connects to this port of the same host.
 pub fn redirect(port: u16) -> Vec<u8> {
     let mut data = REDIRECT.to_vec();
     let [low, middle, high] = [port & 0x3f, port >> 6 & 0x7f, port >> 13].map(|bits| bits.to_le_bytes()[0]);
@@ -24,7 +24,7 @@ pub fn redirect(port: u16) -> Vec<u8> {
     data
 }
 
-/// The port of a redirect; `None` = it is another message, or none that a client would follow.
+/// Returns the port of a redirect; `None` for another message, or if no client would follow it.
 pub fn redirect_port(data: &[u8]) -> Option<u16> {
     let int = data.strip_prefix(&REDIRECT)?;
     let wide = |byte: u8, shift: u32| u16::from(byte & 0x7f) << shift;

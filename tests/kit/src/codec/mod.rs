@@ -1,9 +1,9 @@
 //! A second, plain codec of the game's datagrams: headers, tokens, chunks and control messages.
 //!
-//! Law: written from the wire format alone and shares nothing with the product's codec. It favours being obviously
-//! right over being fast, and copies what it likes.
+//! Law: written from the wire format alone and shares nothing with the product's codec. It prefers obvious
+//! correctness over speed.
 //!
-//! A codec is not a session: what a receiver accepts (tokens, acks, states) is the business of [`crate::peer`].
+//! A codec is not a session: [`crate::peer`] decides what a receiver accepts (tokens, acks, states).
 //!
 //! Sources: Teeworlds 0.6.4, 0.6.5 and 0.7.5 `network.h`/`network.cpp`, DDNet `network.h`/`network.cpp`.
 
@@ -19,13 +19,13 @@ mod packet;
 #[cfg(test)]
 mod tests;
 
-/// No receiver reads more of a datagram than this many bytes.
+/// Maximum bytes of a datagram that any receiver reads.
 pub const MAX_DATAGRAM: usize = 1400;
 
 /// Four opaque bytes that prove that a sender can receive at its address.
 pub type Token = [u8; 4];
 
-/// The token of a peer that has none yet.
+/// The token of a peer that has no token yet.
 pub const NO_TOKEN: Token = [0xff; 4];
 
 /// The four letters by which DDNet marks its token handshake.
@@ -38,16 +38,16 @@ pub enum Variant {
     V6,
     /// Teeworlds 0.6.5: token in the header.
     V65,
-    /// DDNet's 0.6: token behind the payload.
+    /// DDNet's 0.6: token after the payload.
     Ddnet,
     /// Teeworlds 0.7.
     V7,
-    /// DDNet's own 0.7: the same bytes as [`Variant::V7`], other habits.
+    /// DDNet's own 0.7: the same bytes as [`Variant::V7`], but a different behaviour.
     D7,
 }
 
 impl Variant {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 5] = [Self::V6, Self::V65, Self::Ddnet, Self::V7, Self::D7];
 
     /// Returns true if headers have the layout of 0.7.
@@ -60,7 +60,7 @@ impl Variant {
         matches!(self, Self::Ddnet | Self::D7)
     }
 
-    /// Bytes that a receiver's payload buffer holds, the token of DDNet included.
+    /// Returns the size in bytes of a receiver's payload buffer, including DDNet's token.
     pub fn payload_limit(self) -> usize {
         match self {
             Self::V6 => 1394,
@@ -70,7 +70,7 @@ impl Variant {
         }
     }
 
-    /// Payload bytes, without any token, before whose excess a sender flushes.
+    /// Returns the maximum payload in bytes, without any token, that a sender collects before it flushes.
     pub fn flush_limit(self) -> usize {
         match self {
             Self::V6 => 1394,
@@ -85,9 +85,9 @@ impl Variant {
 pub struct Flags {
     /// The payload is one control message.
     pub control: bool,
-    /// Outside of any session.
+    /// The datagram is outside of any session.
     pub connless: bool,
-    /// The sender misses a vital chunk and wants everything unacked again.
+    /// The sender misses a vital chunk and requests all unacked chunks again.
     pub resend: bool,
     /// The payload is Huffman coded.
     pub compressed: bool,
@@ -96,9 +96,9 @@ pub struct Flags {
 /// The reason why bytes are not a datagram of the variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Shorter than its header and token.
+    /// The datagram is shorter than its header and token.
     TooShort,
-    /// The Huffman stream does not end, or holds more than a receiver takes.
+    /// The Huffman stream has no end, or inflates to more than a receiver accepts.
     BadCompression,
     /// A 0.7 payload above 1391 bytes.
     TooLong,
@@ -106,23 +106,23 @@ pub enum Fault {
     ConnlessVersion,
 }
 
-/// A datagram taken apart, owning its parts.
+/// A parsed datagram that owns its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
     /// The header.
     pub head: Head,
     /// Raw header bytes of a connless datagram, else empty.
     pub connless: Vec<u8>,
-    /// Clear payload without token. Ignored by [`Datagram::build`] when there are chunks to build from.
+    /// Clear payload without token. [`Datagram::build`] ignores it if there are chunks to build from.
     pub payload: Vec<u8>,
     /// The chunks of a data packet.
     pub chunks: Vec<Chunk>,
-    /// Bytes behind the last chunk of a data packet.
+    /// Bytes after the last chunk of a data packet.
     pub trailing: Vec<u8>,
 }
 
 impl Datagram {
-    /// A data packet of these chunks, uncompressed. The count is cut at 255.
+    /// Creates an uncompressed data packet of these chunks. The count saturates at 255.
     pub fn of_chunks(variant: Variant, ack: u16, token: Option<Token>, chunks: Vec<Chunk>) -> Self {
         let mut head = Head::new(variant, ack, token);
         head.num_chunks = u8::try_from(chunks.len()).unwrap_or(u8::MAX);
@@ -135,7 +135,7 @@ impl Datagram {
         }
     }
 
-    /// The bytes; compressed when the header says so, whether that saves bytes or not.
+    /// Returns the bytes, compressed if the header says so, even if that makes them longer.
     pub fn build(&self) -> Vec<u8> {
         self.pack(if self.head.flags.compressed {
             Packing::Always(Ending::Padded)
@@ -144,7 +144,7 @@ impl Datagram {
         })
     }
 
-    /// The bytes with the given packing, whatever the compression flag says.
+    /// Returns the bytes with the given packing, ignoring the compression flag.
     pub fn pack(&self, packing: Packing) -> Vec<u8> {
         if self.head.flags.connless {
             return [&self.connless[..], &self.payload[..]].concat();
@@ -167,7 +167,7 @@ impl Datagram {
     }
 }
 
-/// [`open`], with owned parts.
+/// Same as [`open`], but the result owns its parts.
 pub fn parse(variant: Variant, bytes: &[u8]) -> Result<Datagram, Fault> {
     let opened = open(variant, bytes)?;
     let mut walk = opened.chunks();

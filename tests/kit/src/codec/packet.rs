@@ -5,25 +5,25 @@ use std::borrow::Cow;
 use super::{Chunks, Fault, Flags, MAX_DATAGRAM, Token, Variant};
 use crate::huffman::{self, Ending};
 
-/// Header of a datagram with connection.
+/// Header of a datagram of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Layout of the header.
     pub variant: Variant,
     /// Packet flags.
     pub flags: Flags,
-    /// Bits of the first byte without a meaning in this variant, in place.
+    /// Bits of the first byte without a meaning in this variant, at their place.
     pub spare: u8,
     /// Last vital sequence number received in order (12 bits in [`Variant::V6`], else 10).
     pub ack: u16,
-    /// Number of chunks as written.
+    /// Number of chunks, as written.
     pub num_chunks: u8,
-    /// The token, wherever the variant puts it.
+    /// The token, wherever the variant carries it.
     pub token: Option<Token>,
 }
 
 impl Head {
-    /// A header with nothing but these set.
+    /// Creates a header with only these fields set.
     pub fn new(variant: Variant, ack: u16, token: Option<Token>) -> Self {
         Self {
             variant,
@@ -36,7 +36,7 @@ impl Head {
     }
 }
 
-/// A datagram opened without copying what is not compressed.
+/// A parsed datagram. Only a compressed payload is copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened<'a> {
     /// The header.
@@ -48,7 +48,7 @@ pub struct Opened<'a> {
 }
 
 impl Opened<'_> {
-    /// The chunks as a reference receiver finds them; none in control and connless datagrams.
+    /// Returns the chunks that a reference receiver reads; none in control and connless datagrams.
     pub fn chunks(&self) -> Chunks<'_> {
         let flags = self.head.flags;
         let count = if flags.control || flags.connless {
@@ -63,15 +63,15 @@ impl Opened<'_> {
 /// The way in which a payload is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// As it is.
+    /// Not compressed.
     Clear,
-    /// Compressed if that is shorter, as reference senders do.
+    /// Compressed if the result is shorter, as reference senders do.
     IfShorter(Ending),
     /// Compressed.
     Always(Ending),
 }
 
-/// Opens a datagram of a known variant; fails where every receiver drops it unseen. Ignores bytes after the 1400th.
+/// Parses a datagram of a known variant; fails if every receiver drops it unread. Ignores bytes after the 1400th.
 pub fn open(variant: Variant, bytes: &[u8]) -> Result<Opened<'_>, Fault> {
     let bytes = bytes.get(..MAX_DATAGRAM).unwrap_or(bytes);
     if variant.is_seven() {
@@ -81,7 +81,7 @@ pub fn open(variant: Variant, bytes: &[u8]) -> Result<Opened<'_>, Fault> {
     }
 }
 
-/// Writes a datagram with connection.
+/// Writes a datagram of a connection.
 pub fn seal(head: &Head, payload: &[u8], packing: Packing) -> Vec<u8> {
     let mut body = Cow::Borrowed(payload);
     if head.variant == Variant::Ddnet {

@@ -120,7 +120,7 @@ fn first_packets_show_their_variant() {
     assert_eq!(offered(&[]), None);
 }
 
-/// size, sequence; 0.6 vital, vital + resend, not vital; the same in 0.7.
+/// Size and sequence number, then the headers in 0.6: vital, vital + resend, not vital; the same in 0.7.
 const CHUNK_HEADERS: [(usize, u16, [&str; 6]); 10] = [
     (1, 1, ["400101", "c00101", "0001", "400101", "c00101", "0001"]),
     (23, 1, ["410701", "c10701", "0107", "401701", "c01701", "0017"]),
