@@ -18,16 +18,16 @@ use crate::{
 pub struct Fault {
     /// The name.
     pub name: &'static str,
-    /// The protocols in which there is such a fault.
+    /// The protocols in which the fault is possible.
     pub variants: &'static [Variant],
-    /// The effect on what is sent.
+    /// The effect on the datagrams that the client sends.
     pub act: Act,
 }
 
-/// A message, with true if it is vital.
+/// A message, with true if it is sent vital.
 pub type Sent = (bool, Vec<u8>);
 
-/// The effect of a fault on what a client sends.
+/// The effect of a fault on the datagrams of a client.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// Changes each datagram with chunks.
@@ -36,9 +36,9 @@ pub enum Act {
     Bytes(fn(Variant, &mut Vec<u8>)),
     /// Changes the bytes of each control datagram.
     Handshake(fn(&mut Vec<u8>)),
-    /// Changes a message: the messages to send instead, each with true if it is vital.
+    /// Replaces a message by other messages, each with true if it is sent vital.
     Message(Step, fn(Variant, Vec<u8>) -> Vec<Sent>),
-    /// Sends datagrams beside the good ones.
+    /// Sends additional datagrams.
     Add(fn(&Peer) -> Vec<Vec<u8>>),
 }
 
@@ -379,7 +379,7 @@ pub const FAULTS: &[Fault] = &[
         }),
     ),
     fault(
-        // With this value the bytes are also those of another message.
+        // With this value the bytes are also a valid other message.
         "value out of range by a little",
         ALL,
         Act::Message(Step::Say, |variant, _| {
@@ -444,14 +444,14 @@ pub const FAULTS: &[Fault] = &[
     ),
 ];
 
-/// Returns the id of a message as it is on the wire.
+/// Returns the id of a message as written on the wire.
 fn head(variant: Variant, step: Step) -> Vec<u8> {
     let mut message = Vec::new();
     put_int(&mut message, game::id_of(variant, step));
     message
 }
 
-/// Returns a message with another number at its start.
+/// Returns a message with another id.
 fn renumbered(message: &[u8], number: i32) -> Vec<u8> {
     let mut out = Vec::new();
     put_int(&mut out, number);

@@ -1,4 +1,4 @@
-//! The messages of a join, of 0.6 and of 0.7.
+//! The messages of a join in 0.6 and 0.7.
 //!
 //! Sources: `protocol.h` and `client.cpp` of Teeworlds 0.6.5 and 0.7.5.
 
@@ -12,7 +12,7 @@ use crate::{
 pub enum Step {
     /// The version and the password.
     Info,
-    /// The client has the map.
+    /// The client has loaded the map.
     Ready,
     /// Name and looks.
     StartInfo,
@@ -31,13 +31,13 @@ pub(super) enum Answer {
     Tick(i32),
 }
 
-/// The number of a message in 0.6 and in 0.7, with the bit of the engine's messages.
+/// Returns the number of a message in 0.6 or 0.7, with the bit that marks messages of the engine.
 fn id(variant: Variant, six: i32, seven: i32, is_system: bool) -> i32 {
     let number = if variant.is_seven() { seven } else { six };
     number << 1 | i32::from(is_system)
 }
 
-/// Returns the id of a message, as it is on the wire.
+/// Returns the id of a message as written on the wire.
 pub(super) fn id_of(variant: Variant, step: Step) -> i32 {
     match step {
         Step::Info => id(variant, 1, 1, true),
@@ -49,7 +49,7 @@ pub(super) fn id_of(variant: Variant, step: Step) -> i32 {
     }
 }
 
-/// Returns the version of the network code that the server has, and wants of its clients.
+/// Returns the version of the network code that the server has and expects of its clients.
 fn version(variant: Variant) -> &'static str {
     if variant.is_seven() {
         "0.7 802f1be60a05665f"
@@ -58,7 +58,8 @@ fn version(variant: Variant) -> &'static str {
     }
 }
 
-/// Returns the reason for which the server closes the connection of a client with this info; `None` if it takes it.
+/// Returns the reason why the server closes the connection of a client with this info; `None` if it accepts the
+/// client.
 pub(super) fn wrong_version(variant: Variant, info: &[u8]) -> Option<String> {
     let (_, rest) = int(info)?;
     // A text without an end is empty.
@@ -68,7 +69,7 @@ pub(super) fn wrong_version(variant: Variant, info: &[u8]) -> Option<String> {
     (client != own).then(|| format!("Wrong version. Server is running '{own}' and client '{client}'"))
 }
 
-/// Returns true if a server can read all fields of a start info; others it drops.
+/// Returns true if a server can read all fields of a start info. It drops one that it cannot read.
 pub(super) fn is_readable_start_info(variant: Variant, data: &[u8]) -> bool {
     let skip_text = |rest| text(rest).map(|(_, rest)| rest);
     let skip_int = |rest| int(rest).map(|(_, rest)| rest);
@@ -86,7 +87,7 @@ pub(super) fn is_readable_start_info(variant: Variant, data: &[u8]) -> bool {
     all.is_some()
 }
 
-/// Takes a text from the start; `None` if it has no end.
+/// Splits off a text at the start; `None` if the text has no end.
 fn text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = bytes.iter().position(|byte| *byte == 0)?;
     Some((bytes.get(..end)?, bytes.get(end + 1..)?))
@@ -159,7 +160,7 @@ pub(super) fn answer_to(variant: Variant, message: &[u8]) -> Option<Answer> {
     }
 }
 
-/// Returns the messages with which a server answers one of a join.
+/// Returns the messages with which a server answers a message of a join.
 pub(super) fn answers(variant: Variant, step: Step) -> Vec<Vec<u8>> {
     let empty = |six, seven, is_system| {
         let mut out = Vec::new();
@@ -181,7 +182,7 @@ pub(super) fn answers(variant: Variant, step: Step) -> Vec<Vec<u8>> {
     }
 }
 
-/// Returns a line of chat of the server with a number. Some are long enough to be compressed.
+/// Returns a line of the server's chat with a number. Some lines are long enough to be compressed.
 pub(super) fn chat(variant: Variant, number: i32) -> Vec<u8> {
     let mut out = Vec::new();
     put_int(&mut out, id(variant, 3, 3, false));

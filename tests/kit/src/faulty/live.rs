@@ -13,7 +13,7 @@ use super::{Client, STEP, Setting, server};
 /// Runs the server of a session on a socket until it is over.
 ///
 /// # Errors
-/// An error of the socket.
+/// Returns an error of the socket.
 pub fn serve(setting: &Setting, socket: &UdpSocket, is_over: &AtomicBool) -> io::Result<()> {
     socket.set_nonblocking(true)?;
     let (mut server, begin) = (server(setting), Instant::now());
@@ -31,10 +31,10 @@ pub fn serve(setting: &Setting, socket: &UdpSocket, is_over: &AtomicBool) -> io:
     Ok(())
 }
 
-/// Plays the client of a session at this server, as long as the setting says.
+/// Plays the client of a session against the server at `to`, for the length of the setting.
 ///
 /// # Errors
-/// An error of the socket.
+/// Returns an error of the socket.
 pub fn join(setting: &Setting, to: SocketAddr) -> io::Result<()> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     socket.set_nonblocking(true)?;
@@ -60,7 +60,7 @@ fn next(socket: &UdpSocket) -> Option<(Vec<u8>, SocketAddr)> {
     Some((buffer.get(..len)?.to_vec(), from))
 }
 
-/// Returns the time since the begin, microseconds.
+/// Returns the time since `begin` in microseconds.
 fn since(begin: Instant) -> u64 {
     u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,8 @@
 //! A client that joins with one fault, against a scripted server, in virtual time.
 //!
-//! Law: the fault is the only thing that is wrong: the same client without one joins and plays. What is sent is written from the wire
-//! format alone, by [`crate::codec`]. The network between the two is good, or as bad as the [`Setting`] says.
+//! Law: the fault is the only thing that is wrong: without it, the same client joins and plays. Datagrams are written
+//! from the wire format alone, by [`crate::codec`]. The network between client and server is good, or as bad as the
+//! [`Setting`] says.
 
 mod faults;
 mod game;
@@ -25,16 +26,16 @@ use crate::{
     peer::{Flaw, Options, Peer, Policy, Server},
 };
 
-/// The time from one end to the place where the datagrams are recorded, microseconds.
+/// Delay in microseconds from either end to the place where the datagrams are recorded.
 const DELAY: u64 = 5 * MS;
 
-/// Microseconds between two steps of time.
+/// Microseconds per step of virtual time.
 const STEP: u64 = 10 * MS;
 
 /// Microseconds between two inputs, and between two snapshots.
 const EVERY: u64 = 40 * MS;
 
-/// Microseconds between two datagrams that the fault adds.
+/// Microseconds between two additional datagrams of a fault.
 const ADDED_EVERY: u64 = 300 * MS;
 
 /// Microseconds between two vital messages of an end that talks.
@@ -50,24 +51,24 @@ pub struct Setting {
     pub variant: Variant,
     /// The seed of the tokens and of the network.
     pub seed: u64,
-    /// The network between the client and the place where the datagrams are recorded, and from there to the server.
+    /// The network between the client and the recording place, and between that place and the server.
     pub halves: [Conditions; 2],
     /// The length in microseconds.
     pub length: u64,
-    /// True if both ends send vital messages all the time.
+    /// True if both ends send vital messages repeatedly.
     pub talks: bool,
     /// A mistake in the numbers of the client.
     pub flaw: Option<Flaw>,
-    /// The same of the server.
+    /// A mistake in the numbers of the server.
     pub flaw_of_server: Option<Flaw>,
-    /// The time after which the client does nothing more, microseconds.
+    /// The time in microseconds after which the client does nothing more; `None` if it never hangs.
     pub hangs: Option<u64>,
     /// The packing of the messages of the server.
     pub packing: Packing,
 }
 
 impl Setting {
-    /// Returns a good network and a usual length.
+    /// Creates a setting with a good network and the usual length.
     #[must_use]
     pub fn new(variant: Variant, seed: u64) -> Self {
         let half = Conditions {
@@ -88,18 +89,18 @@ impl Setting {
     }
 }
 
-/// The addresses of the two ends.
+/// Returns the addresses of the client and the server.
 #[must_use]
 pub fn addresses() -> (SocketAddr, SocketAddr) {
     (([127, 0, 0, 1], 50_000).into(), ([127, 0, 0, 1], 8303).into())
 }
 
-/// A session with the datagrams that were sent, and the progress of the client.
+/// The datagrams of a session, and the progress of the client.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// The datagrams of both ends as they pass halfway, in their order.
+    /// The datagrams of both ends in the order in which they pass the recording place.
     pub packets: Vec<Packet>,
-    /// The last message of the join that the server got.
+    /// The last message of the join that the server received.
     pub reached: Option<Step>,
 }
 
@@ -165,7 +166,7 @@ fn server(setting: &Setting) -> server::Scripted {
     server::Scripted::new(variant, Server::new(variant, policy, 2 * seed + 2), setting.talks)
 }
 
-/// One direction: the hop up to the place where the datagrams are recorded, and the one after it.
+/// One direction: the hop before the recording place, and the hop after it.
 struct Way {
     before: Hop<Vec<u8>>,
     after: Hop<Vec<u8>>,
@@ -179,7 +180,7 @@ impl Way {
         }
     }
 
-    /// Records what has come halfway by now, and sends it on.
+    /// Records the datagrams that reached the recording place by now, and forwards them.
     fn pass(&mut self, now: u64, mut record: impl FnMut(u64, &[u8])) {
         while let Some(time) = self.before.next_time().filter(|time| *time <= now) {
             if let Some(bytes) = self.before.receive(now) {
@@ -195,7 +196,7 @@ struct Client<'a> {
     peer: Peer,
     act: Option<&'a Act>,
     variant: Variant,
-    /// Messages of the server that were looked at.
+    /// Number of messages of the server already handled.
     seen: usize,
     has_begun: bool,
     is_in_game: bool,
@@ -279,7 +280,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Sends a message, or what the fault makes of it.
+    /// Sends a message, or the messages that the fault replaces it with.
     fn say(&mut self, step: Step, now: u64) {
         self.is_in_game |= step == Step::EnterGame;
         let message = game::message(self.variant, step, self.tick);
@@ -337,7 +338,7 @@ pub fn pcap(packets: &[Packet]) -> Vec<u8> {
         let datagram = udp(packet);
         let len = u32::try_from(datagram.len()).unwrap_or(0).to_le_bytes();
         let word = |value: u64| u32::try_from(value).unwrap_or(0).to_le_bytes();
-        // One second, so that no time is zero.
+        // One second later, so that no time is zero.
         file.extend(word(1 + packet.time / SECOND));
         file.extend(word(packet.time % SECOND));
         file.extend(len);
@@ -368,7 +369,7 @@ fn udp(packet: &Packet) -> Vec<u8> {
     out
 }
 
-/// Returns a datagram of the client's with this payload and flags.
+/// Returns a data packet of the client with this payload and chunk count.
 fn datagram(peer: &Peer, num_chunks: u8, payload: &[u8]) -> Datagram {
     let mut datagram = Datagram::of_chunks(
         peer.format(),

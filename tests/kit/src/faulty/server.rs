@@ -1,5 +1,5 @@
-//! A server that lets clients in, as the real ones do: it waits for one message after the other, and ignores what comes too early
-//! or in a chunk that is not vital. A client of another version gets a CLOSE.
+//! A server that lets clients join as the real ones do: it waits for one message after the other, and ignores a
+//! message that is too early or in a non-vital chunk. A client of another version receives a CLOSE.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use crate::{
     peer::{Delivered, Peer, Server, game::int},
 };
 
-/// The messages that it waits for, in their order.
+/// The messages that the server waits for, in order.
 const JOIN: [Step; 4] = [Step::Info, Step::Ready, Step::StartInfo, Step::EnterGame];
 
 /// A server with its game.
@@ -21,7 +21,7 @@ const JOIN: [Step; 4] = [Step::Info, Step::Ready, Step::StartInfo, Step::EnterGa
 pub struct Scripted {
     variant: Variant,
     server: Server,
-    /// True if the server talks all the time.
+    /// True if the server sends chat repeatedly.
     talks: bool,
     courses: BTreeMap<SocketAddr, Course>,
 }
@@ -29,9 +29,9 @@ pub struct Scripted {
 /// The join of a client.
 #[derive(Debug, Default)]
 struct Course {
-    /// Messages of the client that were looked at.
+    /// Number of messages of the client already handled.
     seen: usize,
-    /// The number of steps of the join that are done.
+    /// The number of completed steps of the join.
     done: usize,
     tick: i32,
     next_snapshot: u64,
@@ -39,7 +39,8 @@ struct Course {
 }
 
 impl Scripted {
-    /// A server that speaks like `variant`; if it talks, every client in the game gets a line of chat again and again.
+    /// Creates a server that speaks `variant`; if it talks, every client in the game repeatedly receives a line of
+    /// chat.
     #[must_use]
     pub fn new(variant: Variant, server: Server, talks: bool) -> Self {
         Self {
@@ -50,7 +51,7 @@ impl Scripted {
         }
     }
 
-    /// Takes a datagram of a client.
+    /// Handles a datagram of a client.
     pub fn receive(&mut self, from: SocketAddr, bytes: &[u8], now: u64) {
         let opened = self.server.counters.opened;
         self.server.receive(from, bytes, now);
@@ -62,7 +63,7 @@ impl Scripted {
         if is_new {
             let course = Course {
                 tick: 100,
-                // A client that had to prove its address has played a join already, and gets its map.
+                // A client that had to prove its address has already played a join, and is sent its map.
                 done: usize::from(peer.was_challenged()),
                 ..Course::default()
             };
@@ -76,7 +77,7 @@ impl Scripted {
         }
     }
 
-    /// Does what is due by now.
+    /// Does everything that is due by `now`.
     pub fn update(&mut self, now: u64) {
         self.server.update(now);
         for (client, course) in &mut self.courses {
@@ -101,7 +102,7 @@ impl Scripted {
         self.server.take_outgoing()
     }
 
-    /// Returns the last message of a client's join that came.
+    /// Returns the last message of a client's join that the server received.
     pub(super) fn reached(&self, client: SocketAddr) -> Option<Step> {
         let done = self.courses.get(&client)?.done;
         JOIN.get(done.checked_sub(1)?).copied()
@@ -109,7 +110,7 @@ impl Scripted {
 }
 
 impl Course {
-    /// Reads the messages that are new.
+    /// Handles the messages that are new.
     fn go_on(&mut self, variant: Variant, peer: &mut Peer, now: u64) {
         let new: Vec<Delivered> = peer.delivered.iter().skip(self.seen).cloned().collect();
         self.seen += new.len();

@@ -1,4 +1,4 @@
-//! The same session with the session core in the middle.
+//! The same session through the session core.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -17,16 +17,16 @@ use crate::{
 pub struct Through {
     /// The events of the core.
     pub events: Vec<Event>,
-    /// The datagrams of the client's leg, as a capture at the proxy has them.
+    /// The datagrams of the client's leg, as a capture at the proxy contains them.
     pub packets: Vec<Packet>,
-    /// The last message of the join that the server got.
+    /// The last message of the join that the server received.
     pub reached: Option<Step>,
 }
 
 /// Plays a session through the proxy with these rules and link lines.
 ///
 /// # Errors
-/// The first error of the rules.
+/// Returns the message of the first error in the rules.
 pub fn through(setting: &Setting, fault: Option<&Fault>, rules: &str) -> Result<Through, String> {
     let mut hub = Hub::new(
         config(setting.seed, Some(Duration::from_secs(100)), true),
@@ -88,7 +88,7 @@ pub fn through(setting: &Setting, fault: Option<&Fault>, rules: &str) -> Result<
     Ok(middle.through)
 }
 
-/// The proxy and the hops away from it.
+/// The proxy, and the hops to its peers.
 struct Middle {
     hub: Hub,
     socket: UpstreamId,

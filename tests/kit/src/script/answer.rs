@@ -1,4 +1,4 @@
-//! The form of an answer in which token values play no role.
+//! The form of an answer without the values of tokens.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use crate::codec::{Chunk, Datagram, NO_TOKEN, TKEN, Token, Variant, control, par
 use crate::peer::SEQUENCES;
 use crate::peer::game::int;
 
-/// Something that a client waits for.
+/// A sign of progress that a client waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Got {
     /// The reply to a token request.
@@ -17,39 +17,41 @@ pub enum Got {
     Accept,
     /// The map of the server.
     Map,
-    /// The server has what it needs.
+    /// The server is ready for the start info.
     ConReady,
-    /// The client may enter.
+    /// The server allows the client to enter.
     MayEnter,
     /// A snapshot.
     Snapshot,
-    /// The end.
+    /// The end of the session.
     Close,
 }
 
 /// The client's knowledge of the session.
 #[derive(Debug)]
 pub(super) struct Reading {
-    /// The layout that the server has answered in.
+    /// The layout in which the server has answered.
     pub(super) format: Variant,
     pub(super) variant: Variant,
     pub(super) own: Token,
-    /// The token to be sent.
+    /// The token that the client sends.
     pub(super) server: Token,
-    /// All tokens that the server gave.
+    /// All tokens that the server has given.
     pub(super) known: Vec<Token>,
-    /// The client's own tokens before it was started again.
+    /// The client's own tokens before restarts.
     pub(super) former: Vec<Token>,
-    /// The last vital message in order.
+    /// The sequence number of the last vital message in order.
     pub(super) ack: u16,
     pub(super) habit: Option<Habit>,
     /// The tick of the last snapshot.
     pub(super) tick: i32,
-    /// True if the client sent its request to enter the game, now or before it was started again.
+    /// True if the client has sent its request to enter the game, now or before a restart.
     pub(super) has_entered: bool,
-    /// The sockets that received a snapshot since that request; `None` from a start until the next request.
+    /// The sockets that have received a snapshot since the request to enter; `None` from a restart until the next
+    /// request.
     pub(super) snapshot_ports: Option<BTreeSet<usize>>,
-    /// Vital lines of chat: others join and leave, which DDNet's server says to those who load the map, too.
+    /// Number of vital chat lines: others join and leave, which DDNet's server also reports to clients that load the
+    /// map.
     pub(super) chat: u16,
 }
 
@@ -71,7 +73,7 @@ impl Reading {
         }
     }
 
-    /// Forgets all but the tokens, which only give names to those of late answers.
+    /// Forgets everything except the tokens, which only name the tokens in late answers.
     pub(super) fn restart(&mut self, own: Token) {
         let mut former = std::mem::take(&mut self.former);
         if self.own != own {
@@ -115,8 +117,8 @@ impl Reading {
     }
 }
 
-/// Reads a datagram of a socket into its text and the progress that it means. `None` if it has nothing that can be compared: everything
-/// behind the first snapshot of a socket depends on the others who play.
+/// Reads a datagram of a socket. Returns its text and the progress that it shows; `None` if nothing in it can be
+/// compared, since everything after the first snapshot of a socket depends on the other players.
 pub(super) fn read(reading: &mut Reading, port: usize, bytes: &[u8]) -> Option<(String, Vec<Got>)> {
     if bytes.first().is_some_and(|first| first & 0x20 != 0) {
         return Some((format!("connless {} bytes", bytes.len()), Vec::new()));
@@ -131,7 +133,7 @@ pub(super) fn read(reading: &mut Reading, port: usize, bytes: &[u8]) -> Option<(
     }
 }
 
-/// The layout of the first answer decides about that of the session; a refusal has no token.
+/// Parses a datagram. The layout of the first answer determines the layout of the session; a refusal has no token.
 fn open(reading: &Reading, bytes: &[u8]) -> Option<Datagram> {
     if reading.variant.is_seven() {
         return parse(reading.variant, bytes).ok();
@@ -150,7 +152,7 @@ fn open(reading: &Reading, bytes: &[u8]) -> Option<Datagram> {
     let is_close = bytes.first() == Some(&0x10) && bytes.get(3) == Some(&control::CLOSE);
     let is_data = bytes.first().is_some_and(|first| first & 0x10 == 0);
     if (is_close || is_data) && reading.format == Variant::Ddnet && !usual.as_ref().is_some_and(has_tail) {
-        // A refusal, or a server without tokens whose client was started again.
+        // A refusal, or a server without tokens whose client was restarted.
         return parse(Variant::V6, bytes).ok().or(usual);
     }
     usual
@@ -245,7 +247,7 @@ fn of_data(reading: &mut Reading, port: usize, datagram: &Datagram) -> Option<(S
     let mut is_new = head.flags.resend;
     for chunk in &datagram.chunks {
         count(reading, std::slice::from_ref(chunk), is_chat);
-        // A tick decides if a repeat that is due joins a new message.
+        // The time of a tick decides whether a due retransmission shares a datagram with a new message.
         let is_addition = chunk.resend && !all_resent;
         if !is_chat(chunk) && !is_addition {
             is_new |= of_chunk(reading, port, chunk, &mut got, &mut text)?;
@@ -258,10 +260,10 @@ fn of_data(reading: &mut Reading, port: usize, datagram: &Datagram) -> Option<(S
     (is_new || !reading.has_entered).then_some((text, got))
 }
 
-/// The id of a line of chat, a message of the game in both protocols.
+/// The id of a chat line, a game message in both protocols.
 const CHAT: i32 = 3;
 
-/// Counts the vital chunks that come in order, and the lines of chat of a numbering.
+/// Counts the vital chunks received in order, and the chat lines of a numbering.
 fn count(reading: &mut Reading, chunks: &[Chunk], is_chat: impl Fn(&Chunk) -> bool) {
     for chunk in chunks {
         let next = (reading.ack + 1) % SEQUENCES;
@@ -281,7 +283,7 @@ fn count(reading: &mut Reading, chunks: &[Chunk], is_chat: impl Fn(&Chunk) -> bo
     }
 }
 
-/// Returns true if the message can be compared.
+/// Reads a chunk into the text. Returns true if the message can be compared.
 fn of_chunk(
     reading: &mut Reading,
     port: usize,
@@ -314,7 +316,7 @@ fn of_chunk(
         (false, 8) => got.push(Got::MayEnter),
         _ => {}
     }
-    // Those who play see the messages of others and their own inputs' timing.
+    // A client in the game also receives the messages of others and the timing of its own inputs.
     let is_server_info = seven && id == 4;
     if reading.has_entered && (!is_system || chunk.seq.is_none() || chunk.resend || is_server_info) {
         return Some(false);

@@ -1,4 +1,4 @@
-//! The state of the client, and the datagrams that follow from it.
+//! The state of the client, and the datagrams that result from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -17,18 +17,18 @@ pub(super) struct Client {
     variant: Variant,
     random: Random,
     ports: Ports,
-    /// The socket that sends.
+    /// The number of the socket that sends.
     port: usize,
     own: Token,
     sequence: u16,
     reading: Reading,
-    /// The last bytes of each message, with the socket that sent them.
+    /// The bytes of each message as last sent.
     sent: BTreeMap<Message, Vec<u8>>,
     begin: Instant,
     answers: Vec<Answer>,
-    /// The number of answers at the last datagram that was sent.
+    /// Number of answers when the last datagram was sent.
     seen: usize,
-    /// Datagrams that are lost when they come.
+    /// Number of next received datagrams to lose.
     losses: u32,
 }
 
@@ -130,7 +130,7 @@ impl Client {
         }
     }
 
-    /// Records answers up to the end, and then leaves the server, so that its slot is free for others.
+    /// Records answers until the end, then closes the session, so that its slot is free for others.
     pub(super) fn finish(mut self, lasts: Duration) -> io::Result<Trace> {
         self.listen(self.begin + lasts);
         let close = self.datagram(Message::Close).map_err(invalid)?.build();
@@ -166,7 +166,7 @@ impl Client {
     }
 
     fn transmit(&mut self, bytes: &[u8]) -> io::Result<()> {
-        // An answer to it cannot have come yet.
+        // Datagrams received before this send cannot be answers to it.
         while let Some(arrived) = self.ports.receive(Instant::now()) {
             self.take(&arrived);
         }
@@ -203,7 +203,7 @@ impl Client {
         }
     }
 
-    /// The datagram of a message as it is right.
+    /// Returns the datagram of a message without mistakes of an edit.
     fn datagram(&mut self, message: Message) -> Result<Datagram, Fault> {
         let Reading { format, habit, .. } = self.reading;
         let server = match habit {

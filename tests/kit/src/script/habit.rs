@@ -1,15 +1,15 @@
 //! Mistakes that a client makes in every datagram.
 
-/// A mistake in the state of a client, from some moment on.
+/// A mistake in the state of a client that starts at some step of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Habit {
-    /// Acks the highest number seen in place of the last one in order.
+    /// Acks the highest number seen instead of the last one in order.
     AcksHighest,
     /// Acks nothing.
     AcksNothing,
-    /// Acks 20 numbers more than came.
+    /// Acks 20 numbers more than were received.
     AcksAhead,
-    /// Counts messages that are not vital into its ack.
+    /// Counts non-vital messages into its ack.
     AcksAll,
     /// Drops compressed datagrams.
     NoInflate,
@@ -17,10 +17,10 @@ pub enum Habit {
     SameNumber,
     /// Numbers its vital messages from 0.
     FromZero,
-    /// Counts its own messages that are not vital.
+    /// Counts its own non-vital messages.
     NumbersAll,
-    /// Shows its own token in place of the server's.
+    /// Sends its own token instead of the server's.
     OwnToken,
-    /// Shows the server's token with its bytes in reverse.
+    /// Sends the server's token with its bytes reversed.
     ReversedToken,
 }

@@ -1,7 +1,8 @@
-//! A client that does on real sockets exactly what a script says, and records every answer with its time.
+//! A client that follows a script exactly on real sockets, and records every answer with its time.
 //!
-//! Law: it repairs, repeats and acks nothing by itself, and never checks an answer: what comes back is the trace. Only the token, the
-//! numbers and the tick that the server gave are filled into what it sends next, as a client without the fault would do.
+//! Law: it repairs, repeats and acks nothing by itself, and never checks an answer: the answers are the trace. Only
+//! the token, the numbers and the tick that the server gave are filled into the next messages, as a client without
+//! the fault would do.
 
 mod answer;
 mod client;
@@ -31,7 +32,7 @@ pub enum Message {
     Accept,
     /// The version.
     Info,
-    /// The client has the map.
+    /// The client has loaded the map.
     Ready,
     /// Name and looks.
     StartInfo,
@@ -41,20 +42,20 @@ pub enum Message {
     Input,
     /// A line of chat.
     Say,
-    /// Control message without content.
+    /// A control message without content.
     Keepalive,
-    /// The end.
+    /// The end of the session.
     Close,
 }
 
 /// A change of a datagram before it is sent.
 #[derive(Clone, Copy, Debug)]
 pub enum Edit {
-    /// Of its parts. Packed as [`Datagram::build`] does.
+    /// A change of its parts. Packed as [`Datagram::build`] does.
     Parts(fn(&mut Datagram)),
-    /// Of its bytes.
+    /// A change of its bytes.
     Bytes(fn(&mut Vec<u8>)),
-    /// Of the way in which its parts become bytes.
+    /// Another way in which its parts become bytes.
     Packed(fn(&Datagram) -> Vec<u8>),
 }
 
@@ -65,46 +66,46 @@ pub enum Step {
     Send(Message),
     /// Sends a message after a change.
     Edited(Message, Edit),
-    /// Sends once more the bytes that were sent last for this message.
+    /// Sends the bytes again that were last sent for this message.
     Again(Message),
-    /// Sends a message once more, with its number and a current ack.
+    /// Retransmits a message, with its old number and the current ack.
     Resend(Message),
-    /// Sends these bytes, padded with zeros to this length.
+    /// Sends these bytes, padded with zeros to this length in bytes.
     Bytes(&'static [u8], usize),
-    /// Prepares a message, which gets its number, but loses its datagram.
+    /// Prepares a message, which uses up a number, but does not send it.
     Lost(Message),
-    /// Loses this many of the datagrams that come next.
+    /// Loses this many of the next received datagrams.
     Lose(u32),
-    /// Makes this mistake from here on.
+    /// Makes this mistake from now on.
     Begin(Habit),
-    /// Waits until this has come since the last datagram was sent, for 600 ms at most.
+    /// Waits until this is received after the last sent datagram, for at most 600 ms.
     Await(Got),
-    /// Goes on after this many milliseconds.
+    /// Continues after this many milliseconds.
     Pause(u32),
-    /// Sends from the socket with this number from here on.
+    /// Sends from the socket with this number from now on.
     Port(usize),
-    /// Starts afresh, as a program that was started again: own token, numbers, and no token of the server.
+    /// Starts afresh, as a restarted program: a new own token, new numbers, and no token of the server.
     Restart,
-    /// Same, but keeps the own token.
+    /// Same as [`Step::Restart`], but keeps the own token.
     RestartWithToken,
 }
 
-/// The longest time that [`Step::Await`] waits.
+/// Maximum time that [`Step::Await`] waits.
 const AWAIT: Duration = Duration::from_millis(600);
 
 /// The steps of a client.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// The protocol that it speaks.
+    /// The protocol that the client speaks.
     pub variant: Variant,
     /// The steps.
     pub steps: Vec<Step>,
-    /// The time for which answers are recorded, from the first step on.
+    /// The time for which answers are recorded, counted from the first step.
     pub lasts: Duration,
 }
 
 impl Script {
-    /// Runs it against a server; `seed` makes the client's token.
+    /// Runs the script against a server; the client's token is derived from `seed`.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The sockets of a client, each read by a thread of its own, so that the time of an answer is the time at which it came.
+//! The sockets of a client, each read by its own thread, so that the time of an answer is the time of its arrival.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time after which a reader looks whether it is still needed.
+/// Interval at which a reader checks whether it is still needed.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// A datagram with the number of its socket and its time.
+/// A received datagram with the number of its socket and its arrival time.
 pub(super) struct Arrived {
     pub(super) at: Instant,
     pub(super) port: usize,
@@ -44,22 +44,22 @@ impl Ports {
         self.sockets.len()
     }
 
-    /// Sends from a socket, which is opened if it is not there.
+    /// Sends from a socket, which is opened if necessary.
     pub(super) fn send(&mut self, port: usize, bytes: &[u8]) -> io::Result<()> {
         while self.sockets.len() <= port {
             self.open()?;
         }
         match self.sockets.get(port).map(|socket| socket.send(bytes)) {
-            // The system says so that nothing listens: as silent as a server that is not there.
+            // The system reports that the port is closed: treated like a server that does not answer.
             Some(Err(error)) if error.kind() != ErrorKind::ConnectionRefused => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// Returns the next datagram that comes until then.
+    /// Returns the next datagram received before `until`.
     pub(super) fn receive(&self, until: Instant) -> Option<Arrived> {
         let wait = until.saturating_duration_since(Instant::now());
-        // Only the time can end, as the sender is here.
+        // Only a timeout is possible, since a sender is kept here.
         self.receiver.recv_timeout(wait).ok()
     }
 

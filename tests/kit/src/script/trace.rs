@@ -1,4 +1,4 @@
-//! The answers that a script got, and their comparison with those of another run.
+//! The answers to a script, and their comparison with the answers of another run.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
@@ -6,28 +6,28 @@ use std::time::Duration;
 
 use super::Got;
 
-/// The time between two snapshots for a client that has not acked one.
+/// Interval between two snapshots for a client that has not acked one.
 const SNAPSHOTS: Duration = Duration::from_millis(200);
 
 /// An answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The time since the beginning.
+    /// The time since the start of the script.
     pub at: Duration,
     /// The socket that received it.
     pub port: usize,
     /// The form without token values.
     pub text: String,
-    /// The progress that it stands for.
+    /// The progress that the answer shows.
     pub got: Vec<Got>,
 }
 
 /// All answers.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// In the order in which they came.
+    /// The answers in the order of their arrival.
     pub answers: Vec<Answer>,
-    /// The time for which they were recorded.
+    /// The time for which answers were recorded.
     pub lasts: Duration,
 }
 
@@ -52,9 +52,9 @@ impl Trace {
         }
     }
 
-    /// Returns the first difference to the same script's other run: in progress, in an answer, or, beyond the tolerance, in a time.
-    /// `None` if there is none. Each socket is compared by itself, as nothing orders the datagrams of two sockets. The end of a recording
-    /// does not cut an answer off that was about to come.
+    /// Returns the first difference to another run of the same script: in progress, in an answer, or, beyond the
+    /// tolerance, in a time. `None` if there is none. Each socket is compared separately, since nothing orders the
+    /// datagrams of two sockets. An answer that was due at the end of a recording is not counted as missing.
     pub fn difference(&self, other: &Self, tolerance: Duration) -> Option<String> {
         if self.progress() != other.progress() {
             return Some(format!("progress {:?}, {:?}", self.progress(), other.progress()));
@@ -87,8 +87,8 @@ impl Trace {
             if one.text != two.text {
                 return Some(format!("answer {}: {one}, {two}", number + 1));
             }
-            // Until a client acks snapshots, a server sends them each 0.2 s of its own time. Each later one is due at a time since an
-            // ack, and waits for such a step, too (0.7.5, server.cpp, `DoSnapshot`).
+            // Until a client acks snapshots, a server sends them every 0.2 s of its own time. Each later snapshot is
+            // due at a time since an ack, and waits for such a step, too (0.7.5, server.cpp, `DoSnapshot`).
             let is_snapshot = one.got == [Got::Snapshot];
             snapshots += u32::from(is_snapshot);
             let allowed = if is_snapshot {
