@@ -1,4 +1,4 @@
-//! Runs of a command-line program to its end: what it printed, and its exit code.
+//! Runs a command-line program to its end and checks its output and its exit code.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
@@ -15,8 +15,8 @@ use tempfile::TempDir;
 
 use crate::{limit, real::home};
 
-/// Returns a command that runs the binary at `path` without any `TEETAP_*` variable of this environment, and without the
-/// configuration of its user.
+/// Returns a command that runs the binary at `path` without the `TEETAP_*` variables of this environment and without
+/// the user's configuration.
 pub fn command(path: impl AsRef<Path>) -> Command {
     limit::begin();
     let mut command = Command::new(path.as_ref());
@@ -29,13 +29,13 @@ pub fn command(path: impl AsRef<Path>) -> Command {
     command
 }
 
-/// Runs `command` to its end; returns its stdout and stderr.
+/// Runs `command` to its end and checks its exit code. Returns its stdout and stderr.
 pub fn run(command: &mut Command, code: i32) -> (String, String) {
     let output = command.output().unwrap();
     check(command, output, code)
 }
 
-/// Same as [`run`], with these bytes as its stdin. An input that is too long is not read to its end.
+/// Same as [`run`], with `input` as its stdin. The program may stop reading an input of more than 1 MiB.
 pub fn piped(command: &mut Command, input: &[u8], code: i32) -> (String, String) {
     command
         .stdin(Stdio::piped())
@@ -62,7 +62,7 @@ and on stderr
     (stdout, stderr)
 }
 
-/// Runs `command`, which must be refused: exit code `code`, nothing on stdout, one line with `fragment` on stderr.
+/// Runs `command`, which must be refused: exit code `code`, empty stdout, one line with `fragment` on stderr.
 pub fn refused(command: &mut Command, code: i32, fragment: &str) {
     let (stdout, stderr) = run(command, code);
     assert_eq!(stdout, "", "{command:?}");
@@ -73,7 +73,7 @@ pub fn refused(command: &mut Command, code: i32, fragment: &str) {
     );
 }
 
-/// Waits for the end of a process, at most so long. Returns its exit code; `None` if a signal ended it.
+/// Waits until a process ends, at most `patience`. Returns its exit code; `None` if a signal ended it.
 pub fn wait_end(child: &mut Child, patience: Duration) -> Result<Option<i32>> {
     let deadline = Instant::now() + patience;
     loop {
@@ -88,7 +88,7 @@ pub fn wait_end(child: &mut Child, patience: Duration) -> Result<Option<i32>> {
     }
 }
 
-/// Returns a new folder, removed when it is dropped, and the path of a file `name` in it.
+/// Returns a new folder, which is removed when dropped, and the path of a file `name` in it.
 pub fn place(name: &str) -> (TempDir, PathBuf) {
     let folder = home("test").unwrap();
     let path = folder.path().join(name);

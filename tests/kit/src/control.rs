@@ -18,12 +18,12 @@ use crate::real::PATIENCE;
 pub struct Control {
     stream: BufReader<UnixStream>,
     last: u64,
-    /// Events that came while an answer was waited for.
+    /// Events that were received while waiting for an answer.
     pub events: Vec<Value>,
 }
 
 impl Control {
-    /// Connects as soon as the socket is there.
+    /// Connects as soon as the socket exists.
     pub fn connect(path: &Path) -> Result<Self> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -50,7 +50,7 @@ impl Control {
         }
     }
 
-    /// The connection, for what is not a line of JSON.
+    /// Returns the connection, for bytes that are not lines of JSON.
     pub fn stream(&mut self) -> &mut UnixStream {
         self.stream.get_mut()
     }
@@ -60,7 +60,7 @@ impl Control {
         Ok(self.stream.get_mut().write_all(bytes.as_ref())?)
     }
 
-    /// Returns the next line; `None` when the run has closed the connection.
+    /// Returns the next line; `None` if the run has closed the connection.
     pub fn line(&mut self) -> Result<Option<Value>> {
         let mut line = String::new();
         let read = match self.stream.read_line(&mut line) {
@@ -84,7 +84,7 @@ impl Control {
         }
     }
 
-    /// Sends a command without its number and returns its answer.
+    /// Sends a command, with a number that this adds, and returns its answer.
     pub fn ask(&mut self, mut command: Value) -> Result<Value> {
         self.last += 1;
         command["id"] = json!(self.last);
@@ -94,7 +94,7 @@ impl Control {
         Ok(answer)
     }
 
-    /// Sends a command that must be done.
+    /// Sends a command that must succeed, and returns its answer.
     pub fn done(&mut self, command: Value) -> Result<Value> {
         let answer = self.ask(command.clone())?;
         ensure!(
@@ -104,7 +104,7 @@ impl Control {
         Ok(answer)
     }
 
-    /// Sends a command that must be refused, and returns the cause.
+    /// Sends a command that must be refused, and returns the reason.
     pub fn refused(&mut self, command: Value) -> Result<String> {
         let answer = self.ask(command.clone())?;
         ensure!(answer["done"] == false, "{command}: {answer}");
@@ -112,7 +112,7 @@ impl Control {
         Ok(why.with_context(|| answer.to_string())?.to_owned())
     }
 
-    /// Returns the first event for which `wanted` holds, of those that were kept and those that come.
+    /// Returns the first event for which `wanted` holds, from the kept events or the next ones.
     pub fn wait_for(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         if let Some(at) = self.events.iter().position(&wanted) {
             return Ok(self.events.remove(at));

@@ -1,27 +1,28 @@
 //! Datagrams that hostile or broken peers send: strangers without a token, and peers whose token is right and little else.
 //!
-//! Law: made from nothing but what the sender would know. The purpose of each is stated where it is thrown.
+//! Law: every datagram is made only from knowledge that its sender would have. The test that sends a datagram states
+//! its purpose.
 
 use crate::codec::{Chunk, Datagram, Head, NO_TOKEN, Packing, Token, Variant, control, seal};
 use crate::huffman::Ending;
 use crate::link::Random;
 use crate::peer::{Peer, SEQUENCES};
 
-/// The part of a session that an end shows in its datagrams.
+/// The part of a session's state that an end shows in its datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Layout on the wire.
     pub format: Variant,
-    /// The token that it writes.
+    /// The token that the end writes.
     pub token: Option<Token>,
-    /// The last ack.
+    /// The ack that the end sends.
     pub ack: u16,
-    /// The number after its last.
+    /// The sequence number of its next vital chunk.
     pub next: u16,
 }
 
 impl Shown {
-    /// Returns the state that this end shows now.
+    /// Returns the state that `peer` shows now.
     pub fn of(peer: &Peer) -> Self {
         let (sequence, ack, _) = peer.numbers();
         let (_, token) = peer.tokens();
@@ -35,8 +36,9 @@ impl Shown {
     }
 }
 
-/// Returns true for bytes that make DDNet 16.4's client, which speaks 0.6, read through a null pointer: the mark of 0.7 in a datagram of a
-/// connection, and the version of 0.7 in one outside (DDNet 16.4 `network_client.cpp`, `Recv`).
+/// Returns true for bytes that make DDNet 16.4's client, which speaks 0.6, read through a null pointer: the mark of
+/// 0.7 in a datagram of a connection, or the version of 0.7 in a connless one (DDNet 16.4 `network_client.cpp`,
+/// `Recv`).
 pub fn looks_seven(bytes: &[u8]) -> bool {
     match bytes.first() {
         Some(first) if first & 0x20 != 0 => first & 0x03 == 0x01,
@@ -45,10 +47,11 @@ pub fn looks_seven(bytes: &[u8]) -> bool {
     }
 }
 
-/// The largest datagram that UDP over IPv4 carries.
+/// The largest UDP payload over IPv4, in bytes.
 pub const LARGEST: usize = 65_507;
 
-/// Datagrams with every first byte and nothing valid after it: no token of a peer, no control message, no number that fits.
+/// Returns datagrams with every first byte and nothing valid after it: no token of a peer, no control message, no
+/// number that fits.
 pub fn every_first_byte() -> Vec<Vec<u8>> {
     let body = [0xee, 3, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xbb, 0xbb, 0xbb, 0xbb];
     (0..=u8::MAX)
@@ -59,14 +62,14 @@ pub fn every_first_byte() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Cut off after every byte.
+/// Returns the datagram truncated after every byte.
 pub fn truncated(datagram: &[u8]) -> Vec<Vec<u8>> {
     (0..datagram.len())
         .map(|len| datagram.iter().take(len).copied().collect())
         .collect()
 }
 
-/// Longer than any receiver reads.
+/// Returns the datagram padded to lengths that no receiver reads in full.
 pub fn oversized(datagram: &[u8]) -> Vec<Vec<u8>> {
     [1395, 1400, 1401, 9000, LARGEST]
         .into_iter()
@@ -78,7 +81,8 @@ pub fn oversized(datagram: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Compressed: zeros are the shortest codes, so these inflate to far more than a payload; streams without an end; noise.
+/// Returns compressed datagrams that are hard to inflate: zeros have the shortest codes, so these inflate to far more
+/// than a payload; streams without an end; noise.
 pub fn bombs(shown: Shown) -> Vec<Vec<u8>> {
     let mut head = Head::new(shown.format, shown.ack, shown.token);
     head.num_chunks = 5;
@@ -106,7 +110,8 @@ pub fn bombs(shown: Shown) -> Vec<Vec<u8>> {
     bombs
 }
 
-/// Chunks and control messages that show this token (or none) and any ack, in the framing of every variant.
+/// Returns chunks and control messages in the framing of every variant, with the token `token` (none in 0.6) and the
+/// shown ack.
 pub fn of_every_variant(shown: Shown, token: Token) -> Vec<Vec<u8>> {
     let mut datagrams = Vec::new();
     for variant in Variant::ALL {
@@ -129,7 +134,7 @@ pub fn of_every_variant(shown: Shown, token: Token) -> Vec<Vec<u8>> {
     datagrams
 }
 
-/// Acks of everything: keepalives and empty requests to resend with all 1024 of them, but the right one.
+/// Returns keepalives with all 1024 acks except the right one.
 pub fn every_ack(shown: Shown) -> Vec<Vec<u8>> {
     let wrong = (0..SEQUENCES).filter(|ack| *ack != shown.ack);
     wrong
@@ -137,7 +142,7 @@ pub fn every_ack(shown: Shown) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// CLOSE with all acks but the right one.
+/// Returns a CLOSE with every ack except the right one.
 pub fn every_close(shown: Shown) -> Vec<Vec<u8>> {
     let wrong = (0..SEQUENCES).filter(|ack| *ack != shown.ack);
     wrong
@@ -145,7 +150,7 @@ pub fn every_close(shown: Shown) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Messages with all numbers but the next one, with the resend bit and without.
+/// Returns messages with every sequence number except the next one, with and without the resend bit.
 pub fn every_number(shown: Shown) -> Vec<Vec<u8>> {
     let wrong = (0..SEQUENCES).filter(|seq| *seq != shown.next);
     wrong
@@ -160,14 +165,14 @@ pub fn every_number(shown: Shown) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Valid but for one bit of its token.
+/// Returns datagrams that are valid except for one bit of the token.
 pub fn wrong_tokens(shown: Shown) -> Vec<Vec<u8>> {
     other_tokens(shown.token)
         .map(|wrong| control::close(shown.format, shown.ack, Some(wrong), "a wrong token"))
         .collect()
 }
 
-/// Returns tokens that differ from this one in a bit.
+/// Returns tokens that differ from `token` in one bit.
 pub fn other_tokens(token: Option<Token>) -> impl Iterator<Item = Token> {
     let flip = |token: Token, bit: usize| {
         let mut wrong = token;
@@ -181,8 +186,8 @@ pub fn other_tokens(token: Option<Token>) -> impl Iterator<Item = Token> {
         .flat_map(move |token| (0..32).map(move |bit| flip(token, bit)))
 }
 
-/// Datagrams with the right token and something else wrong: ids that do not exist, counts that are not true, control
-/// packets with chunks or without a message, flags that no peer sets.
+/// Returns datagrams with the right token and another fault: ids that do not exist, wrong counts, control packets
+/// with chunks or without a message, flags that no peer sets.
 pub fn malformed(shown: Shown) -> Vec<Vec<u8>> {
     let mut datagrams = Vec::new();
     for id in 6..=u8::MAX {

@@ -1,7 +1,6 @@
-//! Huffman coding of the game, the slow and plain way: a tree that is walked bit by bit.
+//! The game's Huffman coding, implemented slowly and plainly: a tree that is walked bit by bit.
 //!
-//! Law: independent of the product's own coder, so that a mistake there cannot hide by being made twice.
-//! The code is not fast and not meant to be.
+//! Law: independent of the product's own coder, so that both cannot share a mistake. Speed does not matter here.
 //!
 //! Sources: the frequency table is the one of `CNetBase` (Teeworlds 0.6.5 network.cpp, 0.7 and DDNet huffman.cpp:
 //! the same 256 numbers); the end symbol has frequency 1 whatever the table says (0.6.5 huffman.cpp `Init`).
@@ -34,13 +33,12 @@ const FREQUENCIES: [u64; 256] = [
 
 static TREE: LazyLock<Tree> = LazyLock::new(Tree::new);
 
-/// The length of a compressed stream.
+/// The form of the end of a compressed stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// `bits / 8 + 1` bytes: a zero byte follows when the bits end on a byte boundary.
-    /// All releases up to DDNet 19.x.
+    /// `bits / 8 + 1` bytes: a zero byte follows if the bits end on a byte boundary. All releases up to DDNet 19.x.
     Padded,
-    /// Just the bytes that hold bits. DDNet 20.0 and later.
+    /// Only the bytes that hold bits. DDNet 20.0 and later.
     Tight,
 }
 
@@ -66,11 +64,11 @@ pub fn compress(data: &[u8], ending: Ending) -> Vec<u8> {
     out
 }
 
-/// Decompresses a stream; bytes behind the end symbol are ignored.
+/// Decompresses a stream; bytes after the end symbol are ignored.
 ///
-/// `None` when the bits run out before the end symbol, or when the result is longer than `limit` bytes.
-/// Decoders before DDNet 20 read zeros behind the end instead, which for a stream without end symbol ends in the
-/// same refusal (transport facts: 0.6.5 huffman.cpp, DDNet huffman.cpp).
+/// Returns `None` if the bits run out before the end symbol, or if the result is longer than `limit` bytes. Decoders
+/// before DDNet 20 read zeros after the end instead, so that a stream without an end symbol is refused too (transport
+/// facts: 0.6.5 huffman.cpp, DDNet huffman.cpp).
 pub fn decompress(data: &[u8], limit: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut node = &TREE.root;

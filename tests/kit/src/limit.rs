@@ -1,7 +1,7 @@
-//! A time limit for each test that starts programs: one that waits for ever is named, and ends its test binary.
+//! A time limit for each test that starts programs: a test that hangs is named, and its test binary is ended.
 //!
-//! Law: the limit is far beyond what a test takes on a busy machine. Time that a test waits for its turn does not count, as
-//! long as it has started nothing.
+//! Law: the limit is far longer than a test needs on a busy machine. The time that a test waits for its turn is not
+//! counted, as long as the test has started no program.
 
 #![expect(clippy::print_stderr, reason = "a report of the test binary")]
 
@@ -14,16 +14,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The longest time of a test, unless `TEETAP_LONG` is set.
+/// Maximum time of a test, unless `TEETAP_LONG` is set.
 const LIMIT: Duration = Duration::from_mins(20);
 
-/// The same with `TEETAP_LONG`.
+/// Maximum time of a test if `TEETAP_LONG` is set.
 const LONG: Duration = Duration::from_hours(3);
 
-/// The time between two looks at the tests.
+/// Time between two checks of the running tests.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// The tests that run, with the time at which each began.
+/// The running tests, each with its start time.
 static RUNNING: Mutex<BTreeMap<String, Instant>> = Mutex::new(BTreeMap::new());
 
 /// A test, from its first program to the end of its thread.
@@ -43,7 +43,7 @@ fn lock() -> std::sync::MutexGuard<'static, BTreeMap<String, Instant>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Begins the time of this test, if it has not begun.
+/// Starts the time limit of this test, if it has not started.
 pub fn begin() {
     let limit = match env::var_os("TEETAP_LONG") {
         Some(_) => LONG,
@@ -52,7 +52,7 @@ pub fn begin() {
     within(limit);
 }
 
-/// Begins the time of this test. The limit of the first one holds for all.
+/// Starts the time limit of this test. The limit of the first call applies to all tests.
 fn within(limit: Duration) {
     static WATCH: Once = Once::new();
     WATCH.call_once(|| {
@@ -90,14 +90,14 @@ mod tests {
 
     use super::*;
 
-    /// The variable that makes the test the one that is late.
+    /// The variable that makes the test run as the late one.
     const INSIDE: &str = "TEETAP_TEST_LIMIT";
 
     #[test]
     fn a_test_that_does_not_end_is_named() {
         if env::var_os(INSIDE).is_some() {
             within(Duration::from_millis(600));
-            // Another test that ends in time is not counted.
+            // A test that ends in time is not counted.
             let other = thread::Builder::new().name("other".to_owned());
             let ended = other.spawn(|| within(LIMIT)).map(thread::JoinHandle::join);
             assert!(matches!(ended, Ok(Ok(()))));

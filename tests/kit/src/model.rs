@@ -1,4 +1,5 @@
-//! A scripted server on a real socket, for programs that are not packaged: Teeworlds 0.6.4 and 0.6.5, and the challenge of DDNet.
+//! A scripted server on a real socket, in place of programs that are not packaged: Teeworlds 0.6.4 and 0.6.5, and the
+//! challenge of DDNet.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -14,13 +15,13 @@ use crate::faulty::Scripted;
 use crate::link::SECOND;
 use crate::peer::{Policy, Server};
 
-/// Longest wait for a datagram before the timers are looked at, as in the main loops of the games.
+/// Maximum wait for a datagram before the timers are checked, as in the main loops of the games.
 const STEP: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 5_000_000,
 };
 
-/// A server that runs until this is dropped.
+/// A server that runs until it is dropped.
 #[derive(Debug)]
 pub struct Model {
     addr: SocketAddr,
@@ -29,7 +30,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// Starts a server; with `challenges` it lets clients without tokens in by a number hidden in a join.
+    /// Starts a server. With `challenges`, clients without tokens have to prove their address by a number hidden in a
+    /// join.
     ///
     /// # Errors
     ///
@@ -56,7 +58,7 @@ impl Model {
         })
     }
 
-    /// The address that it listens on.
+    /// Returns the address on which the server listens.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
@@ -72,8 +74,8 @@ impl Drop for Model {
     }
 }
 
-/// Returns the answer to a request for the server info, which tells that the server speaks only 0.6; `None` for another datagram, and for a
-/// server of DDNet, which would answer in 0.7, too.
+/// Returns the answer to a request for the server info, which names a release that speaks only 0.6. `None` for
+/// another datagram, and for a server of DDNet, which would answer in 0.7, too.
 fn info(variant: Variant, datagram: &[u8]) -> Option<Vec<u8>> {
     const OUTSIDE: [u8; 4] = [0xff; 4];
     let release = match variant {
@@ -106,7 +108,7 @@ fn info(variant: Variant, datagram: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn serve(variant: Variant, socket: &UdpSocket, mut game: Scripted, is_over: &AtomicBool) {
-    // The clock of a machine does not begin with its servers.
+    // The clock of a machine starts before its servers.
     let clock = |begin: Instant| {
         u64::try_from(begin.elapsed().as_micros())
             .unwrap_or(u64::MAX)
@@ -123,7 +125,7 @@ fn serve(variant: Variant, socket: &UdpSocket, mut game: Scripted, is_over: &Ato
                 Ok((len, from)) => {
                     let datagram = buffer.get(..len).unwrap_or_default();
                     match info(variant, datagram) {
-                        // The asker may be gone.
+                        // The client may have closed its socket.
                         Some(answer) => drop(socket.send_to(&answer, from)),
                         None => game.receive(from, datagram, now),
                     }
@@ -135,7 +137,7 @@ fn serve(variant: Variant, socket: &UdpSocket, mut game: Scripted, is_over: &Ato
         }
         game.update(now);
         for (to, bytes) in game.take_outgoing() {
-            // A client that is gone gets nothing.
+            // A client that has closed its socket receives nothing.
             drop(socket.send_to(&bytes, to));
         }
     }

@@ -1,4 +1,4 @@
-//! Programs whose rules are code, and programs of texts.
+//! Programs whose rules are code, and programs compiled from text.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl<D: Decide, F: Fn(Opening) -> D + Send + Sync> Logic for Code<F> {
     }
 }
 
-/// A program that acts in `dirs`; `open` makes the state of a session.
+/// Returns a program that acts in `dirs`; `open` creates the state of a session.
 pub fn program<D: Decide>(
     dirs: &[Dir],
     open: impl Fn(Opening) -> D + Send + Sync + 'static,
@@ -36,10 +36,10 @@ pub fn program<D: Decide>(
     Some(Arc::new(Program::new("code of a test", Code { dirs, open })))
 }
 
-/// A program of a text.
+/// Compiles a program from text.
 ///
 /// # Errors
-/// The first error of the text.
+/// Returns the message of the first error in the text.
 pub fn compiled(source: &str) -> Result<Arc<Program>, String> {
     match Program::compile(source, Registry::builtin()) {
         Ok((program, _)) => Ok(Arc::new(program)),
@@ -49,13 +49,13 @@ pub fn compiled(source: &str) -> Result<Arc<Program>, String> {
     }
 }
 
-/// A vital message made by a rule or a command.
+/// Returns a vital message as made by a rule or a command.
 pub fn made(dir: Dir, data: impl Into<Vec<u8>>) -> Made {
     let (vital, data) = (true, data.into());
     Made { dir, vital, data }
 }
 
-/// A program that could change everything and changes nothing.
+/// Returns a program that may change everything and changes nothing.
 pub fn pass_all() -> Option<Arc<Program>> {
     program(BOTH, |_| PassAll)
 }

@@ -21,15 +21,15 @@ use rustix::{
     pty, termios,
 };
 
-/// The time between two looks whether the window was closed.
+/// Time between two checks whether the window was closed.
 const LOOK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 20_000_000,
 };
 
-/// Opens a pseudo-terminal of this size: the end of the test, and the end of the program.
+/// Opens a pseudo-terminal of this size. Returns the test's end and the program's end.
 pub fn open(columns: u16, rows: u16) -> io::Result<(File, File)> {
-    // The program must not keep the end of the test open.
+    // The program must not keep the test's end open.
     let flags = pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY | pty::OpenptFlags::CLOEXEC;
     let outer = pty::openpt(flags)?;
     pty::grantpt(&outer)?;
@@ -68,7 +68,7 @@ pub struct Terminal {
 
 struct Model {
     parser: vt100::Parser,
-    /// All bytes that the program has written.
+    /// All bytes that the program wrote.
     written: Vec<u8>,
 }
 
@@ -79,7 +79,7 @@ impl std::fmt::Debug for Model {
 }
 
 impl Terminal {
-    /// Opens a terminal; the second value is the end of the program.
+    /// Opens a terminal; the second value is the program's end.
     pub fn open(columns: NonZero<u16>, rows: NonZero<u16>) -> io::Result<(Self, File)> {
         limit::begin();
         let (keys, inner) = open(columns.get(), rows.get())?;
@@ -97,7 +97,7 @@ impl Terminal {
                 if poll(&mut polled, Some(&LOOK)).is_ok_and(|ready| ready == 0) {
                     continue;
                 }
-                // Fails when no process has the terminal open.
+                // Fails if no process has the terminal open.
                 let Ok(read @ 1..) = output.read(&mut block) else {
                     break;
                 };
@@ -116,7 +116,7 @@ impl Terminal {
         Ok((terminal, inner))
     }
 
-    /// Closes the window: its programs hang up.
+    /// Closes the window, so that its programs receive SIGHUP.
     pub fn close(self) {
         self.is_closed.store(true, Ordering::Relaxed);
         // A panic was printed by the thread.
@@ -129,7 +129,7 @@ impl Terminal {
         model.parser.screen().contents()
     }
 
-    /// Returns all bytes that the program has written.
+    /// Returns all bytes that the program wrote.
     pub fn written(&self) -> Vec<u8> {
         let model = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
         model.written.clone()
@@ -153,15 +153,15 @@ impl Terminal {
         self.keys.write_all(keys.as_bytes())
     }
 
-    /// Waits until the visible text has `part`, and returns all of it.
+    /// Waits until the visible text contains `part`, and returns the whole text.
     pub fn wait_for(&self, part: &str, patience: Duration) -> Result<String> {
         self.wait_until(&format!("{part:?}"), |text| text.contains(part), patience)
     }
 
-    /// Waits until the text of the screen is as wanted, and returns it.
+    /// Waits until `is_wanted` accepts the text of the screen, and returns the text.
     ///
     /// # Errors
-    /// Returns an error if the screen is not as wanted within `patience`.
+    /// Returns an error if the text is not accepted within `patience`.
     pub fn wait_until(
         &self,
         what: &str,

@@ -1,4 +1,4 @@
-//! A network in virtual time: lossy hops, an event queue, and the seeded choices of both.
+//! A network in virtual time: lossy hops, an event queue, and the seeded randomness of both.
 //!
 //! Law: no clock and no hidden randomness; the same seed and the same calls give the same arrivals. Times are
 //! microseconds from an arbitrary start.
@@ -9,24 +9,24 @@ use std::collections::BinaryHeap;
 #[cfg(test)]
 mod tests;
 
-/// One millisecond in the kit's time.
+/// One millisecond in the kit's unit of time.
 pub const MS: u64 = 1_000;
-/// One second in the kit's time.
+/// One second in the kit's unit of time.
 pub const SECOND: u64 = 1_000_000;
 
-/// A small seeded generator (SplitMix64); good enough for choices, for nothing secret.
+/// A small seeded generator (SplitMix64), good enough for test choices but not for secrets.
 #[derive(Clone, Debug)]
 pub struct Random {
     state: u64,
 }
 
 impl Random {
-    /// A generator of its own for each seed.
+    /// Creates a generator. Each seed gives its own sequence.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -35,13 +35,13 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`; 0 when that is 0.
+    /// Returns a number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         let product = u128::from(self.bits()) * u128::from(bound);
         u64::try_from(product >> 64).unwrap_or(0)
     }
 
-    /// True with this probability (0.0 to 1.0).
+    /// Returns true with this probability (0.0 to 1.0).
     pub fn chance(&mut self, probability: f64) -> bool {
         // 53 bits fill the mantissa of a double.
         let unit = (self.bits() >> 11) as f64 / (1_u64 << 53) as f64;
@@ -58,9 +58,10 @@ impl Random {
 /// The effects of a hop on datagrams.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
-    /// Delay of every datagram, microseconds.
+    /// Delay of every datagram in microseconds.
     pub delay: u64,
-    /// Random addition below this, microseconds; above the gap between two datagrams it reorders them.
+    /// Upper bound of a random extra delay in microseconds. If it exceeds the gap between two datagrams, it reorders
+    /// them.
     pub jitter: u64,
     /// Probability that a datagram is lost.
     pub loss: f64,
@@ -77,7 +78,8 @@ impl Conditions {
         duplicate: 0.0,
     };
 
-    /// A bad line: this loss, 20 ms and up to 150 ms more (heavy reordering), 3 % duplicates.
+    /// Returns the conditions of a bad line: this loss, 20 ms and up to 150 ms more (heavy reordering), 3 %
+    /// duplicates.
     pub fn bad(loss: f64) -> Self {
         Self {
             delay: 20 * MS,
@@ -88,7 +90,7 @@ impl Conditions {
     }
 }
 
-/// Things to come, soonest first; equal times in the order of their coming in.
+/// Pending items, the soonest first; items of the same time in the order in which they were pushed.
 #[derive(Clone, Debug)]
 pub struct Queue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
@@ -115,7 +117,7 @@ impl<T> Queue<T> {
         self.pushed += 1;
     }
 
-    /// The soonest item, if its time has come.
+    /// Removes and returns the soonest item if its time is not after `now`.
     pub fn pop(&mut self, now: u64) -> Option<T> {
         if self.next_time()? > now {
             return None;
@@ -123,17 +125,17 @@ impl<T> Queue<T> {
         self.heap.pop().map(|Reverse(entry)| entry.item)
     }
 
-    /// The time of the soonest item.
+    /// Returns the time of the soonest item.
     pub fn next_time(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse(entry)| entry.time)
     }
 
-    /// Number of items waiting.
+    /// Returns the number of pending items.
     pub fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// Returns true if nothing waits.
+    /// Returns true if no item is pending.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
@@ -142,18 +144,18 @@ impl<T> Queue<T> {
 /// One direction of one hop, carrying items of any kind (bytes, or bytes with an address).
 #[derive(Clone, Debug)]
 pub struct Hop<T> {
-    /// May be changed at any time; applies to what is sent from then on.
+    /// The conditions for items sent from now on. May be changed at any time.
     pub conditions: Conditions,
-    /// Items sent into the hop.
+    /// Number of items sent into the hop.
     pub sent: u64,
-    /// Items that it lost.
+    /// Number of items that the hop lost.
     pub lost: u64,
     random: Random,
     queue: Queue<T>,
 }
 
 impl<T: Clone> Hop<T> {
-    /// An empty hop.
+    /// Creates an empty hop.
     pub fn new(conditions: Conditions, seed: u64) -> Self {
         Self {
             conditions,
@@ -164,7 +166,7 @@ impl<T: Clone> Hop<T> {
         }
     }
 
-    /// Puts an item on its way.
+    /// Sends an item, which the conditions may lose, duplicate or delay.
     pub fn send(&mut self, item: T, now: u64) {
         self.sent += 1;
         if self.random.chance(self.conditions.loss) {
@@ -179,20 +181,20 @@ impl<T: Clone> Hop<T> {
         self.queue.push(time, item);
     }
 
-    /// Puts an item on its way that the network neither doubles nor loses.
+    /// Sends an item that the network neither duplicates nor loses.
     pub fn send_once(&mut self, item: T, now: u64) {
         self.sent += 1;
         let time = self.arrival(now);
         self.queue.push(time, item);
     }
 
-    /// Lets an item arrive at this time, whatever the conditions.
+    /// Sends an item that arrives at `time`, whatever the conditions.
     pub fn send_at(&mut self, item: T, time: u64) {
         self.sent += 1;
         self.queue.push(time, item);
     }
 
-    /// The next item that has arrived by now.
+    /// Returns the next item that has arrived by `now`.
     pub fn receive(&mut self, now: u64) -> Option<T> {
         self.queue.pop(now)
     }

@@ -1,4 +1,4 @@
-//! The hop does what its conditions say, the same way each time.
+//! Hops follow their conditions, and behave the same way each time.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! Clients, lossy hops, the session core or a bare wire in the middle, and a server, in virtual time; more servers at
-//! other ports of its host, where redirects lead.
+//! Clients, lossy hops, the session core or a bare wire in the middle, and a server, in virtual time; also servers on
+//! other ports of the same host, as targets of redirects.
 //!
-//! The middle is either the [`Hub`] under test or a wire that passes datagrams untouched: the same peers on the same
-//! kind of hops, so that what the proxy adds can be distinguished from what the network does.
+//! The middle is either the [`Hub`] under test or a wire that forwards datagrams unchanged. The peers and the hops
+//! are the same, so that the effects of the proxy can be told apart from the effects of the network.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ mod network;
 mod setup;
 mod transcript;
 
-/// The time between two looks of the peers at their timers.
+/// Interval at which the peers check their timers, in microseconds.
 pub const TICK: u64 = 10 * MS;
 
 /// The part between the clients and the server.
@@ -31,7 +31,7 @@ pub const TICK: u64 = 10 * MS;
 pub enum Middle {
     /// The session core.
     Hub(Box<Hub>),
-    /// Nothing: every client reaches the server from an address of its own.
+    /// No proxy: every client reaches the server from its own address.
     Wire,
 }
 
@@ -40,25 +40,25 @@ pub enum Middle {
 pub struct Client {
     /// The address of the client.
     pub addr: SocketAddr,
-    /// The listen socket that it talks to; it receives from no other.
+    /// The listen socket to which the client sends; it ignores datagrams from any other.
     pub listener: ListenerId,
     /// The scripted peer.
     pub peer: Peer,
-    /// Towards the middle.
+    /// The hop from the client to the middle.
     pub up: Hop<(ListenerId, Vec<u8>)>,
-    /// From the middle.
+    /// The hop from the middle to the client.
     pub down: Hop<(ListenerId, Vec<u8>)>,
 }
 
-/// Sees what the hub is given and what it wants done.
+/// Observes the inputs and outputs of the hub.
 pub trait Witness: std::fmt::Debug {
-    /// The hub is about to be handed this.
+    /// Called before the hub handles `input`.
     fn input(&mut self, at: Time, input: &Input<'_>);
-    /// The hub wants this; the outputs of an input come behind it.
+    /// Called for each output of the hub; the outputs of an input follow it.
     fn output(&mut self, output: &Output<'_>);
 }
 
-/// The whole.
+/// The whole simulation.
 #[derive(Debug)]
 pub struct World {
     /// Virtual time, microseconds.
@@ -69,37 +69,38 @@ pub struct World {
     pub middle: Middle,
     /// The server.
     pub server: Server,
-    /// Servers at other ports.
+    /// Servers on other ports, by port.
     pub others: BTreeMap<u16, Server>,
     /// Datagrams from the middle to the server, with the address of the sender.
     pub up: Hop<(SocketAddr, Vec<u8>)>,
     /// Datagrams from the server to the middle, with the address of the receiver.
     pub down: Hop<(SocketAddr, Vec<u8>)>,
-    /// The events of the hub, when it is watched.
+    /// The events of the hub, if it reports them.
     pub events: Vec<Event>,
     /// The observer of the hub.
     pub witness: Option<Box<dyn Witness>>,
     /// Upstream sockets that are open.
     pub sockets: Vec<UpstreamId>,
-    /// Listen sockets that the hub has requested, and the ports of the servers they are for.
+    /// Listen sockets that the hub has requested, with the ports of their servers.
     pub wanted_listeners: Vec<(ListenerId, u16)>,
-    /// True if they are opened at once; if not, the test reports it itself.
+    /// True if requested listen sockets are opened immediately; otherwise the test reports them itself.
     pub listens: bool,
-    /// The ports that upstream sockets lead to, by our own address; those of the first server are not there.
+    /// The server ports of upstream sockets, by the sockets' own addresses; sockets to the first server are not
+    /// listed.
     elsewhere: BTreeMap<SocketAddr, u16>,
-    /// True if the network neither loses nor doubles DDNet's ACCEPT.
+    /// True if the network neither loses nor duplicates DDNet's ACCEPT.
     pub spares_accept: bool,
-    /// Sees and loses datagrams, before the conditions of the hops apply.
+    /// Records and loses datagrams before the conditions of the hops apply.
     pub network: Network,
 }
 
-/// DDNet's ACCEPT with its token.
+/// Returns true for DDNet's ACCEPT with its token.
 fn is_lone_accept(bytes: &[u8]) -> bool {
     matches!(bytes, [0x10, 0, 0, 3, _, _, _, _])
 }
 
 impl World {
-    /// A world with one server; hops to it have these conditions.
+    /// Creates a world with one server; the hops to it have these conditions.
     pub fn new(middle: Middle, server: Server, conditions: Conditions, seed: u64) -> Self {
         Self {
             now: 0,
@@ -120,7 +121,7 @@ impl World {
         }
     }
 
-    /// Adds a client whose hops to the middle have these conditions.
+    /// Adds a client whose hops to the middle have these conditions, and returns its index.
     pub fn add(&mut self, peer: Peer, conditions: Conditions, seed: u64) -> usize {
         let index = self.clients.len();
         self.clients.push(Client {
@@ -143,7 +144,7 @@ impl World {
         }
     }
 
-    /// The hub, when there is one.
+    /// Returns the hub; `None` on a wire.
     pub fn hub(&mut self) -> Option<&mut Hub> {
         match &mut self.middle {
             Middle::Hub(hub) => Some(hub),
@@ -151,7 +152,7 @@ impl World {
         }
     }
 
-    /// Lets time pass.
+    /// Runs the simulation for `duration` microseconds.
     pub fn run(&mut self, duration: u64) {
         let end = self.now + duration;
         while self.now < end {
@@ -159,7 +160,7 @@ impl World {
         }
     }
 
-    /// Lets one tick pass.
+    /// Runs the simulation for one tick.
     pub fn step(&mut self) {
         let end = self.now + TICK;
         self.collect();
@@ -180,7 +181,7 @@ impl World {
         self.collect();
     }
 
-    /// Gives the hub an input; nothing happens on a wire.
+    /// Passes an input to the hub; does nothing on a wire.
     pub fn input(&mut self, input: Input<'_>) {
         let now = self.now;
         if let Middle::Hub(hub) = &mut self.middle {
@@ -192,7 +193,7 @@ impl World {
         }
     }
 
-    /// Hands the hub a datagram that came to its first listen socket from any address.
+    /// Passes the hub a datagram that its first listen socket received from any address.
     pub fn stranger_sends(&mut self, addr: SocketAddr, bytes: &[u8]) {
         let listener = ListenerId::FIRST;
         self.input(Input::FromClient {
@@ -202,12 +203,12 @@ impl World {
         });
     }
 
-    /// Hands the hub a datagram that came from its server.
+    /// Passes the hub a datagram received from its server.
     pub fn server_sends(&mut self, upstream: UpstreamId, bytes: &[u8]) {
         self.input(Input::FromServer { upstream, bytes });
     }
 
-    /// Gives the hub a command.
+    /// Passes a command to the hub.
     pub fn command(&mut self, command: Command) {
         let id = CommandId(1);
         self.input(Input::Command { id, command });
@@ -224,7 +225,7 @@ impl World {
         });
     }
 
-    /// Hands a datagram of a client to the middle at once.
+    /// Passes a datagram of a client to the middle immediately.
     pub fn client_sends(&mut self, index: usize, bytes: &[u8]) {
         let listener = self
             .clients
@@ -317,7 +318,7 @@ impl World {
         }
     }
 
-    /// Carries out what the hub wants.
+    /// Carries out the outputs of the hub.
     fn drain(&mut self) {
         let Middle::Hub(hub) = &mut self.middle else {
             return;
@@ -357,7 +358,7 @@ impl World {
                     if !self.network.passes(self.now, Place::ToServer, item.0, bytes) {
                         continue;
                     }
-                    // A doubled or lost ACCEPT breaks DDNet on a bare wire too; tests of the joins do that.
+                    // A duplicated or lost ACCEPT breaks DDNet on a bare wire too; the tests of joins cover that.
                     if self.spares_accept && is_lone_accept(bytes) {
                         self.up.send_once(item, self.now);
                     } else {
@@ -379,7 +380,7 @@ impl World {
         }
     }
 
-    /// Puts what the peers want to send on its way.
+    /// Moves the datagrams that the peers want to send onto their hops.
     fn collect(&mut self) {
         let now = self.now;
         for client in &mut self.clients {

@@ -1,10 +1,10 @@
-//! The datagrams sent on each hop, and the losses planned for the network.
+//! The datagrams sent on each hop, and the planned losses.
 
 use std::net::SocketAddr;
 
 use crate::codec::control;
 
-/// The place at which a datagram was sent.
+/// The place at which a datagram is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// By a client.
@@ -17,41 +17,41 @@ pub enum Place {
     ToClient,
 }
 
-/// A datagram as it was sent, before the network had its way with it.
+/// A datagram as sent, before the network affects it.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// Virtual time.
+    /// Virtual time in microseconds.
     pub at: u64,
-    /// Where.
+    /// The place at which it was sent.
     pub place: Place,
-    /// The client's address, or the server's view of the upstream socket.
+    /// The client's address, or the address of the upstream socket as the server sees it.
     pub addr: SocketAddr,
     /// The bytes of the datagram.
     pub bytes: Vec<u8>,
 }
 
-/// Control messages that the network loses.
+/// Control messages that the network will lose.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
     /// The place at which they are sent.
     pub place: Place,
-    /// Which.
+    /// The id of the control message.
     pub message: u8,
-    /// The number of datagrams left.
+    /// The number of datagrams still to lose.
     pub times: u32,
 }
 
-/// Sees every datagram as it is sent.
+/// Observes every datagram as it is sent.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
-    /// The datagrams sent; `None` = nothing is kept.
+    /// The datagrams sent; `None` if they are not recorded.
     pub sent: Option<Vec<Sent>>,
-    /// The datagrams that are lost for certain.
+    /// The planned losses.
     pub losses: Vec<Loss>,
 }
 
 impl Network {
-    /// Keeps a datagram that is sent. False when it gets lost for certain.
+    /// Records a sent datagram. Returns false if a planned loss drops it.
     pub(super) fn passes(&mut self, at: u64, place: Place, addr: SocketAddr, bytes: &[u8]) -> bool {
         if let Some(sent) = &mut self.sent {
             sent.push(Sent {

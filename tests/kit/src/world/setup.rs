@@ -1,4 +1,4 @@
-//! The addresses of a virtual world, and the hub in its middle.
+//! The addresses of a virtual world, and the hub in the middle.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use teetap_wire::def::Registry;
 
 use super::Middle;
 
-/// The address of the first server, and the one that the hub listens on in front of it.
+/// Returns the address of the first server, and the hub's listen address in front of it.
 pub fn route() -> Route {
     Route {
         listen: listen_addr(ListenerId::FIRST),
@@ -16,13 +16,13 @@ pub fn route() -> Route {
     }
 }
 
-/// The address of a listen socket.
+/// Returns the address of a listen socket.
 pub fn listen_addr(listener: ListenerId) -> SocketAddr {
     let port = u16::try_from(9_000 + listener.0 % 10_000).unwrap_or(0);
     SocketAddr::from(([10, 9, 0, 2], port))
 }
 
-/// The address that the server sees of an upstream socket.
+/// Returns the address of an upstream socket as the server sees it.
 pub fn upstream_addr(upstream: UpstreamId) -> SocketAddr {
     SocketAddr::from((
         Ipv4Addr::new(10, 9, 0, 1),
@@ -30,7 +30,7 @@ pub fn upstream_addr(upstream: UpstreamId) -> SocketAddr {
     ))
 }
 
-/// The address of the n-th client.
+/// Returns the address of the client with this index.
 pub fn client_addr(index: usize) -> SocketAddr {
     SocketAddr::from((
         Ipv4Addr::new(10, 1, 0, 1),
@@ -38,12 +38,12 @@ pub fn client_addr(index: usize) -> SocketAddr {
     ))
 }
 
-/// A hub for tests, see [`config`].
+/// Creates a hub for tests, see [`config`].
 pub fn hub(seed: u64, patience: Option<Duration>, events: bool) -> Middle {
     Middle::Hub(Box::new(Hub::new(config(seed, patience, events), route())))
 }
 
-/// A configuration for tests: a secret made of the seed, any protocol, the built-in definitions.
+/// Creates a configuration for tests: a secret derived from the seed, any protocol, the built-in definitions.
 pub fn config(seed: u64, patience: Option<Duration>, events: bool) -> Config {
     let secret = (u128::from(seed) << 64 | 7).to_be_bytes();
     Config {

@@ -1,8 +1,8 @@
-//! The run as text.
+//! A run as text.
 
 use teetap_proxy::session::{Event, What};
 
-/// One line per event: what a failing run is explained with.
+/// Formats an event as one line, to explain a failed run.
 pub fn transcript(event: &Event) -> String {
     let session = event.session.map_or_else(String::new, |id| format!("#{}", id.0));
     let hex = |bytes: &[u8]| {
