@@ -1,5 +1,5 @@
-//! The mistakes of authors of clients, as found in trials: each one directly and through the proxy, with the same result, and with a first
-//! sentence that names it. Only in the long form.
+//! Typical mistakes of authors of clients, as found in trials: each one directly and through the proxy, with the same
+//! result, and with a first sentence that names it. Only in the long form.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Mutex;
@@ -22,7 +22,8 @@ const OF_SIX: &[Target] = &[Ddnet, Old, Header];
 const WITH_TOKENS: &[Target] = &[Seven, SevenOnDdnet, Ddnet, Header];
 const ALL: &[Target] = &[Seven, SevenOnDdnet, Ddnet, Old, Header];
 
-/// A mistake: its name, the cells that make it, the kinds of client, and the codes or words of first sentences that name it.
+/// A mistake: its name, the cells that make it, the kinds of client, and the codes or words of first sentences that
+/// name it.
 type Row = (
     &'static str,
     &'static [&'static str],
@@ -30,7 +31,7 @@ type Row = (
     &'static [&'static str],
 );
 
-/// The client plays. Nothing is wrong, or no datagram shows it.
+/// For mistakes without an effect, or that no datagram shows: the client plays.
 const HARMLESS: &[&str] = &[];
 
 #[rustfmt::skip]
@@ -70,7 +71,8 @@ const ROWS: &[Row] = &[
     ("compressed below the gain", &["Ready compressed though longer"], ALL, HARMLESS),
     ("does not inflate", &["client does not inflate"], ALL, &["not-inflated", "ack-stuck"]),
     ("resends for ever", &["repeats everything for ever"], ALL, &["resend-needless", "resend-acked", "resend-storm"]),
-    // Lost behind the proxy, which cannot know that. What it loses itself is in `legs.rs`.
+    // Lost between the proxy and the peer, which the proxy cannot know. Losses that it causes itself are tested in
+    // `legs.rs`.
     ("acks the highest number seen, under loss", &["ConReady lost, the client acks the highest number"], ALL, HARMLESS),
     ("never resends, under loss", &["Info lost and never sent again", "Ready lost and never sent again", "StartInfo lost and never sent again"], ALL, &["resend-missing", "seq-gap"]),
     ("text without NUL", &["StartInfo without NUL", "Say without NUL"], ALL, &["unterminated-text"]),
@@ -88,7 +90,7 @@ const ROWS: &[Row] = &[
     ("intended_tick 0", &["Input for tick 0"], ALL, &["input-late"]),
     ("intended_tick 20 ticks late", &["Input 20 ticks late"], ALL, &["input-late"]),
     ("chat with the fields of the other version", &["Say with the fields of 0.6"], OF_SEVEN, &["fields-of-other-version"]),
-    // The second field of 0.7 is a letter of the line in 0.6, which is as good as any other.
+    // The second field of 0.7 is a letter of the chat line in 0.6, and as valid as any other.
     ("chat with the fields of the other version", &["Say with the fields of 0.7"], OF_SIX, HARMLESS),
     ("magic in lower case", &["Connect with tken"], &[Ddnet], &["opens-nothing", "wrong-magic", "unexpected-bytes"]),
     ("TKEN without the token", &["Connect without the tail"], &[Ddnet], HARMLESS),
@@ -105,7 +107,7 @@ const ROWS: &[Row] = &[
     ("a client of 0.6 and a server of 0.7", &["nothing but Connect of 0.6", "nothing but Connect of DDNet", "nothing but Connect of 0.6.5"], &[Seven], &["other-protocol", "only 0.7"]),
     ("a client of 0.7 and a server of 0.6", &["nothing but Token of 0.7"], &[Old, Header], &["other-protocol", "only 0.6"]),
     ("CONNECT for ever", &["Connect each 0.5 s"], ALL, &["never-online", "never-entered"]),
-    // Of our own.
+    // Further mistakes, not found in trials.
     ("name too long", &["StartInfo with a name of 60 letters"], ALL, HARMLESS),
     ("name in UTF-16", &["StartInfo with a name in UTF-16"], ALL, &["out-of-range", "missing-field", "unterminated-text"]),
     ("input of a negative size", &["Input of size -4"], ALL, &["object-short"]),
@@ -137,7 +139,7 @@ struct Verdict {
     cell: String,
     difference: Option<String>,
     has_joined: bool,
-    /// `None` if nothing has to be named.
+    /// `None` if no sentence has to name the mistake.
     is_named: Option<bool>,
     line: String,
 }
@@ -225,7 +227,8 @@ fn verdict(
     }
 }
 
-/// A client of each kind that dials a port at which nobody listens: for the run through the proxy the proxy does.
+/// Tests a client of each kind that connects to a port on which nobody listens; in the run through the proxy, the
+/// proxy does.
 fn wrong_port(all: &Mutex<Vec<Verdict>>) -> Result<()> {
     let free = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     let addr = free.local_addr()?;

@@ -1,4 +1,4 @@
-//! The cells: joins with one thing wrong.
+//! The cells: joins with one mistake each.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::rejoins;
 use super::special;
 use super::target::{LASTS, Target, steps};
 
-/// A script with its name.
+/// A script with its name and its target.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub(crate) name: String,
@@ -61,7 +61,7 @@ pub(crate) fn all() -> Vec<Cell> {
     Target::ALL.into_iter().flat_map(of).collect()
 }
 
-/// The message missing, doubled, early, late, from another port.
+/// Returns cells with the message missing, doubled, early, late, or from another port.
 fn orders(target: Target, message: Message) -> Vec<Cell> {
     let messages: Vec<_> = target.handshake().into_iter().chain(target.rest()).collect();
     let at = messages
@@ -109,7 +109,8 @@ fn orders(target: Target, message: Message) -> Vec<Cell> {
     cells
 }
 
-/// A client that waits for no answer still has to know the number of the challenge when it sends that back in its input.
+/// Adds a pause: a client that waits for no answer still has to know the number of the challenge before it sends the
+/// number back in its input.
 fn without_a_wait(mut cell: Cell) -> Cell {
     let steps = &mut cell.script.steps;
     let input = steps
@@ -124,7 +125,7 @@ fn without_a_wait(mut cell: Cell) -> Cell {
 /// A change of a datagram.
 struct Change {
     name: &'static str,
-    /// True for control packets, false for data; `None` = both.
+    /// True for control packets, false for data; `None` for both.
     control: Option<bool>,
     edit: Edit,
 }
@@ -220,7 +221,7 @@ fn marked_seven(bytes: &mut [u8]) {
     }
 }
 
-/// The message with something else in it.
+/// Returns cells with a changed message.
 fn edits(target: Target, message: Message) -> Vec<Cell> {
     let is_control = message != Message::Info;
     let variant = target.variant();
@@ -229,7 +230,7 @@ fn edits(target: Target, message: Message) -> Vec<Cell> {
         Variant::V65 => message != Message::Connect,
         _ => true,
     };
-    // A tokenless datagram of 0.6 has twelve bits for the ack, no spare ones.
+    // A tokenless datagram of 0.6 has twelve bits for the ack and no spare bits.
     let fits = |change: &&Change| {
         change.control.is_none_or(|control| control == is_control)
             && (change.name != "with a spare bit" || variant != Variant::V6)
@@ -276,7 +277,8 @@ const ALWAYS: &[&str] = &[
     "of a wrong version",
 ];
 
-/// Returns true if the short form runs the cell: those above, and a part of the others. A quiet machine needs 15 s for them.
+/// Returns true if the short form runs the cell: those of [`ALWAYS`], and a part of the others. A quiet machine needs
+/// 15 s for them.
 pub(crate) fn is_short(cell: &Cell) -> bool {
     let sum = cell
         .name

@@ -1,4 +1,4 @@
-//! Cells that differ, each with its reason.
+//! Cells whose results differ, each with its reason.
 
 /// The name of a cell, and the reason for its difference.
 const EXCEPTIONS: &[(&str, &str)] = &[
@@ -36,14 +36,14 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("0.7 on ddnet: wrong port", OF_A_TOKEN),
 ];
 
-/// The tokens of these servers are made of the address without its port.
+/// These servers derive their tokens from the address without the port.
 const OF_A_PORT: &str = "a session of the proxy belongs to one port of its client, and so do its tokens";
 
 /// The datagram is a control packet without a message (0.6.5, network_server.cpp, `Recv`).
 const OF_A_BUFFER: &str =
     "the server takes an empty control packet for the control message that came before it, whoever sent that";
 
-/// The challenge is a random number in place of a tick (0.6.5, server.cpp, `NETMSG_INPUT`).
+/// The challenge is a random number used as a tick (0.6.5, server.cpp, `NETMSG_INPUT`).
 const OF_A_CHALLENGE: &str =
     "the server answers an input only if its tick is later than the one of the last input in the slot";
 
@@ -58,7 +58,7 @@ const OF_A_SEED: &str =
 const OF_A_TOKEN: &str =
     "the proxy answers requests for tokens itself unless it knows that the server does not";
 
-/// Returns the reason why a cell differs; `None` if it must not.
+/// Returns the reason why a cell differs; `None` if it must not differ.
 pub(crate) fn exception(name: &str) -> Option<&'static str> {
     let row = EXCEPTIONS.iter().find(|(cell, _)| *cell == name);
     row.map(|(_, reason)| *reason)

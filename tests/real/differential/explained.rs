@@ -15,11 +15,12 @@ use super::cells::Cell;
 use super::{lanes, side_by_side};
 use crate::TEETAP;
 
-/// The words of a finding about a join in place of its code.
+/// Words of a finding about a join, used instead of its code.
 const OF_CONNECT: &str = "the ack of connect is ";
 const AHEAD: &str = "its receiver drops it (seq-ahead: got ";
 
-/// The end of the name of a cell, and the codes of findings that name its mistake, or their words. The first row that fits counts.
+/// The end of the name of a cell, and the codes or words of findings that name its mistake. The first matching row is
+/// used.
 const NAMED: &[(&str, &[&str])] = &[
     ("Token missing", &["opens-nothing"]),
     ("Token without padding", &["short-token-request"]),
@@ -76,7 +77,7 @@ const NAMED: &[(&str, &[&str])] = &[
         "Input vital",
         &["unexpected-vital", "resend-changed", "seq-ahead"],
     ),
-    // Nothing shows that the byte in front of the id is a number.
+    // Nothing shows that the byte before the id is a number.
     ("with a number though not vital", &["wrong-id", "unknown-message"]),
     ("not vital", &["not-vital"]),
     ("without class bit", &["wrong-id"]),
@@ -162,7 +163,7 @@ const NAMED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Substrings of cell names. A cell whose name contains one makes a further mistake in the game, after the join.
+/// Substrings of cell names. A cell whose name contains one also makes a mistake in the game, after the join.
 const IN_GAME: &[&str] = &[
     ": Input",
     ": Say ",
@@ -172,7 +173,7 @@ const IN_GAME: &[&str] = &[
     "the client acks",
 ];
 
-/// The least share of mistakes, in percent, that the first sentence has to name. A quiet machine reaches 98.
+/// Minimum percentage of mistakes that the first sentence has to name. A quiet machine reaches 98.
 const SHARE: usize = 96;
 
 /// A cell with its findings.
@@ -184,11 +185,12 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Runs a cell through a proxy of its own.
+    /// Runs a cell through its own proxy.
     pub(super) fn of(cell: &Cell, server: SocketAddr) -> Result<(Trace, Self)> {
         let teetap = Teetap::start_keeping(Path::new(TEETAP), server, &[], is_wanted)?;
         if cell.name.contains("of 0.7") {
-            // A client of the other family learns that its server does not answer once the server has been asked.
+            // The proxy tells a client of the other protocol that its server does not answer only after it has probed
+            // the server.
             std::thread::sleep(Duration::from_millis(400));
         }
         let trace = cell.script.run(teetap.listen(), 2)?;
@@ -202,8 +204,8 @@ impl Said {
         Ok((trace, said))
     }
 
-    /// Returns true if the first sentence names the mistake; `None` if the cell is not in the table, or its change harmless there: the
-    /// client is in the game, and shall send nothing wrong there.
+    /// Returns true if the first sentence names the mistake. `None` if the cell is not in the table, or if the client
+    /// has joined and the mistake has no effect in the game.
     fn is_named(&self) -> Option<bool> {
         let is_of_game = IN_GAME.iter().any(|part| self.name.contains(part));
         if self.has_joined && !is_of_game {
@@ -218,7 +220,7 @@ impl Said {
         Some(self.names_one_of(codes))
     }
 
-    /// Returns true if the first sentence has one of these codes, or these words.
+    /// Returns true if the first sentence has one of these codes, or contains one of these phrases.
     pub(super) fn names_one_of(&self, codes: &[&str]) -> bool {
         self.findings.first().is_some_and(|finding| {
             let (code, words) = (text(finding, "code"), text(finding, "text"));
@@ -247,8 +249,8 @@ impl Said {
     }
 }
 
-/// Where a join fails, a finding says why, and the first one mostly names the mistake itself. Only in the long form: each client has a
-/// proxy of its own.
+/// If a join fails, a finding says why, and the first finding mostly names the mistake itself. Only in the long form:
+/// each client has its own proxy.
 #[test]
 fn the_failure_of_a_client_is_explained() -> Result<()> {
     if std::env::var_os("TEETAP_LONG").is_none() {
@@ -256,7 +258,7 @@ fn the_failure_of_a_client_is_explained() -> Result<()> {
     }
     let _turn = turn::shared()?;
     let all = Mutex::new(Vec::new());
-    // Those who only wait make no mistake.
+    // Clients that only wait make no mistake.
     let waits = |cell: &Cell| cell.name.contains(": waits ");
     thread::scope(|scope| {
         let lanes: Vec<_> = lanes()
@@ -303,7 +305,7 @@ fn listen(cells: Vec<Cell>, all: &Mutex<Vec<Said>>) -> Result<()> {
         return Ok(());
     };
     let mut server = target.start()?;
-    // Half as many at once, as each has a process beside it.
+    // Half as many in parallel, since each has its own proxy process.
     let said = side_by_side(cells, server.room().min(8), |cell| {
         Ok(Said::of(&cell, server.addr())?.1)
     })?;

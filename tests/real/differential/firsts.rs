@@ -6,7 +6,7 @@ use teetap_kit::script::Step;
 use super::cells::Cell;
 use super::target::Target;
 
-/// A first datagram: its name, its first bytes, and its lengths, to which it is padded with zeros.
+/// A first datagram: its name, its first bytes, and the lengths to which it is padded with zeros.
 type Row = (&'static str, &'static [u8], &'static [usize]);
 
 /// Datagrams of 0.6 without tokens.
@@ -177,7 +177,8 @@ const OF_SEVEN: &[Row] = &[
     ("data", b"\0\0\x01\xff\xff\xff\xff\x40\x01\x01\x1d", &[11]),
 ];
 
-/// First datagrams that their clients repeat, without ever sending a right one: the kind of server, the name, the first bytes, the length.
+/// First datagrams that a client repeats without ever sending a right one: the kind of server, the name, the first
+/// bytes, the length.
 const ALONE: &[(Target, &str, &[u8], usize)] = &[
     (
         Target::Seven,
@@ -242,7 +243,8 @@ const ALONE: &[(Target, &str, &[u8], usize)] = &[
     ),
 ];
 
-/// Returns the cells of a kind of client: the first datagrams of its protocol, and of others that its server may take for one of it.
+/// Returns the cells of a kind of client: the first datagrams of its protocol, and of other protocols that its server
+/// may confuse with it.
 pub(crate) fn cells(target: Target) -> Vec<Cell> {
     let of = |kind: &'static str, rows: &'static [Row]| {
         let sized = rows

@@ -1,5 +1,5 @@
-//! Mistakes of authors of clients that need a state, a loss or the game to show: in acks, numbers, resends, tokens, packing, inputs and
-//! chat.
+//! Mistakes of authors of clients that only show with a state, a loss or the game: in acks, numbers, resends, tokens,
+//! packing, inputs and chat.
 
 use teetap_kit::codec::{Datagram, Packing, Variant, seal};
 use teetap_kit::huffman::Ending;
@@ -12,7 +12,7 @@ use super::target::{Target, steps};
 use Message::{Connect, EnterGame, Info, Input, Ready, Say, StartInfo};
 use Step::{Begin, Lose, Lost, Pause, Resend, Send};
 
-/// The time that Teeworlds waits for an ack, and what its CLOSE needs.
+/// Seconds until Teeworlds gives up a client that acks nothing and has sent its CLOSE.
 const NOT_ACKED: u64 = 14;
 
 /// Returns the cells of a kind of client.
@@ -29,12 +29,12 @@ pub(crate) fn cells(target: Target) -> Vec<Cell> {
     cells
 }
 
-/// Some seconds of the game.
+/// Returns steps for some seconds of the game.
 fn play(times: usize) -> Vec<Step> {
     [Send(Input), Pause(80)].repeat(times)
 }
 
-/// A habit from the answer to CONNECT on.
+/// Returns cells with a habit that starts after the answer to CONNECT.
 fn lifelong(target: Target) -> Vec<Cell> {
     let of = |name: &str, habit: Habit, times: usize| {
         let start = target.up_to(Connect);
@@ -62,11 +62,11 @@ fn lifelong(target: Target) -> Vec<Cell> {
     cells
 }
 
-/// Datagrams of the client or to it are lost, and the client makes a mistake because of that.
+/// Returns cells in which datagrams of the client or to it are lost, so that the client makes a mistake.
 fn under_loss(target: Target) -> Vec<Cell> {
     let with = |name: &str, parts: &[&[Step]]| Cell::new(target, name, parts.concat()).lasting(7);
     let informed = target.up_to(Info);
-    // Long enough to show that a lost message does not come again.
+    // Long enough to show that a lost message is not retransmitted.
     let entered = [steps(EnterGame, Some(Got::Snapshot)), play(55)].concat();
     let after_info = [
         steps(Ready, Some(Got::ConReady)),
@@ -138,7 +138,7 @@ fn under_loss(target: Target) -> Vec<Cell> {
     ]
 }
 
-/// A client that sends the same messages again and again.
+/// Returns cells of a client that sends the same messages repeatedly.
 fn for_ever(target: Target) -> Vec<Cell> {
     let with = |name: &str, parts: &[&[Step]]| Cell::new(target, name, parts.concat());
     let all_again = [
@@ -160,7 +160,7 @@ fn for_ever(target: Target) -> Vec<Cell> {
     ]
 }
 
-/// The rest of a handshake behind CONNECT.
+/// Returns the rest of a handshake after CONNECT.
 fn accept(target: Target) -> Vec<Step> {
     let has_accept = target
         .handshake()
@@ -169,7 +169,7 @@ fn accept(target: Target) -> Vec<Step> {
     has_accept.then_some(Send(Message::Accept)).into_iter().collect()
 }
 
-/// Mistakes whose effect takes long, or comes in the game.
+/// Returns cells with mistakes whose effect takes long, or that happen in the game.
 fn late_in_the_game(target: Target) -> Vec<Cell> {
     let with = |name: &str, parts: &[&[Step]]| Cell::new(target, name, parts.concat());
     let joined = target.join();
@@ -238,7 +238,7 @@ fn late_in_the_game(target: Target) -> Vec<Cell> {
     ]
 }
 
-/// Mistakes in the fields of the player's info.
+/// Returns cells with mistakes in the fields of the player's info.
 fn wrong_fields(target: Target) -> Vec<Cell> {
     let with = |name: &str, parts: &[&[Step]]| Cell::new(target, name, parts.concat());
     let mut cells = vec![
@@ -252,7 +252,7 @@ fn wrong_fields(target: Target) -> Vec<Cell> {
             "StartInfo with a wrong coding of -1",
             &[&replaced(target, StartInfo, |datagram| {
                 data(datagram, |data| {
-                    // The country, behind name and clan.
+                    // The country, after name and clan.
                     if let Some(country) = data.get_mut(11) {
                         *country = 0x41;
                     }
@@ -275,14 +275,14 @@ fn wrong_fields(target: Target) -> Vec<Cell> {
     cells
 }
 
-/// The country as four bytes.
+/// Writes the country as four bytes.
 fn wide_country(data: &mut Vec<u8>) {
     if data.len() > 11 {
         data.splice(11..12, (-1_i32).to_le_bytes());
     }
 }
 
-/// The fields in front of the text: one in 0.6, two in 0.7.
+/// Writes the fields before the text as the other version does: one in 0.6, two in 0.7.
 fn other_chat(datagram: &mut Datagram) {
     let is_seven = datagram.head.variant.is_seven();
     data(datagram, |data| {
@@ -303,7 +303,7 @@ fn replaced(target: Target, message: Message, edit: fn(&mut Datagram)) -> Vec<St
     target.join().into_iter().chain(play(8)).map(replace).collect()
 }
 
-/// Compression and tokens at wrong places.
+/// Returns cells with compression and tokens at wrong places.
 fn packings(target: Target) -> Vec<Cell> {
     let of = |message: Message, name: &str, pack: fn(&Datagram) -> Vec<u8>| {
         let replace = |step| match step {

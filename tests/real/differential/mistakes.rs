@@ -1,4 +1,4 @@
-//! Mistakes of authors of clients behind the handshake: in the messages of the join, and in the game.
+//! Mistakes of authors of clients after the handshake: in the messages of the join, and in the game.
 
 use teetap_kit::codec::{Chunk, Datagram, Variant};
 use teetap_kit::peer::game::{int, put_int};
@@ -177,7 +177,7 @@ fn seq(datagram: &mut Datagram, change: fn(Option<u16>) -> Option<u16>) {
         .for_each(|chunk| chunk.seq = change(chunk.seq));
 }
 
-/// Replaces the number at the beginning of the message, with the bit of its class.
+/// Replaces the id at the start of the message, including the bit of its class.
 pub(crate) fn with_id(datagram: &mut Datagram, change: fn(i32) -> i32) {
     data(datagram, |data| {
         let Some((id, rest)) = int(data).map(|(id, rest)| (id, rest.to_vec())) else {
@@ -189,12 +189,12 @@ pub(crate) fn with_id(datagram: &mut Datagram, change: fn(i32) -> i32) {
     });
 }
 
-/// Replaces an int of an input, counted from its ack.
+/// Replaces an int of an input; place 0 is its ack.
 fn input(datagram: &mut Datagram, place: usize, value: i32) {
     input_with(datagram, place, |_| value);
 }
 
-/// Replaces an int of an input, counted from its ack, by one that follows from all, the id in front.
+/// Replaces an int of an input, where place 0 is its ack. `value` receives all ints, starting with the id.
 pub(crate) fn input_with(datagram: &mut Datagram, place: usize, value: impl Fn(&[i32]) -> i32) {
     data(datagram, |data| {
         let mut ints = ints(data);
@@ -232,7 +232,7 @@ fn drop_last_text(datagram: &mut Datagram) {
     });
 }
 
-/// Writes the chunks as the other version does, which differs from the size 16 or 64 on.
+/// Writes the chunks as the other version does; the result differs for sizes from 16 or 64 on.
 fn other_chunks(datagram: &mut Datagram) {
     let other = if datagram.head.variant.is_seven() {
         Variant::V6

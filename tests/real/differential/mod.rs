@@ -1,12 +1,14 @@
-//! Hundreds of handshakes and rejoins with one thing wrong, by a scripted client on real sockets: directly and through the built binary
-//! they have the same progress and get the same answers at the same time.
+//! Hundreds of handshakes and rejoins with one mistake each, by a scripted client on real sockets: directly and
+//! through the built binary they have the same progress and receive the same answers at the same time.
 //!
-//! Law: a peer whose handshake fails against the real server fails behind the proxy in the same way, and one that works directly works.
-//! Where that cannot be, `exceptions.rs` says why.
+//! Law: a peer whose handshake fails against the real server fails in the same way behind the proxy, and one that
+//! works directly works behind the proxy. `exceptions.rs` lists the cases in which that is impossible, with the
+//! reasons.
 //!
 //! Servers: Debian's Teeworlds 0.7.5 and DDNet 16.4; scripted ones of 0.6.4 and 0.6.5, unless `TEETAP_SERVER_064` and
-//! `TEETAP_SERVER_065` name real ones; a scripted one for DDNet's challenge, which 16.4 sends wrong. The short form runs a part of the
-//! cells, `TEETAP_LONG=1` (`tests/run --long`) all; `TEETAP_CELLS=text` those whose names contain the text.
+//! `TEETAP_SERVER_065` name real ones; a scripted one for DDNet's challenge, which 16.4 sends wrongly. The short form
+//! runs a part of the cells, `TEETAP_LONG=1` (`tests/run --long`) all of them, and `TEETAP_CELLS=text` the cells
+//! whose names contain the text.
 
 mod beginners;
 mod cells;
@@ -36,13 +38,13 @@ use cells::Cell;
 use exceptions::exception;
 use target::Target;
 
-/// A tick of the server, and what two programs may be late on a busy machine.
+/// A tick of the server, plus the delay of two programs on a busy machine.
 const TOLERANCE: Duration = Duration::from_millis(20 + 40);
 
-/// Times that a cell is run again before it counts as different.
+/// Number of times that a cell is repeated before it is reported as different.
 const TRIES: usize = 2;
 
-/// Cells that are run again at once: a busy machine makes times differ.
+/// Number of repeated cells that run in parallel: on a busy machine, times differ.
 const FEW: usize = 6;
 
 /// A cell with its two runs.
@@ -73,7 +75,8 @@ fn handshakes_and_rejoins_are_the_same_through_the_proxy() -> Result<()> {
     report(&outcomes.into_inner()?)
 }
 
-/// The scripted servers of 0.6.4 and 0.6.5 are as good as the real ones for the handshakes; only where these are there.
+/// The scripted servers of 0.6.4 and 0.6.5 must answer handshakes like the real ones; tested only if the real ones
+/// are available.
 #[test]
 fn the_scripted_servers_answer_as_the_real_ones() -> Result<()> {
     let _turn = turn::shared()?;
@@ -109,8 +112,8 @@ fn scripted_as_real(cells: Vec<Cell>, wrong: &Mutex<Vec<String>>) -> Result<()> 
             proxied: answered?,
         })
     })?;
-    // Scripted servers send nothing compressed, and have no buffer. Whether a challenge is valid for 14 s depends on the age of its salt
-    // (0.6.5, network_server.cpp, `Update`), which differs between two servers.
+    // Scripted servers send nothing compressed, and have no leftover buffer. Whether a challenge is valid for 14 s
+    // depends on the age of its salt (0.6.5, network_server.cpp, `Update`), which differs between two servers.
     let is_same = |Outcome { cell, .. }: &Outcome| {
         let by_age = cell.target.is_challenged() && cell.name.contains("waits 14 s");
         exception(&cell.name).is_none() && !cell.name.contains("inflate") && !by_age
@@ -130,7 +133,7 @@ fn scripted_as_real(cells: Vec<Cell>, wrong: &Mutex<Vec<String>>) -> Result<()> 
     real.stop()
 }
 
-/// The cells to run, by the server that they share.
+/// Returns the cells to run, grouped by the server that they share.
 fn lanes() -> Vec<Vec<Cell>> {
     let wanted = std::env::var("TEETAP_CELLS").ok();
     let is_long = std::env::var_os("TEETAP_LONG").is_some();
@@ -153,7 +156,7 @@ fn lanes() -> Vec<Vec<Cell>> {
     Target::ALL.into_iter().flat_map(of).collect()
 }
 
-/// Runs this many cells at a time.
+/// Runs the cells, `at_once` in parallel.
 fn side_by_side<C: Send, T: Send>(
     cells: Vec<C>,
     at_once: usize,
@@ -177,7 +180,7 @@ fn side_by_side<C: Send, T: Send>(
     Ok(done.into_inner().unwrap())
 }
 
-/// Runs cells on one server and one proxy, and those that differ again, beside few others.
+/// Runs cells on one server and one proxy. Repeats cells that differ, with few others in parallel.
 fn lane(cells: Vec<Cell>, all: &Mutex<Vec<Outcome>>) -> Result<()> {
     let Some(target) = cells.first().map(|cell| cell.target) else {
         return Ok(());

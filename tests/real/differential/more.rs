@@ -1,4 +1,5 @@
-//! Further mistakes of authors of clients: in the packing of chunks, in values, and messages that are sent twice or together.
+//! Further mistakes of authors of clients: in the packing of chunks, in values, and messages that are sent twice or
+//! together.
 
 use teetap_kit::codec::{Chunk, Datagram, Variant, control};
 use teetap_kit::script::{Edit, Got, Message, Step};
@@ -34,7 +35,7 @@ fn play(times: usize) -> Vec<Step> {
     [Send(Input), Pause(80)].repeat(times)
 }
 
-/// A join and some seconds of the game, in which each message of a kind is changed.
+/// Returns a join and some seconds of the game, in which each message of a kind is changed.
 fn edited(target: Target, name: &str, message: Message, edit: Edit) -> Cell {
     let replace = |step| match step {
         Send(other) if other == message => Step::Edited(other, edit),
@@ -135,7 +136,7 @@ fn in_chat(target: Target) -> Vec<Cell> {
     ]
 }
 
-/// Messages that come twice, together, or in the wrong order in one datagram.
+/// Returns cells with messages that are sent twice, together, or in the wrong order in one datagram.
 fn together(target: Target) -> Vec<Cell> {
     let with = |name: &str, parts: &[&[Step]]| {
         Cell::new(target, name, [&parts.concat()[..], &play(40)].concat()).lasting(5)
@@ -197,7 +198,8 @@ fn together(target: Target) -> Vec<Cell> {
     ]
 }
 
-/// Adds READY behind the chunk of a datagram: with the next number behind the version, or else with the one before.
+/// Appends READY to the chunks of a datagram: after the version with the next number, otherwise with the previous
+/// number.
 fn with_ready(datagram: &mut Datagram) {
     let id = if datagram.head.variant.is_seven() {
         18 << 1 | 1

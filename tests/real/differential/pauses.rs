@@ -5,8 +5,8 @@ use teetap_kit::script::{Message, Step};
 use super::cells::Cell;
 use super::target::{LASTS, Target, steps};
 
-/// The seconds: shorter and longer than the times after which Teeworlds and DDNet (`conn_timeout` is 10 s here) give up a client, tokens
-/// expire and sessions of the proxy once ended.
+/// The pauses in seconds: shorter and longer than the times after which Teeworlds and DDNet (`conn_timeout` is 10 s
+/// here) give up a client, tokens expire, and sessions of the proxy once ended.
 const PAUSES: [u64; 6] = [4, 6, 9, 14, 20, 40];
 
 /// Returns the cells of a kind of client.

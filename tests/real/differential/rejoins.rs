@@ -1,4 +1,4 @@
-//! Clients that come again.
+//! Clients that reconnect.
 
 use teetap_kit::script::{Message, Step};
 

@@ -1,4 +1,4 @@
-//! Handshakes with a mistake of their own.
+//! Handshakes with special mistakes.
 
 use teetap_kit::codec::{Datagram, NO_TOKEN, Variant};
 use teetap_kit::script::{Edit, Got, Message, Step};
@@ -24,7 +24,7 @@ fn edited(message: Message, edit: fn(&mut Datagram)) -> Step {
     Step::Edited(message, Edit::Parts(edit))
 }
 
-/// Replaces the steps that send a message.
+/// Replaces the step that sends a message by other steps.
 fn replacing(target: Target, message: Message, by: &[Step]) -> Vec<Step> {
     let join = target.join().into_iter();
     join.flat_map(|step| match step {
@@ -34,7 +34,7 @@ fn replacing(target: Target, message: Message, by: &[Step]) -> Vec<Step> {
     .collect()
 }
 
-/// Mistakes that a client of every version can make.
+/// Returns cells with mistakes that a client of every version can make.
 fn general(target: Target) -> Vec<Cell> {
     let connected = target.up_to(Connect);
     let with = |name: &str, steps: &[&[Step]]| Cell::new(target, name, steps.concat());
@@ -102,7 +102,7 @@ fn general(target: Target) -> Vec<Cell> {
     cells
 }
 
-/// Ends that come too early or are wrong.
+/// Returns cells with a CLOSE that is too early or wrong.
 fn closes(target: Target) -> Vec<Cell> {
     let connected = target.up_to(Connect);
     let with = |name: &str, steps: &[&[Step]]| Cell::new(target, name, steps.concat());
@@ -152,7 +152,7 @@ fn of_ddnet(target: Target) -> Vec<Cell> {
     let rest = target.rest().into_iter();
     let rest: Vec<Step> = rest.flat_map(|(message, got)| steps(message, got)).collect();
     let info = steps(Info, Some(Got::Map));
-    // A resend of the server's would be due at the very second.
+    // With a pause of 1 s, a retransmission of the server would be due at the same time.
     let each_second = [Step::Send(Accept), Step::Pause(900)].repeat(3);
     vec![
         with(
@@ -169,7 +169,7 @@ fn of_ddnet(target: Target) -> Vec<Cell> {
                 target,
                 Accept,
                 &[edited(Accept, |datagram| {
-                    // The layout without the tail.
+                    // The layout without the token at the end.
                     datagram.head.variant = Variant::V6;
                     datagram.head.token = None;
                 })],

@@ -1,4 +1,4 @@
-//! The servers, the clients that talk to them, and the join as it is right.
+//! The servers, the clients that connect to them, and the correct join.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl Target {
         Self::OldOnAntispoof,
     ];
 
-    /// The beginning of the names of its cells.
+    /// Returns the start of the names of its cells.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Seven => "0.7",
@@ -57,7 +57,7 @@ impl Target {
         }
     }
 
-    /// The protocol of the client.
+    /// Returns the protocol of the client.
     pub(crate) fn variant(self) -> Variant {
         match self {
             Self::Seven | Self::SevenOnDdnet => Variant::V7,
@@ -83,7 +83,7 @@ impl Target {
         )
     }
 
-    /// The messages of the handshake, with what the server answers.
+    /// Returns the messages of the handshake, each with the awaited answer of the server.
     pub(crate) fn handshake(self) -> Vec<(Message, Option<Got>)> {
         let mut messages = match self.variant() {
             Variant::V7 | Variant::D7 => vec![
@@ -105,11 +105,11 @@ impl Target {
         messages
     }
 
-    /// The messages of the join that follow.
+    /// Returns the messages of the join after the handshake.
     pub(crate) fn rest(self) -> Vec<(Message, Option<Got>)> {
         let mut messages = Vec::new();
         if self.is_challenged() {
-            // The join of the challenge, and then the real one.
+            // The join of the challenge, followed by the real join.
             messages.extend([
                 (Message::Ready, None),
                 (Message::StartInfo, None),
@@ -124,13 +124,13 @@ impl Target {
         messages
     }
 
-    /// The whole join.
+    /// Returns the steps of the whole join.
     pub(crate) fn join(self) -> Vec<Step> {
         let messages = self.handshake().into_iter().chain(self.rest());
         messages.flat_map(|(message, got)| steps(message, got)).collect()
     }
 
-    /// The join up to the answer to `last`.
+    /// Returns the steps of the join up to the answer to `last`.
     pub(crate) fn up_to(self, last: Message) -> Vec<Step> {
         let messages: Vec<_> = self.handshake().into_iter().chain(self.rest()).collect();
         let end = messages.iter().position(|(message, _)| *message == last);
@@ -138,7 +138,7 @@ impl Target {
         messages.flat_map(|(message, got)| steps(message, got)).collect()
     }
 
-    /// The number of servers that share its cells: those of 0.6 have room for few clients.
+    /// Returns the number of servers that share its cells: servers of 0.6 have few slots.
     pub(crate) fn lanes(self) -> usize {
         match self {
             Self::OldOnAntispoof => 1,
@@ -148,7 +148,7 @@ impl Target {
         }
     }
 
-    /// Starts a server for it: a real one if there is one.
+    /// Starts a server: a real one if available.
     pub(crate) fn start(self) -> Result<Running> {
         if let Some(real) = self.start_real()? {
             return Ok(real);
@@ -156,7 +156,7 @@ impl Target {
         self.start_scripted()?.context("no server")
     }
 
-    /// Starts a real server; `None` if there is none.
+    /// Starts a real server; `None` if it is not available.
     pub(crate) fn start_real(self) -> Result<Option<Running>> {
         let old = |variable| match old_server(variable) {
             Some(path) => Ok(Some(Running::Old(OldServer::start(&path)?))),
@@ -173,7 +173,7 @@ impl Target {
         }
     }
 
-    /// Starts a scripted server where a real one is not packaged.
+    /// Starts a scripted server if no real one is packaged.
     pub(crate) fn start_scripted(self) -> Result<Option<Running>> {
         let variant = match self {
             Self::Seven | Self::SevenOnDdnet | Self::Ddnet | Self::OldOnDdnet => return Ok(None),
@@ -185,7 +185,7 @@ impl Target {
     }
 }
 
-/// The steps for a message.
+/// Returns the steps for a message.
 pub(crate) fn steps(message: Message, got: Option<Got>) -> Vec<Step> {
     std::iter::once(Step::Send(message))
         .chain(got.map(Step::Await))
@@ -210,7 +210,8 @@ impl Running {
         }
     }
 
-    /// The number of scripts that may run at once: each has up to four slots, those that were left by others included.
+    /// Returns the number of scripts that may run in parallel: each uses up to four slots, including slots that
+    /// others have not yet freed.
     pub(crate) fn room(&self) -> usize {
         match self {
             Self::Seven(_) | Self::Ddnet(_) => 16,
