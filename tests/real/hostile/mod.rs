@@ -1,4 +1,4 @@
-//! Hostile datagrams at Debian's DDNet 16.4 client, which does not survive some of them without the proxy.
+//! Hostile datagrams sent to Debian's DDNet 16.4 client, which does not survive some of them without the proxy.
 
 mod relay;
 
@@ -13,8 +13,8 @@ use relay::Relay;
 /// The time for which hostile datagrams are sent to the client.
 const THROWN_AT: Duration = Duration::from_secs(20);
 
-/// A DDNet 16.4 client on a real server with an attacker between them, or between the server and the proxy, who adds
-/// hostile datagrams in the server's name. Returns the client after that.
+/// Runs a DDNet 16.4 client on a real server with an attacker between them, or between the server and the proxy, who
+/// adds hostile datagrams in the server's name. Returns the client after the attack.
 fn attacked(server: &DdnetServer, relay: &Relay, addr: SocketAddr) -> Result<DdnetClient> {
     let client = DdnetClient::start("target", addr)?.joined()?;
     entered(server, "target")?;
@@ -47,7 +47,7 @@ fn a_ddnet_client_survives_behind_the_proxy() -> Result<()> {
     server.stop()
 }
 
-/// Shows that the proxy protects the client above.
+/// Shows that the client in the test above needs the protection of the proxy.
 #[test]
 fn a_ddnet_client_does_not_survive_without_it() -> Result<()> {
     let _turn = turn::shared()?;

@@ -1,8 +1,8 @@
-//! A relay in front of the server that passes everything on, and adds datagrams of its own in the server's name.
+//! A relay in front of the server that forwards everything, and adds its own datagrams in the server's name.
 //!
-//! The relay reads along, so it knows what the session's datagrams look like; it adds such as a receiver has to refuse: marked
-//! as 0.7, without the token or with a changed one, cut off, too long, badly compressed, with a wrong ack. A proxy
-//! cannot tell datagrams with the right token from the server's.
+//! The relay reads the traffic, so it knows the form of the session's datagrams. It adds datagrams that a receiver
+//! must refuse: marked as 0.7, without the token or with a changed one, truncated, too long, badly compressed, or
+//! with a wrong ack. A proxy cannot tell datagrams with the right token from the server's.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -15,10 +15,10 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use teetap_kit::hostile::LARGEST;
 
-/// Hostile datagrams added to each of the server's.
+/// Number of hostile datagrams added to each datagram of the server.
 const ADDED: u64 = 12;
 
-/// The state that the thread and its owner share.
+/// The state shared by the thread and its owner.
 #[derive(Debug, Default)]
 struct State {
     ended: AtomicBool,
@@ -26,7 +26,7 @@ struct State {
     thrown: AtomicU64,
 }
 
-/// The relay; it ends when dropped.
+/// The relay; its thread ends when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Relay {
     addr: SocketAddr,
@@ -34,7 +34,7 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// Opens one in front of `server`.
+    /// Opens a relay in front of `server`.
     pub(crate) fn open(server: SocketAddr) -> Result<Self> {
         let near = socket()?;
         let addr = near.local_addr()?;
@@ -44,17 +44,17 @@ impl Relay {
         Ok(Self { addr, state })
     }
 
-    /// The address at which it takes the place of the server.
+    /// Returns the address at which the relay stands in for the server.
     pub(crate) fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Begins or ends to add datagrams.
+    /// Starts or stops adding datagrams.
     pub(crate) fn throw(&self, on: bool) {
         self.state.throwing.store(on, Ordering::Relaxed);
     }
 
-    /// The number of datagrams that were added.
+    /// Returns the number of added datagrams.
     pub(crate) fn thrown(&self) -> u64 {
         self.state.thrown.load(Ordering::Relaxed)
     }
@@ -72,7 +72,7 @@ fn socket() -> Result<UdpSocket> {
     Ok(socket)
 }
 
-/// Returns a datagram, if one is there. The end of a peer does not concern the relay.
+/// Returns a datagram if one is available. The end of a peer does not affect the relay.
 fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> Result<Option<(usize, SocketAddr)>> {
     match socket.recv_from(buffer) {
         Ok(received) => Ok(Some(received)),
@@ -94,7 +94,7 @@ fn pass(near: &UdpSocket, server: SocketAddr, state: &State) -> Result<()> {
                 entry.insert(socket);
             }
             if let (Some(socket), Some(bytes)) = (far.get(&client), buffer.get(..len)) {
-                // A send fails when the peer has ended; the datagram is then lost as on any line.
+                // A send fails if the peer has ended; the datagram is then lost as on any line.
                 drop(socket.send(bytes));
             }
         }
@@ -119,7 +119,7 @@ fn add(near: &UdpSocket, client: SocketAddr, bytes: &[u8], state: &State) {
     }
 }
 
-/// The n-th hostile datagram, made of one of the server's.
+/// Returns the hostile datagram with this number, made from one of the server's.
 fn hostile(real: &[u8], number: u64) -> Vec<u8> {
     let round = number / 14;
     let [.., byte] = round.to_be_bytes();
@@ -148,7 +148,7 @@ fn hostile(real: &[u8], number: u64) -> Vec<u8> {
         ),
         10 => bytes = [&[0x80, 0, 1][..], &vec![0xff; 100 + cut]].concat(),
         11 => bytes = Vec::new(),
-        // With a token that is nearly right, or an ack of something that was never sent.
+        // With a token that is nearly right, or an ack of a chunk that was never sent.
         12 => {
             if let Some(last) = bytes.last_mut() {
                 *last ^= 1 << (round % 8);

@@ -1,4 +1,4 @@
-//! All recorded sessions: what the library decodes against what the oracle does.
+//! All recorded sessions: the decoding of the library compared with the oracle's.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use teetap_wire::{Connless, Dir, Flags, Packet, Proto, Scratch, identify, is_con
 use super::compare::{Datagram, Tally};
 use super::known;
 
-/// The JSON of a message, as the program prints it.
+/// Returns the JSON of a message, as the program prints it.
 fn object(decoded: &Decoded, def: Option<&Def>, data: &[u8]) -> Result<Value> {
     let mut fields = String::new();
     if let Some(def) = def {
@@ -114,7 +114,7 @@ fn merge(into: &mut Value, from: Value) {
     }
 }
 
-/// The protocol of a flow; without an answer to its handshake the one that DDNet requests.
+/// Returns the protocol of a flow; if its handshake has no answer, the protocol that DDNet requests.
 pub(crate) fn proto(flow: &capture::Flow) -> Proto {
     match flow.variant() {
         Some(Variant::V6) => Proto::V6,

@@ -1,7 +1,7 @@
-//! Our reading of datagrams against the oracle's, field by field.
+//! Compares our decoding of datagrams with the oracle's, field by field.
 //!
-//! Law: everything on either side is compared or named as an exception of [`known`]; nothing is passed over. Both
-//! have the same form, that of the program's JSON: `layer`, `id`, `uuid`, `name`, `vital`, `resend`, `seq`, `fields`.
+//! Law: everything on either side is compared or listed as an exception in [`known`]; nothing is skipped. Both sides
+//! have the form of the program's JSON: `layer`, `id`, `uuid`, `name`, `vital`, `resend`, `seq`, `fields`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -13,50 +13,50 @@ use teetap_kit::real::text;
 use super::known;
 use super::oracle::{Question, ask};
 
-/// A datagram and how we read it.
+/// A datagram and our decoding of it.
 #[derive(Debug, Default)]
 pub(crate) struct Datagram {
     pub(crate) seven: bool,
     pub(crate) c2s: bool,
     /// The datagram's bytes.
     pub(crate) hex: String,
-    /// The origin of it, for people.
+    /// A description of its origin, for people.
     pub(crate) at: String,
-    /// `ack`, `chunks` and `flags`; there are none outside a connection.
+    /// `ack`, `chunks` and `flags`; `None` outside a connection.
     pub(crate) header: Option<Value>,
     pub(crate) messages: Vec<Value>,
 }
 
-/// The counts of what was compared.
+/// The counts of the comparisons.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) datagrams: usize,
-    /// Messages that both read.
+    /// Messages that both sides decode.
     pub(crate) messages: usize,
-    /// Values in them that are the same.
+    /// Equal values in these messages.
     pub(crate) values: usize,
-    /// The number of comparisons of each message, by its name here.
+    /// Number of comparisons of each message, by our name.
     pub(crate) names: BTreeMap<String, usize>,
-    /// The number of times that each exception was needed, by its key.
+    /// Number of uses of each exception, by its key.
     pub(crate) exceptions: BTreeMap<String, usize>,
-    /// Messages that only we know.
+    /// Messages that only we decode.
     pub(crate) only_ours: BTreeMap<String, usize>,
-    /// Messages that only the oracle knows.
+    /// Messages that only the oracle decodes.
     pub(crate) only_theirs: BTreeMap<String, usize>,
-    /// Each disagreement once, with an example, and how often it was.
+    /// Each disagreement once, with its count and an example.
     wrong: BTreeMap<String, (usize, String)>,
 }
 
-/// One difference between two readings of a message.
+/// One difference between two decodings of a message.
 struct Difference<'a> {
-    /// Names of fields with dots between; `[]` for any element of a list.
+    /// Field names joined by dots; `[]` for any element of a list.
     path: String,
     ours: Option<&'a Value>,
     theirs: Option<&'a Value>,
 }
 
 impl Tally {
-    /// Asks the oracle about all datagrams and compares.
+    /// Asks the oracle about all datagrams and compares the answers.
     pub(crate) fn compare(&mut self, datagrams: &[Datagram]) -> Result<()> {
         let questions = datagrams.iter().map(|datagram| Question {
             seven: datagram.seven,
@@ -103,7 +103,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Two values of the framing.
+    /// Compares two values of the framing.
     fn same(&mut self, what: &str, at: &Datagram, ours: Option<&Value>, theirs: Option<&Value>) {
         if ours == theirs {
             self.values += 1;
@@ -193,7 +193,7 @@ impl Tally {
         self.wrong.entry(what).or_insert_with(|| (0, example())).0 += 1;
     }
 
-    /// The figures, past the harness, which would swallow them.
+    /// Prints the figures past the test harness, which would swallow them.
     pub(crate) fn report(&self, what: &str) -> Result<()> {
         let excused: usize = self.exceptions.values().sum();
         writeln!(
@@ -210,7 +210,8 @@ impl Tally {
         Ok(())
     }
 
-    /// Nothing disagreed, and each side knew every message that the other knows, but those of [`known`].
+    /// Checks that nothing disagreed, and that each side knew every message of the other side except those of
+    /// [`known`].
     pub(crate) fn verdict(&self) -> Result<()> {
         let mut list = String::new();
         for (what, (count, example)) in &self.wrong {
@@ -242,7 +243,8 @@ fn count(counts: &mut BTreeMap<String, usize>, what: &str) {
     }
 }
 
-/// Returns true if two values mean the same: a bool is 0 or 1, the oracle divides a tuning by 100 and writes a UUID without dashes.
+/// Returns true if two values are equivalent: a bool is 0 or 1, the oracle divides a tuning by 100 and writes a UUID
+/// without dashes.
 fn equal(ours: &Value, theirs: &Value) -> bool {
     let number = |value: &Value| value.as_i64().or(value.as_bool().map(i64::from));
     match (ours, theirs) {
@@ -256,7 +258,7 @@ fn equal(ours: &Value, theirs: &Value) -> bool {
     }
 }
 
-/// Compares two values, whole; gives how many simple ones are the same, and appends what is not.
+/// Compares two values recursively. Returns the number of equal simple values, and appends the differences.
 fn walk<'a>(
     path: String,
     ours: Option<&'a Value>,
@@ -285,7 +287,7 @@ fn walk<'a>(
                 .sum()
         }
         (Some(left), Some(right)) if equal(left, right) => 1,
-        // How the oracle says that there is none.
+        // The oracle reports a missing value in this way.
         (None, Some(Value::Null)) => 1,
         _ => {
             out.push(Difference { path, ours, theirs });

@@ -1,7 +1,7 @@
-//! The recorded messages again, one of each kind, with another value in every field.
+//! The recorded messages again, one of each kind, with a different value in every field.
 //!
-//! Players who die by their own hand are killer and victim at once: what is the same in two fields would not show that we
-//! take one for the other.
+//! A player who dies by their own hand is killer and victim at once: equal values in two fields would not show that
+//! we confuse the fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use teetap_wire::{Dir, Flags, Packet, Proto, Scratch, is_connless, write_chunk};
 use super::captures::{self, hex};
 use super::compare::{Datagram, Tally};
 
-/// Fields that say how much of another there is, and one whose values have names only up to 10.
+/// Fields that state the size of another field, and one whose values have names only up to 10.
 const KEPT: [&str; 6] = [
     "part_size",
     "size",
@@ -24,7 +24,7 @@ const KEPT: [&str; 6] = [
     "game_msg_id",
 ];
 
-/// Gives every number and text of a message another value, counting up.
+/// Gives every number and text of a message a different value, counting up.
 struct Renumber<'d> {
     types: BTreeMap<&'d str, &'d Type>,
     next: u8,
@@ -64,13 +64,13 @@ impl<'d> Renumber<'d> {
     }
 }
 
-/// The message of a chunk, changed, in a datagram of its own.
+/// Returns the message of a chunk, changed, in its own datagram.
 fn changed(proto: Proto, dir: Dir, def: &Def, decoded: &Decoded, data: &[u8]) -> Result<Datagram> {
     let mut values = decoded.datum(def, Source::Bytes(data));
     Renumber::new(def).change("", &mut values);
     let mut message = Vec::new();
     def.encode(&values, &mut message)?;
-    // Header, and where the variant has it the token: in 0.6.5 it may be missing.
+    // The header, and the token if the variant has one: in 0.6.5 it may be missing.
     let proto = if proto == Proto::V65 { Proto::V6 } else { proto };
     let mut bytes = vec![0, 0, 1];
     if proto == Proto::V7 {

@@ -1,15 +1,15 @@
-//! The places where the oracle is known to be wrong, as data.
+//! The known mistakes of the oracle, as data.
 
 use serde_json::{Map, Value};
 
-/// The way in which a value of the oracle differs.
+/// The kind of difference in a value of the oracle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     /// The oracle does not read the field.
     NotRead,
-    /// The field is not on the wire, and the oracle gives a value of its own.
+    /// The field is not on the wire, and the oracle invents a value.
     MadeUp,
-    /// The oracle reads a number as a bool: 1 or not.
+    /// The oracle reads a number as a bool: true only for 1.
     AsBool,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Exception {
     /// 0.6, 0.7 or both.
     dialects: &'static str,
     how: How,
-    /// The number of times that this is in the recorded sessions.
+    /// The number of occurrences in the recorded sessions.
     pub(crate) recorded: usize,
     why: &'static str,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Exception {
 pub(crate) struct Failure {
     message: &'static str,
     dialects: &'static str,
-    /// The error of the oracle, from the start.
+    /// The start of the oracle's error.
     error: &'static str,
     pub(crate) recorded: usize,
     why: &'static str,
@@ -54,7 +54,7 @@ const fn field(
     }
 }
 
-/// Every field that it reads wrongly.
+/// Every field that the oracle reads wrongly.
 pub(crate) const EXCEPTIONS: [Exception; 16] = [
     field(
         "sv_game_msg",
@@ -186,7 +186,7 @@ pub(crate) const EXCEPTIONS: [Exception; 16] = [
     ),
 ];
 
-/// Every message that it does not read.
+/// Every message that the oracle cannot read.
 pub(crate) const FAILURES: [Failure; 3] = [
     Failure {
         message: "sv_teams_state",
@@ -211,7 +211,7 @@ pub(crate) const FAILURES: [Failure; 3] = [
     },
 ];
 
-/// Messages that the oracle does not know, and how often they are in the recorded sessions.
+/// Messages that the oracle does not know, and their number in the recorded sessions.
 pub(crate) const ONLY_OURS: [(&str, usize); 5] = [
     ("0.6 connless info_64", 1),
     ("0.6 connless request_info_64", 1),
@@ -219,17 +219,17 @@ pub(crate) const ONLY_OURS: [(&str, usize); 5] = [
     ("0.6 game sv_map_info", 2),
     ("0.6 game sv_record_legacy", 1),
 ];
-/// Messages that the oracle takes for others: the npm client's mistake, a UUID of the other id space.
+/// Messages that the oracle misidentifies: the npm client's mistake, a UUID of the other id space.
 pub(crate) const ONLY_THEIRS: [(&str, usize); 1] = [("0.6 system i_am_npm sv_kill_msg_team", 1)];
 
-/// Names of messages: the oracle's and ours.
+/// Names of messages: protocols, the oracle's name, and our name.
 const NAMES: [(&str, &str, &str); 3] = [
     ("0.6 0.7", "keep_alive", "keepalive"),
     ("0.6", "ack_accept_connect", "accept"),
     ("0.7", "accept", "connect_accept"),
 ];
 
-/// Names of fields: of which message, the oracle's, and the name here; the first of these that the message has.
+/// Names of fields: the message, the oracle's name, and our name. The first row that our message contains is used.
 const FIELDS: [(&str, &str, &str); 7] = [
     ("snap", "data_size", "part_size"),
     ("snap_single", "data_size", "part_size"),
@@ -266,14 +266,14 @@ impl Failure {
     }
 }
 
-/// The failure that explains this error.
+/// Returns the failure that explains this error.
 pub(crate) fn failure(message: &str, dialect: &str, error: &str) -> Option<&'static Failure> {
     FAILURES
         .iter()
         .find(|failure| failure.is(message, dialect, error))
 }
 
-/// The exception that explains this difference.
+/// Returns the exception that explains this difference.
 pub(crate) fn exception(
     message: &str,
     path: &str,
@@ -294,7 +294,7 @@ pub(crate) fn is_unknown(error: &str) -> bool {
     error.contains("unknown") || error.contains("Unknown")
 }
 
-/// Our name for a message of the oracle's.
+/// Returns our name for a message of the oracle.
 pub(crate) fn our_name<'a>(theirs: &'a str, dialect: &str, layer: &str) -> &'a str {
     let bare = if layer == "connless" {
         theirs.strip_prefix("connless.").unwrap_or(theirs)
@@ -307,7 +307,7 @@ pub(crate) fn our_name<'a>(theirs: &'a str, dialect: &str, layer: &str) -> &'a s
     found.map_or(bare, |(_, _, name)| name)
 }
 
-/// The oracle's fields of a message under the names that `ours` have.
+/// Returns the oracle's fields of a message, renamed to the names in `ours`.
 pub(crate) fn with_our_names(message: &str, ours: &Value, theirs: &Value) -> Value {
     let Value::Object(fields) = theirs else {
         return theirs.clone();

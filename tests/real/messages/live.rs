@@ -1,4 +1,4 @@
-//! Live games through the built binary: what it says of every message, checked by itself and against the oracle.
+//! Live games through the built binary: its output about every message, checked by itself and against the oracle.
 
 use std::path::Path;
 use std::thread;
@@ -17,7 +17,7 @@ use crate::TEETAP;
 
 /// Bytes of the map that clients must download.
 const MAP: usize = 96 << 10;
-/// Everything, bytes and secrets too.
+/// Options that show everything, including bytes and secrets.
 const ALL: [&str; 2] = ["-vv", "--show-secrets"];
 
 /// A server, its proxy and its players.
@@ -25,14 +25,15 @@ struct Game<S> {
     server: S,
     teetap: Teetap,
     players: Vec<Box<dyn Player>>,
-    /// Lines printed so far.
+    /// Number of lines printed so far.
     lines: usize,
 }
 
-/// A step: the number of a player, or the server, and a console line.
+/// A step: the number of a player, or `None` for the server, and a console line.
 type Step = (Option<usize>, &'static str);
 
-/// Time for some snapshots: a client acts by what it last saw, and one of 0.7.5 crashed once right after a change of maps.
+/// Waits for some snapshots: a client acts on its last view, and a client of 0.7.5 once crashed right after a map
+/// change.
 const PAUSE: Step = (None, "");
 
 impl<S: Server> Game<S> {
@@ -51,7 +52,7 @@ impl<S: Server> Game<S> {
         entered(&self.server, name)
     }
 
-    /// Each step is taken when the one before has reached the server: a chat line behind it, also vital, says so.
+    /// Executes each step after the previous one has reached the server, which a later vital chat line confirms.
     fn play(&mut self, steps: &[Step]) -> Result<()> {
         for (who, line) in steps {
             if line.is_empty() {
@@ -73,7 +74,7 @@ impl<S: Server> Game<S> {
         Ok(())
     }
 
-    /// All players come into the world of another map.
+    /// Lets all players enter the world of another map.
     fn travel(&mut self, map: &str) -> Result<()> {
         let mark = self.server.log().mark();
         self.server.command(&format!("change_map {map}"))?;
@@ -84,7 +85,7 @@ impl<S: Server> Game<S> {
         self.play(&[(Some(0), "say here again"), PAUSE, PAUSE])
     }
 
-    /// Steps and a new map in turn, as long as a game is.
+    /// Repeats the steps and a map change for the length of a game.
     fn rounds(&mut self, steps: &[Step], begun: Instant) -> Result<()> {
         for map in ["ctf1", "dm2"].into_iter().cycle() {
             self.play(steps)?;
@@ -96,7 +97,7 @@ impl<S: Server> Game<S> {
         Ok(())
     }
 
-    /// All players quit; returns the output of the proxy.
+    /// Lets all players quit; returns the output of the proxy.
     fn end(mut self) -> Result<Vec<Value>> {
         for player in &mut self.players {
             player.quit()?;
@@ -110,13 +111,14 @@ impl<S: Server> Game<S> {
     }
 }
 
-/// The length of a game, unless its rounds take longer.
+/// Returns the length of a game, unless its rounds take longer.
 fn duration() -> Duration {
     let is_long = std::env::var_os("TEETAP_LONG").is_some();
     Duration::from_secs(if is_long { 180 } else { 42 })
 }
 
-/// Nothing is without a name, without an explanation or read otherwise by the oracle, and everything wanted was there.
+/// Checks that every message has a name, every oddity an explanation, the oracle agrees, and all wanted messages
+/// occurred.
 fn check(what: &str, objects: &[Value], wanted: &[&str]) -> Result<()> {
     let datagrams = output::datagrams(what, objects)?;
     output::check(objects)?;

@@ -1,4 +1,4 @@
-//! Messages of real peers, read by teetap and by an independent decoder: every field must be the same.
+//! Messages of real peers, decoded by teetap and by an independent decoder: every field must be equal.
 //!
 //! The recorded sessions, and live games of real servers and clients through the built binary.
 

@@ -1,7 +1,7 @@
 //! The independent decoder: the PyPI package `twnet_parser`, called through `tests/peers/oracle.py`.
 //!
-//! Law: the oracle gets the bytes and nothing of our reading, but the direction and whether they are of 0.7, which
-//! nothing in a single datagram says.
+//! Law: the oracle receives only the bytes, the direction, and whether they are 0.7, which nothing in a single
+//! datagram shows.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use std::thread;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use serde_json::{Value, json};
 
-/// A datagram to be read.
+/// A datagram to decode.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
-    /// True if the bytes are of 0.7.
+    /// True if the bytes are 0.7.
     pub(crate) seven: bool,
     /// True if a client sent them.
     pub(crate) c2s: bool,
@@ -22,7 +22,7 @@ pub(crate) struct Question {
     pub(crate) hex: String,
 }
 
-/// Returns the answer of the oracle for each datagram, in their order.
+/// Returns the answers of the oracle in the order of the datagrams.
 pub(crate) fn ask(questions: Vec<Question>) -> Result<Vec<Value>> {
     let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers");
     let python: PathBuf = peers.join("python/bin/python");
@@ -40,7 +40,7 @@ pub(crate) fn ask(questions: Vec<Question>) -> Result<Vec<Value>> {
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let (mut stdin, stdout) = stdin.zip(stdout).context("the oracle has no pipes")?;
     let count = questions.len();
-    // Both pipes are short, so one thread writes while the other reads.
+    // The pipes are small, so one thread writes while the other reads.
     let writer = thread::spawn(move || -> std::io::Result<()> {
         for Question { seven, c2s, hex } in questions {
             writeln!(stdin, "{}", json!({ "seven": seven, "c2s": c2s, "hex": hex }))?;

@@ -1,4 +1,4 @@
-//! The output of the program with `--json -vv --show-secrets`: its messages back in their datagrams, and its notes.
+//! The output of the program with `--json -vv --show-secrets`: its messages, grouped by datagram, and its notes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use teetap_wire::{Dir, Proto};
 
 use super::compare::Datagram;
 
-/// The datagrams of peers, with their messages.
+/// Returns the datagrams of peers, with their messages.
 pub(crate) fn datagrams(what: &str, objects: &[Value]) -> Result<Vec<Datagram>> {
     let mut all: Vec<Datagram> = Vec::new();
     for object in objects.iter().filter(|object| text(object, "origin") == "peer") {
@@ -53,13 +53,14 @@ pub(crate) fn datagrams(what: &str, objects: &[Value]) -> Result<Vec<Datagram>> 
     Ok(all)
 }
 
-/// Every message has a name, every byte is in a field or in a note, every note has an explanation, and every snapshot is
-/// known with its sum.
+/// Checks that every message has a name, every byte is in a field or a note, every note has an explanation, and every
+/// snapshot was followed and has the right sum.
 pub(crate) fn check(objects: &[Value]) -> Result<()> {
     let mut wrong: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let mut tell =
         |what: String, object: &Value| wrong.entry(what).or_insert_with(|| (0, object.to_string())).0 += 1;
-    // Types of items by session, backwards: what a snapshot cannot name yet the later ones describe.
+    // Described types of items by session. The objects are read backwards: later snapshots describe types that an
+    // earlier one cannot name yet.
     let mut described: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for object in objects.iter().rev() {
         let label = format!(
@@ -75,7 +76,8 @@ pub(crate) fn check(objects: &[Value]) -> Result<()> {
                 tell(format!("{label}: {code}"), object);
             }
         }
-        // One in a single part is a snapshot by itself; those on one leg are the server's proof of an address.
+        // A message with a single part is a snapshot by itself; snapshots on one leg are the server's proof of an
+        // address.
         let is_whole = ["snap_single", "snap_empty"].contains(&text(object, "name"));
         if is_whole && object.get("leg").is_some_and(Value::is_null) && object.get("snap").is_none() {
             tell(format!("{label}: not followed"), object);
@@ -115,7 +117,7 @@ fn session(object: &Value) -> u64 {
     object.get("session").and_then(Value::as_u64).unwrap_or_default()
 }
 
-/// The errors of a snapshot. `described`: types that later ones of the session describe.
+/// Returns the errors of a snapshot. `described` lists the types that later snapshots of the session describe.
 fn check_snapshot(snap: &Value, described: &mut BTreeSet<u64>) -> Vec<String> {
     let mut wrong = Vec::new();
     let fate = text(snap, "fate");
@@ -154,7 +156,7 @@ fn is_covered(message: &Value) -> Result<bool> {
         "0.6.5" => Proto::V65,
         "ddnet" => Proto::Ddnet,
         "0.7" => Proto::V7,
-        // Outside a connection: the header has no fields of messages.
+        // Outside a connection the header has no fields of messages.
         _ => return Ok(true),
     };
     let dir = if text(message, "dir") == "c2s" {

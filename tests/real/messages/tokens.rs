@@ -1,6 +1,6 @@
-//! DDNet's token after a control message, in every shape that means something to a reader of text.
+//! DDNet's token after a control message, in every form that could be mistaken for text.
 //!
-//! Tokens are random: what the oracle makes of a rare one would otherwise be seen once in a hundred live games.
+//! Tokens are random: otherwise the oracle's reading of a rare one would be seen once in a hundred live games.
 
 use anyhow::Result;
 use teetap_kit::real::turn;
@@ -10,13 +10,13 @@ use super::captures::{self, hex};
 use super::compare::Tally;
 use super::known;
 
-/// Keepalive, the server's answer with its magic, the client's to that, close with and without a reason.
+/// Keepalive, the server's answer with its magic, the client's answer to it, CLOSE with and without a reason.
 const CONTROLS: [&[u8]; 5] = [b"\x00", b"\x02TKEN", b"\x03", b"\x04bye\x00", b"\x04"];
 
-/// Ends a text; nothing special; begins a sequence of UTF-8; never stands in UTF-8.
+/// A NUL, which ends a text; an ordinary letter; the start of a UTF-8 sequence; a byte that never occurs in UTF-8.
 const BYTES: [u8; 4] = [0, b'a', 0xc3, 0xff];
 
-/// All tokens of four of the bytes.
+/// Returns all tokens made of these four bytes.
 fn tokens() -> impl Iterator<Item = [u8; 4]> {
     let each = || BYTES.into_iter();
     each().flat_map(move |a| {
@@ -30,7 +30,7 @@ fn every_token_after_a_control_message() -> Result<()> {
     let mut all = Vec::new();
     for control in CONTROLS {
         for token in tokens() {
-            // Header: only the flag of a control message.
+            // The header has only the control flag.
             let bytes = [&[0x10, 0, 0], control, &token].concat();
             let mut datagram = captures::packet(Proto::Ddnet, Dir::C2s, &bytes)?;
             datagram.c2s = true;
@@ -46,7 +46,7 @@ fn every_token_after_a_control_message() -> Result<()> {
     let Some(close) = known::failure("close", "0.6", "ParserError: Got control message with 2") else {
         anyhow::bail!("the close is not known");
     };
-    // Of 256 tokens those with a zero before their last byte: 256 - 3 * 3 * 3 * 4.
+    // Of 256 tokens, those with a zero before their last byte: 256 - 3 * 3 * 3 * 4.
     assert_eq!(
         tally.exceptions.get(&close.key()),
         Some(&148),

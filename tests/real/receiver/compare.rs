@@ -1,4 +1,4 @@
-//! The predictions of the table, and where a server does something else.
+//! The predictions of the table, and their differences to the behaviour of a server.
 
 use teetap_kit::codec::{Chunks, Variant, open};
 use teetap_kit::peer::game::int;
@@ -8,26 +8,26 @@ use teetap_wire::{Side, Token};
 use super::mutation::Case;
 use super::peer::{Ids, Seen, ids};
 
-/// The sum of what the table says about the datagrams of a case.
+/// The combined predictions of the table for the datagrams of a case.
 #[derive(Debug, Default)]
 pub(crate) struct Predicted {
     pongs: usize,
     asks_resend: bool,
     resends: bool,
-    /// True if it resends only what has not come yet, which the client cannot know.
+    /// True if it only retransmits chunks that are still in transit, which the client cannot know.
     may_resend: bool,
     accepts: usize,
     con_ready: usize,
     restarts: bool,
     pub(crate) ends: bool,
     token: Option<Token>,
-    /// True if the table calls the outcome unknown.
+    /// True if the table calls the outcome unpredictable.
     pub(crate) unknown: bool,
     /// The names of the rows that applied.
     pub(crate) rows: Vec<&'static str>,
 }
 
-/// Predicts a case and returns the leg after it.
+/// Predicts a case. Returns the prediction and the resulting leg.
 pub(crate) fn predict(receiver: Receiver, variant: Variant, before: &Leg, case: &Case) -> (Predicted, Leg) {
     let mut predicted = Predicted {
         token: before.token_out,
@@ -51,7 +51,7 @@ pub(crate) fn predict(receiver: Receiver, variant: Variant, before: &Leg, case: 
                 _ => {}
             }
         });
-        // A resend comes before the ack of the same datagram releases anything.
+        // A retransmission precedes the release of chunks by the ack of the same datagram.
         has_unacked &= leg.peer_ack != leg.sequence.get();
         for index in accepted {
             count_message(receiver, variant, datagram, index, &mut predicted);
@@ -64,7 +64,7 @@ pub(crate) fn predict(receiver: Receiver, variant: Variant, before: &Leg, case: 
     (predicted, leg)
 }
 
-/// Counts the answer to the message of a chunk that the table says is accepted, found by an independent codec.
+/// Counts the expected answer to the message of a chunk that the table accepts; an independent codec finds the chunk.
 fn count_message(
     receiver: Receiver,
     variant: Variant,
@@ -73,7 +73,7 @@ fn count_message(
     predicted: &mut Predicted,
 ) {
     let ids = ids(variant);
-    // The codec has a limit of 0.7.5 for the protocol that DDNet does not have.
+    // DDNet does not have a limit of 0.7.5 that the codec enforces for the variant.
     let variant = match variant {
         Variant::V7 if receiver.release.is_ddnet() => Variant::D7,
         variant => variant,
@@ -93,9 +93,9 @@ fn count_message(
     }
 }
 
-/// The system message of a chunk; `None` for others.
+/// Returns the system message of a chunk; `None` for any other message.
 fn chunk(variant: Variant, datagram: &[u8], index: u8) -> Option<(bool, i32)> {
-    // DDNet reads a packet with this bit as 0.7, but its chunks as those of the connection.
+    // DDNet reads a packet with this bit as 0.7, but its chunks in the protocol of the connection.
     let is_marked = variant == Variant::Ddnet && datagram.first()? & 0x04 != 0;
     let opened;
     let mut chunks = if is_marked {
@@ -110,7 +110,7 @@ fn chunk(variant: Variant, datagram: &[u8], index: u8) -> Option<(bool, i32)> {
     (id & 1 == 1).then_some((chunk.seq.is_some(), id >> 1))
 }
 
-/// The differences between the table and the server; empty if they agree.
+/// Returns the differences between the table and the server; empty if they agree.
 pub(crate) fn differences(
     predicted: &Predicted,
     leg: &Leg,
@@ -156,7 +156,7 @@ pub(crate) fn differences(
         let moved = leg.peer_ack != lag;
         check("ack taken", moved.to_string(), (!seen.first_probe).to_string());
     }
-    // After a second the server sends the chunk again by itself.
+    // After a second the server retransmits the chunk by itself.
     if case.lag.is_some()
         && leg.phase == Phase::Online
         && (seen.is_early || predicted.resends)

@@ -1,4 +1,4 @@
-//! Joins whose messages come in another order, twice, in the wrong kind of chunk or with a wrong version.
+//! Joins whose messages are reordered, doubled, sent in the wrong kind of chunk or with a wrong version.
 
 use anyhow::{Result, ensure};
 use teetap_kit::link::Random;
@@ -18,7 +18,7 @@ const STEPS: [&str; 7] = [
     "ready",
 ];
 
-/// The join as the table sees it.
+/// The state of a join according to the table.
 #[derive(Debug)]
 struct Course {
     release: Release,
@@ -35,7 +35,7 @@ struct Shown {
     close: Option<String>,
 }
 
-/// Plays this many joins on one thread.
+/// Plays `count` joins on one thread.
 pub(crate) fn run(target: Target, seed: u64, count: u64) -> Result<Report> {
     let mut random = Random::new(seed);
     let mut report = Report::default();
@@ -64,7 +64,7 @@ fn join(target: Target, random: &mut Random) -> Result<()> {
         has_start_info: false,
     };
     let mut done = Vec::new();
-    // Each join begins with the right steps, up to some place.
+    // Each join starts with some right steps.
     let right = usize::try_from(random.below(4))?;
     for step in 0..right + 3 {
         let at = if step < right {
@@ -97,7 +97,7 @@ fn bytes(peer: &Peer, name: &str, ids: &Ids) -> Vec<u8> {
     }
 }
 
-/// Sends the message and a ping, and waits for the reply to the ping or a CLOSE.
+/// Sends the message and a ping, and waits for the reply to the ping or for a CLOSE.
 fn show(peer: &mut Peer, message: &[u8], vital: bool, ids: &Ids, expected: &Shown) -> Result<Shown> {
     let seen = peer.step(message, vital, expected.pongs)?;
     ensure!(

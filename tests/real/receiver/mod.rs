@@ -1,5 +1,5 @@
-//! The table of what receivers do (`teetap_wire::receiver`) against real servers: thousands of damaged datagrams of a live session,
-//! each followed by a probe that makes the server show its state.
+//! Compares the table of receivers (`teetap_wire::receiver`) with real servers: thousands of damaged datagrams of a
+//! live session, each followed by a probe that makes the server show its state.
 //!
 //! Law: the peers build and read datagrams with the kit's own codec; only the prediction comes from the product.
 
@@ -24,7 +24,7 @@ use teetap_wire::receiver::{Leg, Receiver, Release};
 use mutation::{Case, case};
 use peer::{Peer, Seen};
 
-/// Clients that play at the same time.
+/// Number of clients that play in parallel.
 const CLIENTS: u64 = 16;
 
 /// A server and the protocol that the clients speak to it.
@@ -35,19 +35,19 @@ pub(crate) struct Target {
     pub(crate) receiver: Receiver,
 }
 
-/// How far the table and a server agree.
+/// The agreement of the table and a server.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) cases: u64,
     /// Cases that the table calls unpredictable.
     pub(crate) unknown: u64,
-    /// One text for each case that went otherwise.
+    /// One text for each case whose prediction was wrong.
     pub(crate) differ: Vec<String>,
     sessions: Vec<Session>,
     strangers: Vec<stranger::Record>,
 }
 
-/// A case of a session and what came of it.
+/// A case of a session, and the observed result.
 #[derive(Debug)]
 struct Session {
     before: Leg,
@@ -64,7 +64,7 @@ impl Report {
         self.strangers.extend(other.strangers);
     }
 
-    /// The share of predictable cases in which table and server agree.
+    /// Returns the share of predictable cases in which table and server agree, 0 to 1.
     pub(crate) fn agreement(&self) -> f64 {
         let known = (self.cases - self.unknown).max(1);
         let differ = u64::try_from(self.differ.len()).unwrap_or(u64::MAX);
@@ -72,12 +72,12 @@ impl Report {
     }
 }
 
-/// Sends this many mutations in all.
+/// Sends `count` mutations in total.
 pub(crate) fn mutations(target: Target, seed: u64, count: u64) -> Result<Report> {
     spread(|client| play(target, seed ^ client << 32, count.div_ceil(CLIENTS)))
 }
 
-/// Runs one client on each thread and adds up what they found.
+/// Runs one client on each thread and combines their reports.
 fn spread(run: impl Fn(u64) -> Result<Report> + Sync) -> Result<Report> {
     let total = Mutex::new(Report::default());
     thread::scope(|scope| {
@@ -103,7 +103,7 @@ fn play(target: Target, seed: u64, count: u64) -> Result<Report> {
     while report.cases < count {
         let case = match case(&mut peer, &mut random) {
             Ok(case) => case,
-            // Something before has left a state that shows only now: that would be a difference there.
+            // An earlier case left a state that only shows now: that case is the one that differs.
             Err(error) => {
                 report.differ.push(format!("after a case: {error:#}"));
                 peer = Peer::join(target.variant, target.addr).context("join again")?;
@@ -145,12 +145,12 @@ fn play(target: Target, seed: u64, count: u64) -> Result<Report> {
     Ok(report)
 }
 
-/// Settings with which a server answers a probe at once.
+/// Settings with which a server answers a probe immediately.
 const SETTINGS: &[&str] = &["sv_high_bandwidth 1"];
-/// The same for DDNet, whose slots outlive a lost CLOSE for long otherwise.
+/// The same for DDNet, whose slots otherwise outlive a lost CLOSE for long.
 const DDNET_SETTINGS: &[&str] = &["sv_high_bandwidth 1", "conn_timeout 10"];
 
-/// Cases for each server: mutations of a session, datagrams of strangers, joins out of order.
+/// Returns the number of cases for each server: mutations of a session, datagrams of strangers, joins out of order.
 fn efforts() -> (u64, u64, u64) {
     if std::env::var_os("TEETAP_LONG").is_some() {
         (5_600, 1_600, 160)
@@ -159,7 +159,7 @@ fn efforts() -> (u64, u64, u64) {
     }
 }
 
-/// Disagreements that are understood, as a part of their text and the reason.
+/// Known disagreements: a part of their text, and the reason.
 const KNOWN: &[(&str, &str)] = &[];
 
 #[expect(clippy::print_stdout, reason = "the figures are for those who run it")]
@@ -248,7 +248,7 @@ fn compare_all(target: Target) -> Result<()> {
     check(&format!("{name}: joins"), &found, begin)
 }
 
-/// Rows that even the short form has to need, where a receiver has them.
+/// Rows that even the short form must prove necessary, if a receiver has them.
 const SESSION_ROWS: &[&str] = &[
     "ack",
     "ack-window",
@@ -270,7 +270,7 @@ const STRANGER_ROWS: &[&str] = &[
     "connect-seven",
 ];
 
-/// Predicts the cases of a run once more without each row: the agreement has to fall below what is demanded.
+/// Predicts the cases of a run again without each row: the agreement must then fall below the required share.
 fn without_rows(target: Target, report: &Report, rows: &[&'static str]) -> Result<()> {
     let has = |name: &&&'static str| target.receiver.rows().any(|row| row.name == **name);
     for name in rows.iter().filter(has) {
@@ -298,5 +298,5 @@ fn without_rows(target: Target, report: &Report, rows: &[&'static str]) -> Resul
     Ok(())
 }
 
-/// The time for which a server may be silent before that counts as an answer.
+/// Silence of a server that counts as its answer.
 const QUIET: Duration = Duration::from_millis(700);

@@ -1,4 +1,4 @@
-//! Live datagrams of a session, and what is done to them.
+//! Live datagrams of a session, and their mutations.
 
 use std::time::Instant;
 
@@ -8,25 +8,25 @@ use teetap_kit::link::Random;
 
 use super::peer::{Peer, system};
 
-/// Datagrams to send one after the other, with the names of what was done.
+/// Datagrams to send one after the other, with the names of the mutations.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) datagrams: Vec<Vec<u8>>,
     pub(crate) names: Vec<&'static str>,
-    /// The ack of the first probe, if the server has a chunk that is not acked. The second probe acks it.
+    /// The ack of the first probe, if the server has an unacked chunk. The second probe acks that chunk.
     pub(crate) lag: Option<u16>,
-    /// When that chunk had been sent.
+    /// The time at which that chunk was sent.
     pub(crate) since: Instant,
 }
 
-/// Makes a case for the session as it is.
+/// Creates a case for the current state of the session.
 pub(crate) fn case(peer: &mut Peer, random: &mut Random) -> anyhow::Result<Case> {
     let lag = if random.below(3) == 0 {
         peer.provoke()?
     } else {
         None
     };
-    // An ack that moves shows that a datagram was taken: the server drops the first probe then.
+    // An ack that moves shows that a datagram was accepted: the server then drops the first probe.
     let ack = lag.filter(|_| random.below(2) == 0);
     let (base, name) = base(peer, random, ack);
     let mut case = Case {
@@ -46,7 +46,7 @@ fn base(peer: &Peer, random: &mut Random, ack: Option<u16>) -> (Vec<u8>, &'stati
     let (one, two) = (peer.leg.ack.next().get(), peer.leg.ack.plus(2).get());
     let ping = system(ids.ping);
     let ping = &ping[..];
-    // Compressible, and of no meaning to the server: a message id that does not exist.
+    // Compressible, and without meaning for the server: a message id that does not exist.
     let idle = [&system(31)[..], &[0; 60]].concat();
     match random.below(16) {
         0..=2 => (peer.data(&[(Some(one), ping)], ack), "vital"),
@@ -87,7 +87,7 @@ fn base(peer: &Peer, random: &mut Random, ack: Option<u16>) -> (Vec<u8>, &'stati
     }
 }
 
-/// Sets the ack of a datagram, if one is given.
+/// Sets the ack of a datagram if `ack` is given.
 fn with_ack(mut datagram: Vec<u8>, ack: Option<u16>) -> Vec<u8> {
     if let (Some(ack), [first, second, ..]) = (ack, &mut datagram[..]) {
         let [high, low] = ack.to_be_bytes();
@@ -168,7 +168,8 @@ fn header_bit(datagram: &mut [u8], random: &mut Random) -> &'static str {
     "header bit"
 }
 
-/// An ack that is certainly inside or outside the window: the server may have sent a few chunks that have not come yet.
+/// Sets an ack that is certainly inside or outside the window, although the server may have sent a few chunks that
+/// have not arrived yet.
 fn ack(peer: &Peer, datagram: &mut Vec<u8>, random: &mut Random) -> &'static str {
     let (low, high) = (peer.leg.peer_ack, peer.leg.sequence.get());
     let (ack, name) = match random.below(4) {

@@ -1,4 +1,4 @@
-//! Datagrams of addresses without a slot: handshakes, damaged ones among them.
+//! Datagrams of addresses without a slot: handshakes, some of them damaged.
 
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use super::{QUIET, Report, Target};
 const OWN: [u8; 4] = *b"\x11\x22\x33\x44";
 const SYNC: [u8; 4] = *b"\x55\x66\x77\x88";
 
-/// The answers to a case, by their form.
+/// The answers to a case, counted by form.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Answers {
     accept_tken: usize,
@@ -23,11 +23,11 @@ struct Answers {
     accept_seven: usize,
     tokens: usize,
     closes: usize,
-    /// True if the server took `info` after it: there is a slot.
+    /// True if the server then accepted `info`, which shows that there is a slot.
     slot: bool,
 }
 
-/// A case and the answers to it.
+/// A case and the observed answers.
 #[derive(Debug)]
 pub(crate) struct Record {
     before: Leg,
@@ -36,7 +36,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Returns true if the receiver would answer otherwise than the server did.
+    /// Returns true if the receiver's predicted answers differ from the server's.
     pub(crate) fn differs(&self, receiver: Receiver) -> bool {
         let predicted = Predicted::new(receiver, &self.before, &self.datagram);
         !predicted.unknown && predicted.answers != self.got
@@ -77,7 +77,7 @@ impl Predicted {
     }
 }
 
-/// Sends this many cases from one thread, each from a port of its own.
+/// Sends `count` cases from one thread, each from its own port.
 pub(crate) fn run(target: Target, seed: u64, count: u64) -> Result<Report> {
     let mut random = Random::new(seed);
     let mut report = Report::default();
@@ -86,7 +86,7 @@ pub(crate) fn run(target: Target, seed: u64, count: u64) -> Result<Report> {
         let (datagram, names) = case(token, &mut random);
         let before = Leg::new(Proto::V6, Phase::NoSlot, Some(Token(token)));
         let predicted = Predicted::new(target.receiver, &before, &datagram);
-        // 0.7.5 counts a client that it does not have until it ends: a few are enough.
+        // 0.7.5 counts a client that it does not have until the server ends: a few are enough.
         if predicted.rows.contains(&"connect-ack") && random.below(8) > 0 {
             continue;
         }
@@ -109,7 +109,7 @@ pub(crate) fn run(target: Target, seed: u64, count: u64) -> Result<Report> {
     Ok(report)
 }
 
-/// The token that the server gives to the address, whatever the port.
+/// Returns the token that the server gives to the address, whatever the port.
 fn server_token(target: Target) -> Result<[u8; 4]> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     socket.connect(target.addr)?;
@@ -202,7 +202,8 @@ fn mutate(datagram: &mut Vec<u8>, random: &mut Random) -> &'static str {
     }
 }
 
-/// Sends the case, `info` as it would follow, and a request that is answered in any case, so that silence needs no waiting.
+/// Sends the case, `info` as a client would send it next, and a request that is always answered, so that silence
+/// needs no waiting.
 fn answers(target: Target, token: [u8; 4], datagram: &[u8], predicted: &Predicted) -> Result<Answers> {
     let (leg, expected) = (&predicted.leg, &predicted.answers);
     let socket = UdpSocket::bind("127.0.0.1:0")?;

@@ -1,4 +1,4 @@
-//! Messages by their numbers, which differ between 0.6 and 0.7.
+//! The numbers of messages, which differ between 0.6 and 0.7.
 
 use teetap_kit::codec::Variant;
 use teetap_kit::peer::game::put_int;
@@ -52,7 +52,7 @@ pub(crate) fn ids(variant: Variant) -> Ids {
     if variant.is_seven() { SEVEN } else { SIX }
 }
 
-/// A system message without fields.
+/// Returns a system message without fields.
 pub(crate) fn system(id: i32) -> Vec<u8> {
     let mut message = Vec::new();
     put_int(&mut message, id << 1 | 1);

@@ -1,4 +1,5 @@
-//! A client that plays on a real server, without the proxy, and sees all that the server shows of its state.
+//! A client that plays on a real server without the proxy, and observes everything that the server shows of its
+//! state.
 
 mod ids;
 mod receive;
@@ -17,17 +18,17 @@ use teetap_wire::{Proto, Seq, Token};
 pub(crate) use ids::{Ids, ids, system};
 pub(crate) use receive::Seen;
 
-/// The longest wait for an answer that has to come.
+/// Maximum wait for an answer that must be received.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The time after which a probe is sent again.
+/// The time after which a probe is repeated.
 const AGAIN: Duration = Duration::from_millis(300);
-/// The silence after which a session counts as ended, where that is expected and where it is not.
+/// The silence after which a session counts as ended: if the end is expected, and if it is not.
 pub(crate) const SHORT: Duration = Duration::from_millis(250);
 pub(crate) const LONG: Duration = Duration::from_secs(4);
-/// A tick far ahead, for inputs that are never carried out.
+/// A tick far ahead, for inputs that are never executed.
 const FAR: i32 = 100_000_000;
 
-/// The client. `leg` is what the table has to know of the server's side.
+/// The client. `leg` is the server's side as the table needs it.
 #[derive(Debug)]
 pub(crate) struct Peer {
     socket: UdpSocket,
@@ -51,7 +52,7 @@ impl Peer {
         self.leg.token_in.unwrap_or(Token::NONE).0
     }
 
-    /// Connects and goes no further than the handshake.
+    /// Connects and completes only the handshake.
     pub(crate) fn connect(variant: Variant, server: SocketAddr) -> Result<Self> {
         let socket = UdpSocket::bind("127.0.0.1:0")?;
         socket.connect(server)?;
@@ -96,7 +97,7 @@ impl Peer {
         Ok(())
     }
 
-    /// Sends a control packet until its answer comes; returns what follows the id.
+    /// Sends a control packet until it is answered; returns the bytes after the id.
     fn answer(&self, packet: &[u8], id: u8) -> Result<Vec<u8>> {
         let header = if self.variant.is_seven() { 7 } else { 3 };
         for _ in 0..20 {
@@ -113,7 +114,7 @@ impl Peer {
         bail!("no answer to {packet:02x?}")
     }
 
-    /// Joins and waits until snapshots come.
+    /// Joins and waits until snapshots are received.
     pub(crate) fn join(variant: Variant, server: SocketAddr) -> Result<Self> {
         let mut peer = Self::connect(variant, server)?;
         let ids = peer.ids();
@@ -172,7 +173,7 @@ impl Peer {
         Ok(())
     }
 
-    /// A datagram with these chunks.
+    /// Returns a datagram with these chunks.
     pub(crate) fn data(&self, chunks: &[(Option<u16>, &[u8])], ack: Option<u16>) -> Vec<u8> {
         let mut payload = Vec::new();
         for (seq, message) in chunks {
@@ -187,13 +188,13 @@ impl Peer {
         seal(&head, &payload, Packing::Clear)
     }
 
-    /// A control packet.
+    /// Returns a control packet.
     pub(crate) fn control(&self, id: u8, rest: &[u8]) -> Vec<u8> {
         let token = Some(self.server_token());
         control::control(self.variant, self.got.get(), token, id, &[rest])
     }
 
-    /// Waits until the condition holds.
+    /// Waits until `done` returns true.
     pub(crate) fn wait(&mut self, done: impl Fn(&Seen, &Self) -> bool) -> Result<Seen> {
         let deadline = Instant::now() + PATIENCE;
         let mut seen = Seen::default();
@@ -201,7 +202,7 @@ impl Peer {
             if let Some(bytes) = self.receive(AGAIN)? {
                 self.take(&bytes, &mut seen);
             } else {
-                // The server's vital chunks have to be acked, and its timeout put off.
+                // The server's vital chunks must be acked, and its timeout deferred.
                 self.socket.send(&self.control(control::KEEPALIVE, &[]))?;
             }
             if Instant::now() > deadline || seen.close.is_some() {
@@ -211,8 +212,8 @@ impl Peer {
         Ok(seen)
     }
 
-    /// Sends datagrams and then probes with these acks (`None` = everything), and returns what the server shows up to its answer to
-    /// the last probe. `silence` is the time after which the session counts as ended.
+    /// Sends datagrams and then a probe for each ack (`None` acks everything). Returns everything that the server
+    /// shows up to its answer to the last probe. `silence` is the time after which the session counts as ended.
     pub(crate) fn exchange(
         &mut self,
         datagrams: &[Vec<u8>],
@@ -250,7 +251,7 @@ impl Peer {
         }
     }
 
-    /// Sends an input whose tick the server names in its answer.
+    /// Sends an input whose tick the server repeats in its answer.
     fn probe(&mut self, ack: Option<u16>) -> Result<()> {
         self.tick += 1;
         let mut message = system(self.ids().input);
@@ -263,7 +264,7 @@ impl Peer {
         Ok(())
     }
 
-    /// Sends a message and a ping, and waits for this many replies to pings or a CLOSE.
+    /// Sends a message and a ping, and waits for `pongs` replies to pings or for a CLOSE.
     pub(crate) fn step(&mut self, message: &[u8], vital: bool, pongs: usize) -> Result<Seen> {
         if vital {
             self.send_vital(message)?;
@@ -282,7 +283,8 @@ impl Peer {
         Ok(seen)
     }
 
-    /// Makes the server send a vital chunk that is not acked. Returns the last ack; `None` if there had to be another one.
+    /// Makes the server send a vital chunk that stays unacked. Returns the last ack; `None` if another ack was
+    /// necessary.
     pub(crate) fn provoke(&mut self) -> Result<Option<u16>> {
         let before = self.got.get();
         let mut message = system(self.ids().rcon_auth);
@@ -303,7 +305,7 @@ impl Peer {
         Ok(Some(before).filter(|before| *before == self.shown))
     }
 
-    /// Takes over what an exchange has shown.
+    /// Updates the leg with the results of an exchange.
     pub(crate) fn settle(&mut self, leg: Leg, seen: &Seen) {
         self.leg = leg;
         self.leg.ack = Seq::new(seen.ack);
@@ -311,7 +313,7 @@ impl Peer {
         self.leg.sequence = self.got;
     }
 
-    /// Ends the session.
+    /// Closes the session.
     pub(crate) fn close(&self) -> Result<()> {
         self.socket.send(&self.control(control::CLOSE, &[]))?;
         Ok(())

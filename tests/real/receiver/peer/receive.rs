@@ -1,4 +1,4 @@
-//! The state of the server, as far as its datagrams show it.
+//! The state of the server, as shown by its datagrams.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -10,31 +10,31 @@ use teetap_wire::{Seq, Token};
 
 use super::{FAR, Peer};
 
-/// The events since the last exchange.
+/// The observations since the last exchange.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     /// Replies to pings.
     pub(crate) pongs: usize,
     /// True if a datagram has the resend flag.
     pub(crate) asks_resend: bool,
-    /// Chunks that were marked as sent again.
+    /// Number of chunks marked as retransmissions.
     pub(crate) resent: usize,
-    /// CONNECTACCEPT.
+    /// Number of CONNECTACCEPTs.
     pub(crate) accepts: usize,
-    /// The reason of a CLOSE.
+    /// The reason of a CLOSE, if one was received.
     pub(crate) close: Option<String>,
     /// The ids of system messages.
     pub(crate) system: Vec<i32>,
-    /// True if the numbering began again.
+    /// True if the numbering restarted.
     pub(crate) restarted: bool,
-    /// True if the server did not react any more.
+    /// True if the server no longer reacted.
     pub(crate) silent: bool,
-    /// True if this was before the server sends unacked chunks again by itself.
+    /// True if this was before the server retransmits unacked chunks by itself.
     pub(crate) is_early: bool,
     /// The last ack, and the token of 0.7 in the header.
     pub(crate) ack: u16,
     pub(crate) token: Option<Token>,
-    /// True if the server answered the first of two probes, whose ack is the lower one.
+    /// True if the server answered the first of two probes, which has the lower ack.
     pub(crate) first_probe: bool,
     pub(super) timing: Option<i32>,
 }
@@ -49,7 +49,7 @@ impl Peer {
         match self.socket.recv(&mut buffer) {
             Ok(len) => Ok(buffer.get(..len).map(<[u8]>::to_vec)),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Ok(None),
-            // An answer of the system that nothing listens.
+            // The system reports that nothing listens on the port.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -83,7 +83,7 @@ impl Peer {
         for chunk in opened.chunks() {
             let mut is_new = true;
             if let Some(seq) = chunk.seq.map(Seq::new) {
-                // The numbers of a session begin with 1 only once.
+                // The numbers of a session start with 1 only once.
                 if seq == Seq::new(1) && opened.head.ack == 0 && self.got.get() > 1 && !chunk.resend {
                     seen.restarted = true;
                     self.got = Seq::ZERO;
