@@ -1,4 +1,4 @@
-//! The control socket between peers that this project did not write, used by the scripts of the documentation.
+//! The control socket between real peers, used by the scripts of the documentation.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ fn a_script_edits_the_chat_of_an_npm_client_on_a_ddnet_server() -> Result<()> {
     let (mut script, _home) = shout(&socket)?;
     npm.command("say hello world")?;
     server.log().wait_for("guest: HELLO WORLD", PATIENCE)?;
-    // What the server sends back is what it received.
+    // The server sends back the text that it received.
     npm.log().wait_for("chat guest: HELLO WORLD", PATIENCE)?;
     npm.command("say \"quoted\" \\ ü")?;
     server.log().wait_for("guest: \"QUOTED\" \\\\ Ü", PATIENCE)?;
@@ -88,7 +88,7 @@ fn a_script_kicks_an_npm_client_and_sees_its_event() -> Result<()> {
     Ok(())
 }
 
-/// A real 0.7 server and a real client: injected messages arrive, a rule acts, and the session goes on.
+/// A real 0.7 server and a real client: injected messages arrive, a rule acts, and the session continues.
 #[test]
 fn a_person_injects_and_changes_rules_in_a_game_of_0_7() -> Result<()> {
     let _turn = turn::shared()?;
@@ -97,7 +97,7 @@ fn a_person_injects_and_changes_rules_in_a_game_of_0_7() -> Result<()> {
     let options = ["--control", socket.to_str().context("not UTF-8")?];
     let teetap = Teetap::start(Path::new(TEETAP), server.addr(), &options)?;
     let mut client = Client::Seven.join("anna", teetap.listen())?;
-    // What comes before that is ignored.
+    // The server ignores everything before that.
     server.log().wait_for("team_join player='0:anna'", PATIENCE)?;
     let mut control = Control::connect(&socket)?;
     let fields = json!({"mode": "all", "client_id": -1, "message": "from the socket"});

@@ -1,4 +1,4 @@
-//! Real clients play on real servers over networks from good to bad, and no finding accuses one of them.
+//! Real clients play on real servers over networks from good to bad, and no finding accuses one of the peers.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ use crate::{
     soak::{DDNET, SEVEN},
 };
 
-/// The networks, as options of a run.
+/// The networks, as options of the proxy.
 const NETWORKS: [(&str, &[&str]); 4] = [
     ("clean", &[]),
     (
@@ -33,10 +33,10 @@ const NETWORKS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// The time between two actions of a player.
+/// Time between two actions of a player.
 const STEP: Duration = Duration::from_millis(700);
 
-/// Lets players join a server over a network and act for a while. Returns the findings in its recording.
+/// Lets players join a server over a network and act for `length`. Returns the findings in the recording.
 fn findings(
     server: &dyn Server,
     clients: &[(Client, &[&str])],
@@ -54,7 +54,7 @@ fn findings(
     })?;
     let mut players = Vec::new();
     for (index, (client, moves)) in clients.iter().enumerate() {
-        // A join may fail where much is lost.
+        // A join may fail if much is lost.
         if let Ok(player) = client.join(&format!("player {index}"), teetap.listen()) {
             players.push((player, *moves));
         }
@@ -102,7 +102,7 @@ fn findings(
     Ok(found)
 }
 
-/// Returns true if a finding says that a peer did something wrong which its source does not do.
+/// Returns true if a finding accuses a peer of a fault that is not known of its release.
 fn accuses(object: &Value) -> bool {
     let is_grave = ["error", "warning"].contains(&text(object, "severity"));
     let is_known = ["ddnet", "0.7"].iter().any(|proto| {

@@ -1,5 +1,5 @@
-//! Clients with one fault each, as authors of clients make them, on real servers: the proxy names the fault while it runs, `teetap judge`
-//! names it first, and the recording of the run has the same findings as the run.
+//! Clients with one fault each, as real authors make them, on real servers: the proxy names the fault while it runs,
+//! `teetap judge` names it first, and the recording has the same findings as the run.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,8 +12,8 @@ use teetap_kit::real::{DdnetServer, Server, Teetap, faulty, home, text, turn};
 
 use crate::TEETAP;
 
-/// A fault of `tests/peers/faulty.js`; the code of a note or the kind of a notice while it runs, empty if there is none, with words of
-/// it; the code of the first finding.
+/// A fault of `tests/peers/faulty.js`; the code of a note or the kind of a notice during the run, empty if there is
+/// none, with words of its text; the code of the first finding.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
 const FAULTS: &[Row] = &[
@@ -47,7 +47,7 @@ const FAULTS: &[Row] = &[
     ("ack-stuck", "ack-stuck", "", "ack-stuck"),
     ("ack-ahead", "ack-ahead", "", "ack-ahead"),
     ("ack-behind", "ack-behind", "", "ack-behind"),
-    // The client counts anew from the ack in the request for a resend: nothing is missing then.
+    // The client restarts its count from the ack in the resend request: nothing is missing then.
     ("skipped-number", "seq-ahead", "", "seq-ahead"),
     ("same-number", "resend-changed", "", "resend-changed"),
     ("info-not-vital", "not-vital", "", "not-vital"),
@@ -73,23 +73,23 @@ const FAULTS: &[Row] = &[
 /// The oddities of the npm client without a fault.
 pub(super) const OF_NPM: &str = "unknown-message,empty-without-resend,input-late";
 
-/// Clients at once.
+/// Number of clients that run in parallel.
 const BESIDE: usize = 3;
 
 /// The outcome of a run with its recording.
 #[derive(Debug)]
 pub(super) struct Run {
-    /// The codes of notes about what the client sent and the kinds of warnings, each with its text.
+    /// The codes of notes about the client's messages and the kinds of warnings, each with its text.
     odd: Vec<(String, String)>,
-    /// The code of the first finding, without those of the client itself.
+    /// The code of the first finding, not counting the findings about the client without a fault.
     first: Option<String>,
-    /// True if it is an error or a warning.
+    /// True if the first finding is an error or a warning.
     is_accused: bool,
 }
 
 impl Run {
-    /// Lets a client play through the proxy, and compares the findings of the run with those of its recording. `known`: the codes that
-    /// the client has without a fault.
+    /// Lets a client play through the proxy, and compares the findings of the run with the findings of its recording.
+    /// `known` lists the codes that the client also causes without a fault.
     pub(super) fn of(
         server: &impl Server,
         known: &str,
@@ -112,12 +112,12 @@ impl Run {
         })
     }
 
-    /// Returns true if there is no finding but harmless ones.
+    /// Returns true if there are only harmless findings.
     pub(super) const fn is_clean(&self) -> bool {
         !self.is_accused
     }
 
-    /// Returns true if the fault was named while it ran, and is the first finding.
+    /// Returns true if the fault was named during the run and is the first finding.
     pub(super) fn names(&self, (_, code, words, first): &Row) -> bool {
         let mut odd = self.odd.iter();
         let is_live = code.is_empty() || odd.any(|(kind, text)| kind == code && text.contains(words));
@@ -135,7 +135,7 @@ fn judge(arguments: &[&str]) -> Result<Vec<Value>> {
         .args(["judge", "--json"])
         .args(arguments)
         .output()?;
-    // 1: there is an error.
+    // 1: the report contains an error.
     ensure!(matches!(out.status.code(), Some(0 | 1)), "{out:?}");
     let lines = String::from_utf8(out.stdout)?;
     let objects = lines.lines().map(serde_json::from_str::<Value>);
@@ -155,7 +155,7 @@ fn odd(object: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Tries each row, several at once; returns those that go wrong.
+/// Tries each row, several in parallel; returns the rows that fail.
 pub(super) fn try_all<T: Sync>(rows: &[T], run: impl Fn(&T) -> Option<String> + Sync) -> Vec<String> {
     let (next, wrong) = (Mutex::new(rows.iter()), Mutex::new(Vec::new()));
     let work = || {

@@ -1,4 +1,4 @@
-//! The client of Teeworlds 0.7.5 with one fault each, which something between it and the proxy adds to its datagrams.
+//! The client of Teeworlds 0.7.5 with one fault each, which a relay before the proxy adds to its datagrams.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Mutex;
@@ -11,16 +11,17 @@ use teetap_kit::real::{Player as _, TeeworldsClient, TeeworldsServer, turn};
 
 use crate::faults::{Run, try_all};
 
-/// The time for which a client plays, or tries to. It draws its first frame in this time, which takes a core: these tests run alone.
+/// The time for which a client plays, or tries to. It draws its first frame in this time, which occupies a core:
+/// these tests run alone.
 const PLAYS: Duration = Duration::from_secs(5);
 
-/// The time after which a socket that got nothing looks for the end.
+/// Interval at which a socket that received nothing checks for the end.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The bit of the header for a packet with compressed data.
+/// The header flag of a packet with compressed data.
 const COMPRESSED: u8 = 0x10;
 
-/// A fault: its name, its effect on a datagram of messages, the code of its note and of the first finding.
+/// A fault: its name, its effect on a datagram with messages, and the code of its note and of the first finding.
 type Fault = (&'static str, fn(&mut Vec<u8>), &'static str);
 
 const FAULTS: &[Fault] = &[
@@ -62,12 +63,12 @@ fn set_ack(bytes: &mut [u8], ack: u16) {
     bytes[1] = low;
 }
 
-/// Returns true if the first chunk is vital and can be seen.
+/// Returns true if the first chunk is vital and not compressed.
 fn is_vital(bytes: &[u8]) -> bool {
     bytes[0] & COMPRESSED == 0 && bytes.len() > 9 && bytes[7] & 0x40 != 0
 }
 
-/// Changes the number of the first chunk.
+/// Changes the sequence number of the first chunk.
 fn number(bytes: &mut [u8], change: fn(u16) -> u16) {
     if is_vital(bytes) {
         let [high, low] = change(u16::from_be_bytes([bytes[8] >> 6, bytes[9]])).to_be_bytes();
@@ -83,7 +84,8 @@ fn not_vital(bytes: &mut Vec<u8>) {
     }
 }
 
-/// Passes datagrams between a client and the proxy while `play` lasts, those of the client with the fault.
+/// Relays datagrams between a client and the proxy while `play` runs, and applies the fault to the client's
+/// datagrams.
 fn with_fault(
     fault: fn(&mut Vec<u8>),
     proxy: SocketAddr,
@@ -103,11 +105,11 @@ fn with_fault(
             };
             *client.lock().unwrap() = Some(from);
             let mut bytes = buffer[..len].to_vec();
-            // Neither a control message nor one outside a connection.
+            // Neither a control message nor a connless one.
             if len > 7 && bytes[0] & 0x24 == 0 {
                 fault(&mut bytes);
             }
-            // The proxy may be gone.
+            // The proxy may have ended.
             let _sent = far.send(&bytes);
         }
     };

@@ -1,4 +1,5 @@
-//! Handshakes that no usual client sends but real servers accept: they pass through the built binary as they pass directly.
+//! Handshakes that no common client sends but real servers accept: they work through the built binary as they do
+//! directly.
 
 use std::{
     net::{SocketAddr, UdpSocket},
@@ -20,7 +21,7 @@ fn control(receiver: [u8; 4], message: u8, own: [u8; 4]) -> Vec<u8> {
     [&head[..], &[0; 508]].concat()
 }
 
-/// Sends a packet until an answer with this token and message comes; returns the rest of it.
+/// Sends a packet until an answer with this token and message is received; returns the rest of the answer.
 fn answer(socket: &UdpSocket, packet: &[u8], own: [u8; 4], message: u8) -> Result<Vec<u8>> {
     let wanted = [&[4, 0, 0][..], &own, &[message]].concat();
     socket.set_read_timeout(Some(PATIENCE / 10))?;

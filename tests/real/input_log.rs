@@ -11,7 +11,7 @@ use teetap_kit::{
 
 use crate::TEETAP;
 
-/// Replays the input log, which must be equal and hold the whole run; returns the report.
+/// Replays the input log, which must be equal and contain the whole run; returns the report.
 fn replays_equal(path: &Path) -> Value {
     let (stdout, stderr) = run(command(TEETAP).args(["replay", "--json", "--check"]).arg(path), 0);
     let report: Value = serde_json::from_str(&stdout).unwrap();
@@ -38,7 +38,7 @@ fn the_visit_of_a_real_client_replays_equal() -> Result<()> {
     server.stop()?;
     let summary = objects.last().unwrap();
     let report = replays_equal(&path);
-    // The log holds what the run itself counted.
+    // The log contains everything that the run itself counted.
     let counted = |dir| summary["datagrams"][dir].as_u64().unwrap();
     ensure!(
         report["received"].as_u64() == Some(counted("c2s") + counted("s2c")),

@@ -1,5 +1,5 @@
-//! Joins that are not plain, by real clients through the built binary: a dummy beside its player, a changed map, a server
-//! that ends and starts again, a client that leaves and comes back.
+//! Unusual joins by real clients through the built binary: a dummy beside its player, a changed map, a server that
+//! ends and restarts, a client that leaves and returns.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use teetap_kit::real::{
 
 use crate::TEETAP;
 
-/// The line of a server's log for a player that comes into the world, at a join and at every new map.
+/// The server's log line for a player that enters the world, at a join and at every new map.
 const INTO_WORLD: &str = r"player has entered the game\. ClientID=";
 
 /// A proxy that reports only sessions and oddities.
@@ -21,7 +21,7 @@ fn proxy(server: &dyn Server) -> Result<Teetap> {
     Teetap::start(Path::new(TEETAP), server.addr(), &["--quiet"])
 }
 
-/// The end of each session, in the order of their numbers: its states, who ended it, and the reason.
+/// Returns the story of each session, in the order of their numbers: its states, who ended it, and the reason.
 fn sessions(objects: &[Value]) -> Vec<String> {
     let mut stories: Vec<(u64, String)> = Vec::new();
     for object in objects {
@@ -47,7 +47,7 @@ fn sessions(objects: &[Value]) -> Vec<String> {
     stories.into_iter().map(|(_, story)| story).collect()
 }
 
-/// The proxy ends in order, had these sessions and complains of nothing (but what the caller expects).
+/// Checks that the proxy ends cleanly, had these sessions, and reports nothing else than `complaints`.
 fn finish(teetap: Teetap, expected: &[&str], complaints: &[&str]) -> Result<()> {
     let objects = teetap.stop()?;
     let seen = sessions(&objects);
@@ -62,15 +62,15 @@ fn finish(teetap: Teetap, expected: &[&str], complaints: &[&str]) -> Result<()> 
     Ok(())
 }
 
-/// The notice about a server that has crashed.
+/// The notice about a crashed server.
 const UNREACHABLE: &str = "the server is unreachable";
 /// The notice about a silent server.
 const SILENT: &str = "the server has not answered for ";
-/// The notice about a client that stays shorter than a second.
+/// The notice about a client that stays for less than a second.
 const EARLY: &str = "CLOSE within 1 s of CONNECT";
-/// The npm client sends one data packet without anything in it.
+/// The note about the npm client, which sends one empty data packet.
 const EMPTY: &str = "empty-without-resend";
-/// The time that a line of a player takes to the server's log, at most, before it is sent again.
+/// Maximum time until a player's chat line reaches the server's log before it is sent again.
 const SWITCH: Duration = Duration::from_secs(2);
 const VISIT: &str = "opening online closing by client closed";
 
@@ -78,12 +78,12 @@ fn visit(proto: &str) -> String {
     format!("{proto} {VISIT}")
 }
 
-/// The server's line about that.
+/// Returns the pattern of the server's log line for a chat line.
 fn chat_line(name: &str, text: &str) -> String {
     format!(r"chat.*: ?{}: {text}$", escaped(name))
 }
 
-/// Names of dummies have brackets.
+/// Escapes the brackets in the names of dummies.
 fn escaped(name: &str) -> String {
     name.replace('[', r"\[").replace(']', r"\]")
 }
@@ -98,12 +98,12 @@ fn a_dummy_plays_beside_its_player() -> Result<()> {
     entered(&server, "player")?;
     client.command("dummy_connect")?;
     entered(&server, DUMMY)?;
-    // Each of the two plays: one is switched to, the other stays.
+    // Player and dummy both play: the client controls one while the other stays.
     for (turn, name) in ["1", "0", "1", "0"]
         .into_iter()
         .zip([DUMMY, "player", DUMMY, "player"])
     {
-        // The client switches only to a dummy that has come into its game, which is after the server says so.
+        // The client switches only to a dummy that has entered its game, which happens after the server reports it.
         let text = format!("{name} says so").replace(['[', ']'], "");
         let (mark, deadline) = (server.log().mark(), Instant::now() + PATIENCE);
         loop {
@@ -137,15 +137,15 @@ fn a_dummy_plays_beside_its_player() -> Result<()> {
         );
         client.command("dummy_connect")?;
     }
-    // The player takes it along.
+    // The dummy leaves with its player.
     client.quit()?;
     left(&server, "player")?;
     server.stop()?;
     finish(teetap, &[&visit("ddnet"), &visit("ddnet"), &visit("ddnet")], &[])
 }
 
-/// Waits until DDNet's client is in the world of a map that it has loaded: until its first snapshot it shows no chat, as it
-/// does not know the names.
+/// Waits until DDNet's client is in the world of a newly loaded map: until its first snapshot it shows no chat, since
+/// it does not know the names.
 fn is_back(player: &mut dyn Player) -> Result<()> {
     let (mark, deadline) = (player.log().mark(), Instant::now() + PATIENCE);
     let echo = chat_line(player.name(), "back again");
@@ -159,7 +159,8 @@ fn is_back(player: &mut dyn Player) -> Result<()> {
     }
 }
 
-/// All clients of a server follow it to another map. The last one acts, the first one listens; the npm clients speak too.
+/// All clients of a server follow it to another map. The last client acts, the first one listens; npm clients speak
+/// too.
 fn follow_to_another_map(game: Game, clients: &[(Client, &str)], complaints: &[&str]) -> Result<()> {
     let _turn = turn::shared()?;
     let mut server = game.start(&[])?;
@@ -227,15 +228,15 @@ fn clients_of_a_0_7_server_follow_to_another_map() -> Result<()> {
     follow_to_another_map(Game::Seven, &clients, &[])
 }
 
-/// The server ends in order, or by a crash that ends the first session like `crash`, and starts again on its port; the
-/// client notices, connects again and plays.
+/// The server ends cleanly, or crashes so that the first session ends like `crash`, and restarts on its port; the
+/// client notices, reconnects and plays.
 fn after_a_restart(game: Game, crash: Option<&str>) -> Result<()> {
     let _turn = turn::shared()?;
     let (mut server, client) = (game.start(&[])?, own_client(game));
     let teetap = proxy(&*server)?;
     let mut player = client.join("guest", teetap.listen())?;
     if game == Game::Ddnet {
-        // Not a hundred seconds.
+        // The default timeout is a hundred seconds.
         player.command("conn_timeout 5")?;
     }
     entered(&*server, "guest")?;
@@ -269,7 +270,7 @@ fn after_a_restart(game: Game, crash: Option<&str>) -> Result<()> {
     finish(teetap, &ends, &[UNREACHABLE, SILENT, EARLY])
 }
 
-/// The client of the same program, which can act.
+/// Returns the client of the same program that can act.
 fn own_client(game: Game) -> Client {
     match game {
         Game::Ddnet => Client::Ddnet,
@@ -287,7 +288,7 @@ fn a_0_7_server_starts_again() -> Result<()> {
     after_a_restart(Game::Seven, None)
 }
 
-/// DDNet's client says nothing when it gives up; it comes again from its port.
+/// DDNet's client sends nothing when it gives up; it reconnects from the same port.
 #[test]
 fn a_ddnet_server_crashes_and_starts_again() -> Result<()> {
     after_a_restart(Game::Ddnet, Some("opening online closing closed"))
@@ -301,7 +302,7 @@ fn a_0_7_server_crashes_and_starts_again() -> Result<()> {
     )
 }
 
-/// From the same port, a moment after its CLOSE and long after it.
+/// A client rejoins from the same port, a moment after its CLOSE and long after it.
 fn comes_back(game: Game) -> Result<()> {
     let _turn = turn::shared()?;
     let (mut server, client) = (game.start(&[])?, own_client(game));
@@ -316,10 +317,10 @@ fn comes_back(game: Game) -> Result<()> {
             player.command("disconnect")?;
             server.log().wait_after(mark, &leave, PATIENCE)?;
         }
-        // Without a disconnect before, this is both at once.
+        // Without a previous disconnect, the client disconnects and reconnects at once.
         player.command(&format!("connect {}", teetap.listen()))?;
         server.log().wait_after(mark, &leave, PATIENCE)?;
-        // A server that finds CLOSE and the new join at once has not freed the slot yet.
+        // A server that receives CLOSE and the new join together has not freed the slot yet.
         let came = server
             .log()
             .wait_after(mark, &format!("{INTO_WORLD}[01] "), PATIENCE)?;

@@ -1,4 +1,4 @@
-//! The time of joins in journals, with a client and a server that this project did not write.
+//! The time of joins in journals, with a real client and a real server.
 
 use std::{fs, path::Path, process::Command};
 
@@ -48,7 +48,7 @@ fn join(server: &DdnetServer, rule: &str, folder: &Path, exit: i32) -> Result<Ve
     Ok(lines)
 }
 
-/// Returns the microseconds from the opening of the session to the entry into the game.
+/// Returns the microseconds from the opening of the session until the client is in the game.
 fn entered(lines: &[Value]) -> Option<u64> {
     lines.iter().find_map(|line| line["entered_us"].as_u64())
 }

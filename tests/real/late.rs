@@ -1,4 +1,5 @@
-//! Real clients whose line carries nothing at the beginning of their join: they join through the built binary as they do directly.
+//! Real clients whose line loses everything at the start of their join: they join through the built binary as they do
+//! directly.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,10 +9,10 @@ use teetap_kit::real::{Client, Game, Line, Route, Server, Via, entered, left, tu
 
 use crate::TEETAP;
 
-/// The time for which nothing arrives.
+/// The time for which no datagram arrives.
 const OUTAGE: Duration = Duration::from_millis(300);
 
-/// The directions that are lost: to the server, to the client.
+/// The directions in which datagrams are lost: to the server, to the client.
 const LOST: [[bool; 2]; 3] = [[true, true], [true, false], [false, true]];
 
 fn join(server: &mut dyn Server, client: Client, via: Via<'_>, lost: [bool; 2]) -> Result<()> {

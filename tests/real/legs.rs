@@ -1,5 +1,5 @@
-//! Each leg by itself: a run with rules and link lines, its recording, and a capture by tcpdump of one leg alone have the same findings about
-//! the peer of that leg.
+//! Each leg by itself: a run with rules and link lines, its recording, and a capture by tcpdump of one leg alone have
+//! the same findings about the peer of that leg.
 
 use std::{
     collections::BTreeSet,
@@ -23,7 +23,7 @@ use teetap_kit::{
 
 use crate::{TEETAP, faults::try_all};
 
-/// The packing of a server, as in the games.
+/// The packing of a server's packets, as in the games.
 const PACKING: Packing = Packing::IfShorter(Ending::Padded);
 
 /// A session: the side with a flaw, the flaw, the protocol, the rules, the finding about that side.
@@ -99,7 +99,7 @@ const ROWS: &[Row] = &[
     without("server", Variant::V6, LOSE_SAY),
 ];
 
-/// A capture of all datagrams of one port.
+/// A tcpdump capture of all datagrams of one port.
 pub(super) struct Capture {
     program: Program,
     path: String,
@@ -136,7 +136,7 @@ impl Capture {
     }
 }
 
-/// Returns the errors and warnings of which a side is the cause, each with its values but times.
+/// Returns the errors and warnings caused by a side, each with its values except times.
 fn about(side: &str, findings: &[Value]) -> BTreeSet<(String, String)> {
     let is_fault = |finding: &&Value| {
         text(finding, "by") == side && text(finding, "role") == "fault" && text(finding, "severity") != "info"
@@ -145,7 +145,7 @@ fn about(side: &str, findings: &[Value]) -> BTreeSet<(String, String)> {
     findings
         .map(|finding| {
             let words = text(finding, "detail").split(' ');
-            // A time stands before its unit.
+            // A time is followed by its unit.
             let is_time = |word: &&str| !word.contains('.');
             let detail: Vec<_> = words.filter(is_time).collect();
             (text(finding, "code").to_owned(), detail.join(" "))
@@ -172,7 +172,8 @@ pub(super) fn findings(objects: impl Iterator<Item = Result<Value>>) -> Result<V
         .collect())
 }
 
-/// Plays a session. Returns the findings of the run, of its recording, and of the captures of the client's leg and the server's.
+/// Plays a session. Returns the findings of the run, of its recording, and of the captures of the client's and the
+/// server's leg.
 fn play(row: &Row) -> Result<[Vec<Value>; 4]> {
     let mut setting = Setting {
         length: 9 * SECOND,

@@ -16,10 +16,10 @@ use crate::{
     soak::{complaints_of, say},
 };
 
-/// A line on which one still can play.
+/// A link over which playing is still possible.
 const LINK: &str = "link both delay 60ms jitter 20ms normal loss 5% dup 1% reorder 2%";
 
-/// Rules that change messages of players and their order, but end nothing.
+/// Rules that change the messages of players and their order, but end no session.
 const RULES: [&str; 7] = [
     "lap: replace cl_say.message /^round/ with \"lap\" when cl_say",
     "slow: delay 20ms..80ms when c2s and input chance 10%",
@@ -30,7 +30,7 @@ const RULES: [&str; 7] = [
     "made: inject s2c sv_broadcast{message: \"still here\"} every 3s",
 ];
 
-/// Parts of the proxy's lines that are kept.
+/// Parts of the proxy's output lines that are kept.
 const KEPT: [&str; 4] = [
     r#""event":"start""#,
     r#""event":"session""#,
@@ -41,7 +41,7 @@ const KEPT: [&str; 4] = [
 /// The time between two rounds.
 const ROUND: Duration = Duration::from_secs(2);
 
-/// Says something in each round, which has to arrive as the rule changes it, at the server and at the player.
+/// Sends a chat line in each round; it must arrive as the rule changes it, at the server and at the player.
 fn plays(server: &dyn Server, player: &mut dyn Player, moves: &[&str]) -> Result<usize> {
     let is_long = std::env::var_os("TEETAP_LONG").is_some();
     let end = Instant::now() + Duration::from_secs(if is_long { 600 } else { 8 });
@@ -60,7 +60,7 @@ fn plays(server: &dyn Server, player: &mut dyn Player, moves: &[&str]) -> Result
     Ok(number)
 }
 
-/// Plays, and quits. No peer may complain of anything, and nothing but the player ends the session.
+/// Plays, and quits. No peer may complain, and only the player may end the session.
 fn session(mut server: impl Server, client: Client, moves: &[&str]) -> Result<()> {
     let rules = RULES.iter().chain([&LINK]);
     let options: Vec<&str> = rules.flat_map(|rule| ["-r", rule]).collect();
@@ -71,7 +71,7 @@ fn session(mut server: impl Server, client: Client, moves: &[&str]) -> Result<()
     entered(&server, "guest")?;
     let rounds = plays(&server, &mut *player, moves)?;
     player.quit()?;
-    // The CLOSE may get lost, and is not sent again: the server need not know of it.
+    // The CLOSE may get lost and is never retransmitted: the server need not receive it.
     let objects = teetap.stop()?;
     server.stop()?;
     let mut complaints = complaints_of("the client", player.log())?;
@@ -99,7 +99,7 @@ fn session(mut server: impl Server, client: Client, moves: &[&str]) -> Result<()
     let summary = objects.last().unwrap_or(&Value::Null);
     say(&format!("link, {client:?}: {rounds} rounds; {summary}"))?;
     for rule in summary["rules"].as_array().into_iter().flatten() {
-        // The others act by chance, or on what not every client sends.
+        // The other rules act by chance, or on messages that not every client sends.
         let is_sure = ["lap", "slow", "made"].contains(&text(rule, "name"));
         ensure!(!is_sure || rule["hits"].as_u64() > Some(0), "never: {rule}");
     }

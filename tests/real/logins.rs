@@ -1,5 +1,5 @@
-//! Logins before a real server that stop: each step of a client is forgotten in turn, and the server refuses clients for its own reasons.
-//! The line and the summary of the built binary name the step, the side and the reason.
+//! Logins at a real server that stall: each step of a client is omitted in turn, and the server refuses clients for
+//! its own reasons. The notice and the summary of the built binary name the step, the side and the reason.
 
 use std::{
     net::{SocketAddr, UdpSocket},
@@ -17,13 +17,13 @@ use teetap_kit::{
 
 use crate::TEETAP;
 
-/// The time that a client waits for an answer that does not come.
+/// The time that a client waits for an answer that is never sent.
 const LONG: Duration = Duration::from_millis(1400);
 
-/// The last id of the game's messages in a join: the client may enter.
+/// The id of the last game message in a join: the client may enter.
 const READY_TO_ENTER: i32 = 8;
 
-/// A client of DDNet that leaves out a step or sends it in a chunk that is not vital.
+/// A client of DDNet that omits a step, or sends it in a non-vital chunk.
 struct Client {
     peer: Peer,
     socket: UdpSocket,
@@ -75,7 +75,7 @@ impl Client {
         self.peer.flush(now);
     }
 
-    /// Joins as far as it can, for as long; then it leaves.
+    /// Joins as far as possible for `time`.
     fn join(&mut self, time: Duration) -> Result<()> {
         let now = self.now();
         self.peer.connect(now);
@@ -107,7 +107,7 @@ impl Client {
             match game::system(&message) {
                 Some((game::MAP_CHANGE, _)) => self.send("ready", &game::ready()),
                 Some((game::CON_READY, _)) => self.send("cl_start_info", &game::start_info("scripted")),
-                // 15 is the id.
+                // 31 is enter_game: id 15 with the bit of the engine.
                 None if is_game(READY_TO_ENTER) => self.send("enter_game", &[31]),
                 _ => {}
             }
@@ -128,10 +128,10 @@ fn proxy(server: &dyn Server) -> Result<Teetap> {
     Teetap::start(Path::new(TEETAP), server.addr(), &[])
 }
 
-/// The outcome of a join, and the reason.
+/// The outcome of a join, and its reason.
 type Outcome = (String, String);
 
-/// Ends the proxy. Returns the stalls, and the outcomes of the joins.
+/// Ends the proxy. Returns the reported stalls, and the outcomes of the joins.
 fn finish(teetap: Teetap) -> Result<(Vec<String>, Vec<Outcome>)> {
     let objects = teetap.stop()?;
     let stalls = objects
@@ -149,7 +149,7 @@ fn finish(teetap: Teetap) -> Result<(Vec<String>, Vec<Outcome>)> {
     Ok((stalls, joins.collect()))
 }
 
-/// Lets one client join and leave. Returns the stalls and the outcome.
+/// Lets one client join and leave. Returns the reported stalls and the outcome.
 fn visit(server: &DdnetServer, change: impl Fn(&mut Client)) -> Result<(Vec<String>, Outcome)> {
     let teetap = proxy(server)?;
     let mut client = Client::new(teetap.listen())?;
@@ -209,7 +209,7 @@ fn each_refusal_of_a_server_is_named() -> Result<()> {
     ] {
         let mut server = DdnetServer::start(&[setting])?;
         let (stalls, (outcome, why)) = visit(&server, |client| client.version = version)?;
-        // The CLOSE is all that the server sends after its answer to CONNECT.
+        // The server sends nothing but the CLOSE after its answer to CONNECT.
         ensure!(
             stalls.is_empty() && outcome == "never-online",
             "{stalls:?} {outcome}"

@@ -1,7 +1,8 @@
-//! A map that the client lacks: it arrives byte for byte, and over a line not much later than straight from the server.
+//! A map that the client lacks: it arrives byte for byte, and over a line not much later than directly from the
+//! server.
 //!
-//! On the loopback a download takes what the processors give, and another process costs its share. Over a line it takes so many
-//! round trips, which is what a player sees, and a proxy that stalls adds to each.
+//! On the loopback the duration of a download depends on the processors, and another process costs its share. Over a
+//! line it depends on the number of round trips, as for a player, and a proxy that stalls prolongs each.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -16,20 +17,21 @@ use teetap_kit::real::{
 
 use crate::TEETAP;
 
-/// Bytes of the map for a 0.7 client, which asks for a few chunks per round trip.
+/// Bytes of the map for a 0.7 client, which requests a few chunks per round trip.
 const SEVEN: usize = 768 << 10;
-/// Bytes of the map for a DDNet client, which asks for 15 chunks per round trip: what the largest packaged one has.
+/// Bytes of the map for a DDNet client, which requests 15 chunks per round trip: the size of the largest packaged
+/// map.
 const SIX: usize = 1 << 20;
-/// One way to the server.
+/// One-way delay of the line.
 const DELAY: Duration = Duration::from_millis(5);
-/// Pairs of a direct and a proxied download; their order alternates.
+/// Number of pairs of a direct and a proxied download; their order alternates.
 const PAIRS: usize = 3;
-/// Pairs at most, as long as the ratio is above [`LIMIT`].
+/// Maximum number of pairs, as long as the ratio is above [`LIMIT`].
 const MOST_PAIRS: usize = 7;
-/// The fastest proxied download may take this many times the direct one in the middle.
+/// Maximum ratio of the fastest proxied download to the median of the direct ones.
 const LIMIT: f64 = 1.5;
 
-/// The time that a 0.7 client takes for the map, which it then has.
+/// Returns the time that a 0.7 client needs to download the map, and checks the file.
 fn download(addr: SocketAddr, map: &BigMap) -> Result<Duration> {
     let mut client = TeeworldsClient::offscreen("loader", addr)?.joined()?;
     let took = between(
@@ -69,7 +71,7 @@ fn a_ddnet_client_downloads_a_map() -> Result<()> {
     let server = DdnetServer::start_with(&[&BigMap::setting()], |data| map.write_into(&data.join("maps")))?;
     compare(server.addr(), "ddnet", |addr| {
         let mut client = DdnetClient::start("loader", addr)?.joined()?;
-        // The client asks the game server when the web has failed, and loads the file when it is whole.
+        // The client asks the game server after the web download has failed, and loads the file when it is complete.
         let took = between(
             &client,
             "falling back to gameserver",
@@ -81,8 +83,8 @@ fn a_ddnet_client_downloads_a_map() -> Result<()> {
     })
 }
 
-/// Returns the least time of the proxied downloads in relation to the one in the middle of the direct ones. What else the
-/// machine does can only add to a time, while a proxy that stalls does so in all.
+/// Returns the ratio of the fastest proxied download to the median of the direct ones. Other load on the machine can
+/// only add to a time, while a proxy that stalls prolongs every download.
 fn ratio(pairs: &[(Duration, Duration)]) -> f64 {
     let mut direct: Vec<Duration> = pairs.iter().map(|pair| pair.0).collect();
     direct.sort();
@@ -93,13 +95,13 @@ fn ratio(pairs: &[(Duration, Duration)]) -> f64 {
     })
 }
 
-/// Downloads over a line in pairs, straight and through one proxy, each with a fresh client.
+/// Downloads over a line in pairs, directly and through one proxy, each with a fresh client.
 fn compare(server: SocketAddr, proto: &str, download: impl Fn(SocketAddr) -> Result<Duration>) -> Result<()> {
     let line = Line::open(server, DELAY)?;
     let server = line.addr();
     let route = Route::open_to(Via::Proxy(Path::new(TEETAP)), server)?;
     let mut pairs: Vec<(Duration, Duration)> = Vec::new();
-    // A machine that does something else meanwhile needs more of them.
+    // A busy machine needs more pairs.
     while pairs.len() < PAIRS || ratio(&pairs) > LIMIT && pairs.len() < MOST_PAIRS {
         let (direct, proxied) = if pairs.len().is_multiple_of(2) {
             let direct = download(server)?;
@@ -112,7 +114,7 @@ fn compare(server: SocketAddr, proto: &str, download: impl Fn(SocketAddr) -> Res
     }
     route.close(&vec![proto; pairs.len()])?;
     let ratio = ratio(&pairs);
-    // Past the harness, which would swallow it: the one figure that a reader of a passing run wants.
+    // Written past the test harness, which would swallow it: the one figure of interest in a passing run.
     writeln!(
         std::io::stderr(),
         "map download, {proto}: {ratio:.2} times the direct one; {pairs:?}"
@@ -124,14 +126,15 @@ fn compare(server: SocketAddr, proto: &str, download: impl Fn(SocketAddr) -> Res
     Ok(())
 }
 
-/// The time between two lines of the client's log.
+/// Returns the time between two lines of the client's log.
 fn between(client: &impl Player, from: &str, to: &str) -> Result<Duration> {
     let from = client.log().wait_for(from, PATIENCE)?;
     let to = client.log().wait_for(to, PATIENCE)?;
     Ok(to.at.duration_since(from.at))
 }
 
-/// The downloaded file is the server's, all of it (so its sha256, which the client puts into the name, is the same too).
+/// Checks that the downloaded file equals the server's map (and so does its sha256, which the client puts into the
+/// file name).
 fn check(home: &Path, game: &str, map: &BigMap) -> Result<()> {
     let path = downloaded(home, game)?;
     ensure!(

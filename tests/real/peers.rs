@@ -1,6 +1,8 @@
-//! The peers of `teetap-peer` and programs that this project did not write: its clients on real servers, real clients on its server.
+//! The peers of `teetap-peer` against programs not written by this project: its clients on real servers, real clients
+//! on its server.
 //!
-//! There is no proxy here. What these peers do wrong would otherwise look like a fault of the proxy in everything built on them.
+//! There is no proxy here. A mistake of these peers would otherwise look like a fault of the proxy in every test
+//! built on them.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -21,10 +23,10 @@ use teetap_peer::{
 use teetap_wire::snap::Fate;
 use teetap_wire::{Dir, Proto};
 
-/// The longest wait for a datagram between two looks at the time.
+/// Maximum wait for a datagram before the timers are checked.
 const STEP: Duration = Duration::from_millis(5);
 
-/// Waits for a datagram until `deadline`, at most [`STEP`].
+/// Waits at most `left` and at most [`STEP`] for a datagram.
 pub(super) fn receive(socket: &UdpSocket, left: Duration) -> Result<Option<(Vec<u8>, SocketAddr)>> {
     socket.set_read_timeout(Some(left.clamp(Duration::from_millis(1), STEP)))?;
     let mut buffer = vec![0; 1400];
@@ -33,7 +35,7 @@ pub(super) fn receive(socket: &UdpSocket, left: Duration) -> Result<Option<(Vec<
             buffer.truncate(len);
             Ok(Some((buffer, from)))
         }
-        // Silence, or a closed port: the timers of the peer deal with both.
+        // No datagram, or a closed port: the timers of the peer handle both.
         Err(error)
             if matches!(
                 error.kind(),
@@ -48,7 +50,7 @@ pub(super) fn receive(socket: &UdpSocket, left: Duration) -> Result<Option<(Vec<
     }
 }
 
-/// A client of the crate on a socket.
+/// A client of the crate on a real socket.
 struct Live {
     client: Client,
     socket: UdpSocket,
@@ -68,7 +70,7 @@ impl Live {
         })
     }
 
-    /// Runs the client until the condition holds.
+    /// Runs the client until `condition` holds.
     fn wait(&mut self, what: &str, condition: impl Fn(&Self) -> bool) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -97,7 +99,7 @@ impl Live {
         }
     }
 
-    /// Returns true if a message was received for which `holds` is true.
+    /// Returns true if a message was received for which `holds` returns true.
     fn got(&self, name: &str, holds: impl Fn(&teetap_peer::Reading<'_>) -> bool) -> bool {
         let proto = self.client.proto();
         self.events.iter().any(|event| match event {
@@ -108,7 +110,7 @@ impl Live {
         })
     }
 
-    /// Returns the snapshots by their fates.
+    /// Returns the number of snapshots by fate.
     fn snapshots(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for event in &self.events {
@@ -120,7 +122,7 @@ impl Live {
     }
 }
 
-/// Lets a client play: join, a download of the map if there is a file to compare with, snapshots, chat, a ping, inputs.
+/// Lets a client play: join, a map download if there is a file to compare with, snapshots, chat, a ping, inputs.
 fn plays(variant: Variant, expected: Proto, server: SocketAddr, map: Option<&Path>) -> Result<()> {
     let mut config = ClientConfig::new(variant, token(5, variant), "scripted");
     if map.is_some() {
@@ -133,7 +135,7 @@ fn plays(variant: Variant, expected: Proto, server: SocketAddr, map: Option<&Pat
         let bytes = std::fs::read(path).with_context(|| format!("read {}", path.display()))?;
         let is_map = |event: &ClientEvent| matches!(event, ClientEvent::Map(map) if map.data == bytes);
         ensure!(live.events.iter().any(is_map), "the map is not the server's");
-        // The server computes the checksum as the crate does.
+        // The server computes the checksum in the same way as the crate.
         let file = MapFile::new(bytes.clone(), None)?;
         ensure!(file.crc() == downloaded_crc(&live.events), "another checksum");
     }
@@ -200,8 +202,8 @@ fn scripted_clients_of_every_variant_play_on_a_ddnet_server() -> Result<()> {
     server.stop()
 }
 
-/// Lets clients play on a server of 0.6 that a variable of the environment names. If it does not, the crate's own server
-/// stands in for it, with these variants.
+/// Lets clients play on a server of 0.6 that a variable of the environment names. If it is not set, the crate's own
+/// server with these variants is used instead.
 fn plays_on_old(variable: &str, stand_in: &[Variant], clients: &[(Variant, Proto, bool)]) -> Result<()> {
     let _turn = turn::shared()?;
     let play = |addr, map: &Path| {
@@ -238,7 +240,7 @@ fn scripted_clients_of_0_6_play_on_a_0_6_4_server() -> Result<()> {
 #[test]
 fn scripted_clients_of_0_6_play_on_a_0_6_5_server() -> Result<()> {
     let clients = [
-        // A client that proves its address has to have the map of the challenge.
+        // A client that proves its address must have the map of the challenge.
         (Variant::V6, Proto::V6, false),
         (Variant::V65, Proto::V65, true),
         (Variant::Ddnet, Proto::V6, false),
@@ -246,7 +248,7 @@ fn scripted_clients_of_0_6_play_on_a_0_6_5_server() -> Result<()> {
     plays_on_old("TEETAP_SERVER_065", &[Variant::V65], &clients)
 }
 
-/// A server of the crate on a socket, in a thread.
+/// A server of the crate on a real socket, in a thread.
 struct Host {
     addr: SocketAddr,
     events: Receiver<ServerEvent>,
@@ -269,7 +271,7 @@ impl Host {
         })
     }
 
-    /// Waits for an event.
+    /// Waits for an event that `wanted` accepts.
     fn wait(&self, what: &str, wanted: impl Fn(&ServerEvent) -> bool) -> Result<ServerEvent> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -314,7 +316,7 @@ fn serve(
     Ok(())
 }
 
-/// A server with a map that no client has.
+/// Returns the configuration of a server with a map that no client has.
 fn settings(six: &BigMap, seven: &BigMap) -> Result<ServerConfig> {
     let file = |map: &BigMap| MapFile::new(map.bytes().to_vec(), None);
     let mut config = ServerConfig::new(11);
@@ -323,7 +325,7 @@ fn settings(six: &BigMap, seven: &BigMap) -> Result<ServerConfig> {
     Ok(config)
 }
 
-/// Returns the text of a line of chat.
+/// Returns the text of a chat line.
 fn said(message: &Delivered, proto: Proto) -> Option<String> {
     let message = message.read(proto, Dir::C2s)?;
     (message.name() == "cl_say").then(|| message.text("message"))?
@@ -342,7 +344,7 @@ fn visited(host: &Host, variant: Variant, player: &mut dyn Player, chats: bool) 
             .is_some_and(|message| message.name() == "input" && message.int("ack_snapshot") > Some(0)),
         _ => false,
     };
-    // An acked snapshot had the right sum.
+    // A client acks a snapshot only if its sum is right.
     for _ in 0..30 {
         host.wait("inputs that ack snapshots", is_input)?;
     }

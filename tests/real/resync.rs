@@ -1,4 +1,4 @@
-//! A resync with real peers: in the middle of a game the server sends a complete snapshot, and both play on.
+//! A resync with real peers: in the middle of a game the server sends a complete snapshot, and both continue to play.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use teetap_proxy::session::{Command, Config, Event, Events, Notice, SessionId, W
 use teetap_rules::context::Context;
 use teetap_wire::def::Registry;
 
-/// Looks at what happens, as a watcher that missed the beginning.
+/// Decodes events like a watcher that missed the start of the session.
 struct Viewer {
     watcher: Watcher<Event>,
     decoder: Decoder,
@@ -19,11 +19,11 @@ struct Viewer {
 
 impl Viewer {
     fn take(&mut self, event: &Event) {
-        // Only what becomes known of it matters.
+        // Only the knowledge that the decoder gains matters.
         drop(self.decoder.decode(event.clone()));
     }
 
-    /// Waits until a notice comes, or the snapshots are known.
+    /// Waits for a notice that `found` accepts.
     fn wait(&mut self, what: &str, found: impl Fn(&Notice) -> bool) -> Result<()> {
         let end = Instant::now() + PATIENCE;
         while Instant::now() < end {
@@ -92,7 +92,7 @@ fn a_resync(game: Game, client: Client) -> Result<()> {
     proxy.commands().command(Command::Resync { session })?;
     viewer.wait("resync", |notice| *notice == Notice::Resync)?;
     viewer.wait("the complete snapshot", |notice| *notice == Notice::Resynced)?;
-    // The next one differs from it.
+    // The next snapshot is a difference to it.
     player.command("say still here")?;
     server.log().wait_for("chat.*: still here$", PATIENCE)?;
     while let Some(Seen::Event(event)) = viewer.watcher.poll() {

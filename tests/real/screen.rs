@@ -21,7 +21,7 @@ use crate::TEETAP;
 const COLUMNS: NonZero<u16> = NonZero::new(100).unwrap();
 const ROWS: NonZero<u16> = NonZero::new(30).unwrap();
 
-/// Starts the terminal UI in front of a server; the address for clients is on the screen.
+/// Starts the terminal UI in front of a server. Returns the address for clients, which is read from the screen.
 fn start(server: SocketAddr, options: &[&str]) -> Result<(Terminal, Child, SocketAddr)> {
     let (terminal, inner) = Terminal::open(COLUMNS, ROWS)?;
     let mut command = Command::new(TEETAP);
@@ -40,7 +40,7 @@ fn start(server: SocketAddr, options: &[&str]) -> Result<(Terminal, Child, Socke
     Ok((terminal, child, address.parse()?))
 }
 
-/// Waits for the end of the program.
+/// Waits until the program ends.
 fn end(child: &mut Child) -> Result<ExitStatus> {
     let begun = Instant::now();
     loop {
@@ -63,7 +63,7 @@ fn a_visit_is_listed_and_q_ends_the_run_with_the_terminal_as_before() -> Result<
     let mut server = DdnetServer::start(&[])?;
     let (mut terminal, mut child, connect) = start(server.addr(), &["-w", recording.to_str().unwrap()])?;
     let mut bot = NpmBot::start("shown", connect)?.joined()?;
-    // The beginning has left the screen by then.
+    // The start has scrolled off the screen by then.
     bot.log().wait_for("^snapshots 25$", PATIENCE)?;
     terminal.wait_for("snap_single", PATIENCE)?;
     assert!(terminal.is_alternate(), "the screen is not the alternate one");
@@ -97,7 +97,7 @@ fn a_visit_is_listed_and_q_ends_the_run_with_the_terminal_as_before() -> Result<
     server.stop()
 }
 
-/// The way of a person who has never seen it: hold a chat line, edit it, release it, answer, and make the link worse.
+/// A first-time user's tour: hold a chat line, edit it, release it, answer, and make the link worse.
 #[test]
 fn a_chat_line_is_held_edited_and_released_and_a_message_is_injected() -> Result<()> {
     let _turn = turn::shared()?;

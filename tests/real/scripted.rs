@@ -1,5 +1,5 @@
-//! Clients and servers with a fault that a script makes, through the binary: the side that is wrong is named and the other one is not, and the
-//! run, its recording and a capture by tcpdump of each leg agree.
+//! Clients and servers with a scripted fault, through the binary: the faulty side is named and the other is not, and
+//! the run, its recording and a tcpdump capture of each leg agree.
 
 use std::{
     collections::BTreeSet,
@@ -26,7 +26,8 @@ use crate::{
     peers::receive,
 };
 
-/// The time after which the client leaves: a login that stands still is reported after a second, and lost copies do not matter here.
+/// The time after which the client leaves: a stalled login is reported after a second, and lost copies do not matter
+/// here.
 const LENGTH: Duration = Duration::from_millis(4500);
 
 /// Bytes of the map in 0.6 and in 0.7: three parts each.
@@ -63,7 +64,7 @@ const fn row(
 const REQUESTS: (&str, Step) = ("client", Step::RequestMapData);
 const PARTS: (&str, Step) = ("server", Step::MapData);
 
-/// Faults of the download of a map.
+/// Faults of a map download.
 const DOWNLOADS: &[Row] = &[
     row(
         "asks for no part",
@@ -240,7 +241,7 @@ fn request(proto: Proto, part: i32) -> Message {
     named(proto, "request_map_data", &[("chunk", part.into())])
 }
 
-/// Returns a part of the map in 0.6, with its checksum and this on top.
+/// Returns a part of the map in 0.6, with `other` added to its checksum.
 fn part(proto: Proto, other: i32, number: i32, size: i32) -> Message {
     let crc = file(SIX).crc().cast_signed().wrapping_add(other);
     let data = vec![7; usize::try_from(size).unwrap()];
@@ -349,7 +350,8 @@ fn wrong(findings: &[Value]) -> BTreeSet<[String; 3]> {
         .collect()
 }
 
-/// Plays a session. Returns the findings of the run, of its recording, and of the captures of the client's leg and the server's.
+/// Plays a session. Returns the findings of the run, of its recording, and of the captures of the client's and the
+/// server's leg.
 fn play(row: &Row) -> Result<[BTreeSet<[String; 3]>; 4]> {
     let folder = home("scripted")?;
     let recording = folder.path().join("run.pcapng");

@@ -1,5 +1,5 @@
-//! Snapshots that rules change, between real servers and clients: the clients show the other values, find every checksum
-//! right, and never ask for a complete snapshot.
+//! Snapshots that rules change, between real servers and clients: the clients show the changed values, accept every
+//! checksum, and never request a complete snapshot.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::TEETAP;
 const RESET: &str = "fail \"the client lost its snapshots\" when input.ack_snapshot < 0 and snaps > 20";
 const SNAPS: &str = "let snaps = count(snap_single) + count(snap) + count(snap_empty)";
 
-/// The notices of rules that failed, and of runs that they failed.
+/// Returns the notices about failed rules and failed assertions.
 fn failures(objects: &[Value]) -> Vec<String> {
     let is_failure = |object: &&Value| ["rule_failed", "assertion_failed"].contains(&text(object, "kind"));
     objects
@@ -23,7 +23,7 @@ fn failures(objects: &[Value]) -> Vec<String> {
         .collect()
 }
 
-/// A player whose client shows everybody under another name, until it says so.
+/// Tests a player whose client shows everybody under another name, until the player says "enough".
 fn plays_among_others_with_other_names(client: Client) -> Result<()> {
     let _turn = turn::shared()?;
     let mut server = Game::Ddnet.start(&[])?;
@@ -39,7 +39,7 @@ fn plays_among_others_with_other_names(client: Client) -> Result<()> {
     } else {
         player.log().wait_for("^snapshots 100$", PATIENCE)?;
     }
-    // A second player that comes and goes: items appear and disappear.
+    // A second player joins and leaves, so that items appear and disappear.
     let mut other = Client::Npm.join("bert", server.addr())?;
     other.log().wait_for("^snapshots 25$", PATIENCE)?;
     player.command("say hello")?;
@@ -49,7 +49,7 @@ fn plays_among_others_with_other_names(client: Client) -> Result<()> {
     player.log().wait_for("chat.* mallory: hi$", PATIENCE)?;
     other.quit()?;
     left(&*server, "bert")?;
-    // Without the rule differences to changed snapshots go on for a moment.
+    // After the rule has ended, differences to changed snapshots continue for a moment.
     player.command("say enough")?;
     server.log().wait_for("chat.*anna: enough$", PATIENCE)?;
     let mut mark = player.log().mark();

@@ -1,9 +1,9 @@
-//! Eight real clients of four kinds play on two real servers through two proxies, for half a minute, or for ten with
-//! `TEETAP_LONG=1` (`tests/run --long`).
+//! Eight real clients of four kinds play on two real servers through two proxies, for half a minute, or for ten
+//! minutes with `TEETAP_LONG=1` (`tests/run --long`).
 //!
-//! Each round one player of a server says something, which the server and all players on it must receive; some move and
-//! die. In the end no player may have left, been closed or joined twice, no log may complain of anything but what is
-//! listed here, and the proxies' memory must be what it was.
+//! In each round one player of a server says something, which the server and all its players must receive; some
+//! players move and die. In the end no player may have left, been closed or joined twice, no log may contain a
+//! complaint that is not listed here, and the memory of the proxies must not have grown.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -19,20 +19,20 @@ use teetap_kit::real::{
 
 use crate::TEETAP;
 
-/// A round of talk on both servers begins this often.
+/// Interval between two rounds of chat on both servers.
 const ROUND: Duration = Duration::from_secs(5);
-/// Memory is looked at this often.
+/// Interval between two memory measurements.
 const LOOK: Duration = Duration::from_millis(500);
-/// The median memory of the last third may be above that of the first third by this, KiB.
+/// Maximum growth of the median memory from the first to the last third of the run, in KiB.
 const MAY_GROW: u64 = 512;
 
-/// The pattern of a line in which a peer complains of the connection, of a message, or of anything.
+/// The pattern of a log line in which a peer complains of the connection, of a message, or of anything else.
 const COMPLAINT: &str = r"(?x) (?i: time.?out | timed | disconnect | reconnect | offline | closed | dropped | weak | lost
     | banned | stress | kicked | muted | invalid | wrong | \bbad\b | broken | corrupt | malform | mismatch | unexpected | unknown
     | not\ understood | error | fail | refuse | denied | warn | overflow | too\ (many|large|long|big) | unable | can('|\ ?no)t
     | could(n't|\ not) | assert | panic ) | ^\S+\ \S+\ [EW]\ ";
 
-/// Complaints that have to do with neither the connection nor the proxy, and why they come.
+/// Complaints unrelated to the connection and the proxy, with their causes.
 const EXPLAINED: [(&str, &str); 11] = [
     (r"couldn't open storage\.cfg$", "a file that need not be"),
     (
@@ -77,21 +77,21 @@ const EXPLAINED: [(&str, &str); 11] = [
     ),
 ];
 
-/// The notices and notes that the proxies may emit: the beginning of a text, or the code of a note, and why it comes.
+/// Notices and notes that the proxies may emit: the start of a text, or the code of a note, and its cause.
 const EXPECTED: [(&str, &str); 1] = [(
     "the server answers ",
     "every proxy probes its server at the start",
 )];
 
-/// A message that its sender repeats: something got lost or came late, which is not an error, but a figure to look at.
+/// The mark of a retransmitted message: a packet was lost or late, which is not an error but a figure of interest.
 const RESENT: &str = r#""resend":true"#;
 
-/// A player at a table.
+/// A player at a [`Table`].
 struct Seat {
     player: Box<dyn Player>,
-    /// True if it can chat; an offscreen client only listens.
+    /// True if the player can chat; an offscreen client only listens.
     acts: bool,
-    /// The actions it takes in turn, one in each round.
+    /// The actions of the player, one in each round in turn.
     moves: &'static [&'static str],
 }
 
@@ -114,7 +114,7 @@ pub(crate) const SEVEN: &[&str] = &["emote 3", "kill", "emote 7"];
 
 impl<S: Server> Table<S> {
     fn open(server: S, options: &[&str]) -> Result<Self> {
-        // Ordinary lines are only counted: ten minutes of them are hundreds of thousands.
+        // Ordinary lines are only counted: ten minutes produce hundreds of thousands of lines.
         let teetap = Teetap::start_keeping(Path::new(TEETAP), server.addr(), options, |line| {
             !line.contains(r#""notes":[]"#) || line.contains(RESENT)
         })?;
@@ -127,7 +127,7 @@ impl<S: Server> Table<S> {
         })
     }
 
-    /// A player that has joined takes its seat.
+    /// Lets a player join and adds it to the table.
     fn sit(&mut self, client: Client, name: &str, moves: &'static [&'static str]) -> Result<()> {
         let player = client.join(name, self.teetap.listen())?;
         entered(&self.server, name)?;
@@ -138,7 +138,7 @@ impl<S: Server> Table<S> {
         Ok(())
     }
 
-    /// One player says something, all receive it, then all move.
+    /// One player says something, all players receive it, then all move.
     fn round(&mut self, number: usize) -> Result<()> {
         let mut actors: Vec<&mut Seat> = self.seats.iter_mut().filter(|seat| seat.acts).collect();
         let turn = number % actors.len();
@@ -154,7 +154,7 @@ impl<S: Server> Table<S> {
         }
         let movers = self.seats.iter_mut().enumerate();
         for (index, seat) in movers.filter(|(_, seat)| seat.acts) {
-            // Not all the same at once.
+            // Different players make different moves.
             let step = seat.moves.get((number + 3 * index) % seat.moves.len());
             seat.player.command(step.context("nothing to do")?)?;
         }
@@ -200,7 +200,7 @@ impl<S: Server> Table<S> {
     }
 }
 
-/// The medians of the first and of the last third.
+/// Returns the medians of the first and of the last third.
 fn ends(samples: &[u64]) -> [u64; 2] {
     let third = samples.len() / 3;
     let median = |part: Option<&[u64]>| {
@@ -214,7 +214,8 @@ fn ends(samples: &[u64]) -> [u64; 2] {
     ]
 }
 
-/// Every player came online once and was closed by itself, without a reason, and nothing was lost.
+/// Checks that every player came online once and closed its session itself, without a reason, and that nothing was
+/// lost.
 fn check_sessions(protos: &[&str], objects: &[Value]) -> Result<()> {
     for state in ["online", "closing", "closed"] {
         let sessions = objects.iter().filter(|object| text(object, "state") == state);
@@ -235,7 +236,7 @@ fn check_sessions(protos: &[&str], objects: &[Value]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the complaints of a peer that have no explanation.
+/// Returns the complaints of a peer that have no known cause.
 pub(crate) fn complaints_of(name: &str, log: &Log) -> Result<Vec<String>> {
     log.drain(PATIENCE)?;
     let lines = log.matching(COMPLAINT, EXPLAINED.iter().map(|(line, _)| *line))?;
@@ -243,12 +244,12 @@ pub(crate) fn complaints_of(name: &str, log: &Log) -> Result<Vec<String>> {
     Ok(lines.map(|line| format!("{name}: {line}")).collect())
 }
 
-/// Returns the lines of a proxy that have no explanation: its texts, and objects with notes or errors.
+/// Returns the output lines of a proxy that have no known cause: its texts, and objects with notes or errors.
 fn unexplained(name: &str, objects: &[Value]) -> Vec<String> {
     let explained = |text: &str| EXPECTED.iter().any(|(part, _)| text.starts_with(part));
     let is_odd = |object: &&Value| match text(object, "event") {
         "start" | "session" | "summary" => false,
-        // The notes and notices that it sums up are looked at themselves.
+        // The notes and notices that a finding summarises are checked themselves.
         "finding" => text(object, "severity") == "error",
         "log" | "notice" => text(object, "level") != "info" || !explained(text(object, "text")),
         _ => {
@@ -267,13 +268,13 @@ fn unexplained(name: &str, objects: &[Value]) -> Vec<String> {
         .collect()
 }
 
-/// Returns true if a snapshot is one that its client could not take.
+/// Returns true for a snapshot that its client could not accept.
 fn is_unknown_snapshot(object: &Value) -> bool {
     let snap = object.get("snap");
     snap.is_some_and(|snap| !["kept", "late", "again"].contains(&text(snap, "fate")))
 }
 
-/// Past the harness, which would swallow it: what a reader of a passing run wants.
+/// Writes a line past the test harness, which would swallow it: figures of interest in a passing run.
 pub(crate) fn say(line: &str) -> Result<()> {
     writeln!(std::io::stderr(), "{line}").context("standard error")
 }

@@ -1,4 +1,4 @@
-//! The torture matrix with a client and a server that this project did not write.
+//! The torture matrix with a real client and a real server.
 
 use std::process::Command;
 
@@ -11,8 +11,8 @@ use teetap_kit::{
 
 use crate::TEETAP;
 
-/// DDNet's ACCEPT is not resent, so the matrix has to find that its loss ends the join; the resend of other messages has to
-/// bring the client in, later.
+/// DDNet's ACCEPT is not retransmitted, so the matrix must find that its loss ends the join; retransmission of other
+/// messages must let the client join later.
 #[test]
 fn the_matrix_finds_what_is_sent_once() -> Result<()> {
     let _turn = turn::shared()?;
@@ -50,8 +50,8 @@ fn the_matrix_finds_what_is_sent_once() -> Result<()> {
         ensure!(is_expected, "{message} {fault}: {got}\n{stdout}");
     }
     let summary = lines.last().context("no line")?;
-    // The client answers each CONNECT_ACCEPT with an ACCEPT, and each ACCEPT resets the server's numbers: if its CONNECT is sent
-    // twice, it is late or stays deaf, as without the proxy.
+    // The client answers each CONNECT_ACCEPT with an ACCEPT, and each ACCEPT resets the server's numbers: if its
+    // CONNECT is duplicated, it joins late or never receives a message, as without the proxy.
     let dup = outcome("ctrl.connect", "dup")?;
     ensure!(["late", "faulty"].contains(&dup), "{dup}\n{stdout}");
     let is_failed = |line: &&Value| line["failed"] == true;

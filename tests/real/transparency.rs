@@ -1,4 +1,4 @@
-//! Real clients on real servers, recorded on both sides of the built binary: what leaves is what came, but for tokens.
+//! Real clients on real servers, recorded on both sides of the built binary: the proxy changes nothing but tokens.
 
 use std::{path::Path, thread, time::Duration};
 
@@ -10,11 +10,11 @@ use teetap_kit::{
 
 use crate::TEETAP;
 
-/// The number of its last datagrams that a server may have sent to a client that had just left.
+/// Number of a server's last datagrams that may be sent to a client that has just left.
 const TOO_LATE: usize = 3;
 
-/// A datagram as both sides of the proxy must have it: without its token, and in clear where compression depends on
-/// the token. `None` = a handshake packet, which belongs to one leg.
+/// Returns a datagram in the form in which both sides of the proxy must have it: without its token, and uncompressed
+/// if the compression depends on the token. `None` for a handshake packet, which belongs to one leg.
 fn crossing(variant: Variant, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
     let mut opened = open(variant, bytes)
         .ok()
@@ -27,7 +27,7 @@ fn crossing(variant: Variant, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         }
     }
     if variant == Variant::V7 && !opened.head.flags.connless {
-        // Nothing but the token may differ, compressed or not.
+        // Only the token may differ, compressed or not.
         return Ok(Some([&bytes[..3], &NO_TOKEN, &bytes[7..]].concat()));
     }
     opened.head.token = opened.head.token.map(|_| NO_TOKEN);
@@ -40,7 +40,7 @@ fn all_crossing(variant: Variant, datagrams: &[Vec<u8>]) -> Result<Vec<Vec<u8>>>
         .collect()
 }
 
-/// The one talk that carried a game; browser requests come from other sockets.
+/// Returns the one talk that carried a game; browser requests use other sockets.
 fn carried(variant: Variant, talks: &[Talk]) -> Result<Talk> {
     let is_game = |talk: &&Talk| all_crossing(variant, &talk.up).is_ok_and(|sent| sent.len() > 5);
     let mut games = talks.iter().filter(is_game);
@@ -56,7 +56,7 @@ fn variant(client: Client) -> Variant {
     }
 }
 
-/// The lines of one visit: what the proxy got from its client and gave it, and the same on its other side.
+/// Records one visit: the traffic between the client and the proxy, and the traffic between the proxy and the server.
 fn recorded_visit(game: Game, client: Client, loses: bool) -> Result<[Talk; 2]> {
     let mut server = game.start(&[])?;
     let far = Line::recording(server.addr())?;
@@ -76,11 +76,11 @@ fn recorded_visit(game: Game, client: Client, loses: bool) -> Result<[Talk; 2]> 
     Ok([carried(variant, &talks(&near))?, carried(variant, &talks(&far))?])
 }
 
-/// The time for which the line loses datagrams. If it loses the answer to a request for a resend, the server sends one message a second, and
-/// gives a client up that does not ack one for 10 s.
+/// The time for which the line loses datagrams. If it loses the answer to a resend request, the server retransmits
+/// one message per second, and drops a client that does not ack one for 10 s.
 const LOSSY: Duration = Duration::from_secs(5);
 
-/// The server says more than gets through at once, so the client has to ask for the rest.
+/// The server sends more lines than the line delivers at once, so the client has to request a resend.
 fn listen_to_many_lines(server: &mut dyn Server, player: &mut dyn Player, line: &Line) -> Result<()> {
     entered(server, player.name())?;
     for number in 0..12 {
@@ -95,7 +95,7 @@ fn listen_to_many_lines(server: &mut dyn Server, player: &mut dyn Player, line: 
     left(server, &name)
 }
 
-/// One visit with a recording line on each side of the proxy: what left is what came.
+/// Plays one visit with a recording line on each side of the proxy, and compares the traffic.
 fn visit_is_transparent(game: Game, client: Client, loses: bool) -> Result<()> {
     let _turn = turn::shared()?;
     let variant = variant(client);
@@ -127,7 +127,7 @@ fn visit_is_transparent(game: Game, client: Client, loses: bool) -> Result<()> {
     Ok(())
 }
 
-/// The number of chunks that are repeats, and of datagrams that request one.
+/// Returns the number of retransmitted chunks, and of datagrams that request a resend.
 fn repairs(variant: Variant, datagrams: &[Vec<u8>]) -> Result<(usize, usize)> {
     let (mut repeats, mut requests) = (0, 0);
     for bytes in datagrams {
@@ -140,7 +140,7 @@ fn repairs(variant: Variant, datagrams: &[Vec<u8>]) -> Result<(usize, usize)> {
     Ok((repeats, requests))
 }
 
-/// Every datagram that was sent was passed on, in order; the last ones may have come too late.
+/// Checks that every datagram was forwarded, in order; the last `too_late` may have arrived too late.
 fn same(dir: &str, sent: &[Vec<u8>], passed: &[Vec<u8>], too_late: usize) -> Result<()> {
     for (index, (sent, passed)) in sent.iter().zip(passed).enumerate() {
         ensure!(

@@ -1,6 +1,6 @@
-//! Debian's DDNet 16.4 and Teeworlds 0.7.5 and the npm client, straight and through the built binary.
+//! Debian's DDNet 16.4 and Teeworlds 0.7.5 and the npm client, directly and through the built binary.
 //!
-//! Each test runs its scenario both ways and compares the servers' logs; the steps are proved by the peers' own logs.
+//! Each test runs its scenario both ways and compares the servers' logs; the peers' own logs confirm the steps.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use teetap_kit::real::{
 
 use crate::TEETAP;
 
-/// Runs a scenario on a server of its own both ways.
+/// Runs a scenario both ways, each on its own server.
 fn on(
     game: Game,
     settings: &[&str],
@@ -32,7 +32,7 @@ fn visits(game: Game, client: Client) -> Result<()> {
         let route = Route::open(via, server)?;
         let mut player = client.join("guest", route.addr())?;
         if client == Client::Npm {
-            // One second of play: the game goes on between the messages.
+            // A second of play, so that the game continues between the messages.
             player.log().wait_for("^snapshots 25$", PATIENCE)?;
         }
         visit(server, &mut *player)?;
