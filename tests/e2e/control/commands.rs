@@ -14,7 +14,7 @@ use super::Demo;
 fn every_command_has_its_effect() -> Result<()> {
     let demo = Demo::start(&["-r", "first: log \"hi\" when cl_emoticon"])?;
     let (mut control, number) = demo.joined()?;
-    // Without a filter all events come, also those of ordinary traffic, although the run is quiet.
+    // Without a filter all events are sent, including ordinary traffic, although the run is quiet.
     control.done(json!({"cmd": "subscribe"}))?;
     control.wait_for("an input", |event| event["name"] == "input")?;
     control.wait_for("a snapshot", |event| event["snap"]["tick"].is_number())?;
@@ -38,7 +38,7 @@ fn every_command_has_its_effect() -> Result<()> {
     let others: Vec<&Value> = others.filter(|event| event["name"] != "cl_say").collect();
     ensure!(others.is_empty(), "the filter let pass {others:?}");
 
-    // Rules act as soon as the answer is here.
+    // Rules act as soon as the answer is received.
     control.done(json!({"cmd": "rule_add", "text": "mine: set cl_say.message = \"edited\" when cl_say"}))?;
     let is_edited = |event: &Value| {
         let actions = event["actions"].as_array();
@@ -79,7 +79,7 @@ fn every_command_has_its_effect() -> Result<()> {
     ends(&demo, control, number)
 }
 
-/// A resync, the counts, and the ends of a subscription, a session and the run.
+/// Tests a resync, the counts, and the ends of a subscription, a session and the run.
 fn ends(demo: &Demo, mut control: Control, number: u64) -> Result<()> {
     control.done(json!({"cmd": "resync", "session": number}))?;
     control.wait_for("the resync", |event| event["kind"] == "resync")?;
@@ -108,7 +108,7 @@ fn ends(demo: &Demo, mut control: Control, number: u64) -> Result<()> {
         "{closed}"
     );
     ensure!(control.refused(json!({"cmd": "close", "session": number}))? == "the session is closing already");
-    // The other session plays on.
+    // The other session continues.
     let listed = control.done(json!({"cmd": "sessions"}))?;
     let listed = listed["sessions"].as_array().context("no list")?;
     let online: Vec<&Value> = listed.iter().filter(|one| one["state"] == "online").collect();
@@ -118,13 +118,13 @@ fn ends(demo: &Demo, mut control: Control, number: u64) -> Result<()> {
     );
     control.done(json!({"cmd": "close", "all": true}))?;
     demo.signal(Signal::TERM)?;
-    // The last line is the summary, and then the connection ends.
+    // The summary is the last line, after which the connection is closed.
     control.wait_for("the summary", |event| event["event"] == "summary")?;
     ensure!(control.line()?.is_none());
     Ok(())
 }
 
-/// A rule counts its hits, and keeps them while it is off. A link line is switched off and on, too.
+/// Tests that a rule counts its hits and keeps the count while it is off. A link line is also switched off and on.
 fn hits(control: &mut Control) -> Result<()> {
     let hits = |control: &mut Control| -> Result<Value> {
         let rules = control.done(json!({"cmd": "rules"}))?;

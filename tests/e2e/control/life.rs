@@ -1,4 +1,4 @@
-//! The file of the socket, and runs that are controlled.
+//! The file of the socket, and the life of controlled runs.
 
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -19,7 +19,7 @@ use teetap_kit::{
 use super::Demo;
 use crate::{TEETAP, teetap};
 
-/// Starts a demo that must not start.
+/// Checks that a demo with this socket path is refused.
 fn no_demo(path: &Path, fragment: &str) {
     let args = ["demo", "-q", "-l", ":0", "--control"];
     refused(teetap().args(args).arg(path), 3, fragment);
@@ -60,7 +60,7 @@ fn signals_remove_the_file() -> Result<()> {
             if number > 0 {
                 thread::sleep(Duration::from_millis(250));
             }
-            // The first one may have ended it.
+            // The first signal may have ended the process.
             let _gone = demo.signal(*signal);
         }
         ensure!(wait_end(&mut demo.child, PATIENCE)?.is_some());
@@ -125,7 +125,7 @@ fn a_run_that_repeats_faults_keeps_their_rules() -> Result<()> {
     Ok(())
 }
 
-/// Without a subscription a quiet run emits nothing about ordinary traffic, and the same after the last one has ended.
+/// Without a subscription, and after the last one has ended, a quiet run emits nothing about ordinary traffic.
 #[test]
 fn a_quiet_run_is_watched_only_while_there_is_a_subscriber() -> Result<()> {
     let (_folder, path) = place("run.sock");

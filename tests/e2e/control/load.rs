@@ -1,4 +1,4 @@
-//! Many peers, hostile ones, and some that do not read.
+//! Many peers, hostile peers, and peers that do not read.
 
 use std::fs;
 use std::io::Write as _;
@@ -20,11 +20,11 @@ use teetap_kit::{
 use super::Demo;
 use crate::{TEETAP, hostile::Udp};
 
-/// The memory by which a run may grow because of its peers, in KiB: the ring of events, here of eight messages each, and the
-/// buffers of 64 connections.
+/// Maximum memory growth of a run because of its peers, in KiB: the ring of events, here of eight messages each, and
+/// the buffers of 64 connections.
 const MAY_GROW: u64 = 112 * 1024;
 
-/// Asks for the counts until they come within a second each time.
+/// Requests the counts several times; each answer must arrive in time.
 fn is_prompt(control: &mut Control) -> Result<()> {
     for _ in 0..20 {
         let begun = Instant::now();
@@ -64,7 +64,7 @@ fn a_thousand_connections_are_refused_but_for_some() -> Result<()> {
         "{served} served, {turned_away} refused"
     );
     is_prompt(&mut control)?;
-    // The shell learns it, too.
+    // The shell reports it, too.
     let (_, errors) = demo.ctl(&["stats"], 1);
     ensure!(errors.contains("too many connections"), "{errors}");
     drop(all);
@@ -89,7 +89,7 @@ fn garbage_gets_answers_with_the_cause() -> Result<()> {
         control.send(bytes)?;
         let answer = control.answer()?;
         ensure!(answer["done"] == false && answer["id"].is_null(), "{answer}");
-        // The connection goes on.
+        // The connection stays open.
         control.done(json!({"cmd": "stats"}))?;
         Ok(answer["why"].as_str().unwrap_or_default().to_owned())
     };
@@ -100,19 +100,19 @@ fn garbage_gets_answers_with_the_cause() -> Result<()> {
     ensure!(why(&[&[b'['; 60_000][..], b"\n"].concat())?.starts_with("not a JSON object: "));
     let long = [&[b'x'; 65_537][..], b"\n"].concat();
     ensure!(why(&long)? == "the line is longer than 65536 bytes");
-    // One error however long the line is.
+    // One error, however long the line is.
     let longer = [&[b'x'; 1 << 20][..], b"\n"].concat();
     ensure!(why(&longer)? == "the line is longer than 65536 bytes");
     ensure!(why(b"\n\r\n  \nnull\n")?.starts_with("not a JSON object: "));
 
-    // Halves of lines, byte by byte.
+    // Lines in parts, byte by byte.
     let mut control = demo.connect()?;
     for byte in b"{\"id\":1,\"cmd\":\"stats\"}\n{\"id\":2,\"cmd\":\"sessions\"}" {
         control.send([*byte])?;
         thread::sleep(Duration::from_millis(1));
     }
     ensure!(control.answer()?["id"] == 1);
-    // The end of the input ends the last line; the answer still comes.
+    // The end of the input ends the last line; the answer is still sent.
     control.stream().shutdown(std::net::Shutdown::Write)?;
     ensure!(control.answer()?["id"] == 2);
     ensure!(control.line()?.is_none());
@@ -133,25 +133,25 @@ fn garbage_gets_answers_with_the_cause() -> Result<()> {
     Ok(())
 }
 
-/// Datagrams sent before the peers may read.
+/// Number of datagrams sent before the peers may read.
 const AT_ONCE: u64 = 24;
 
-/// Messages in a datagram of the flood.
+/// Number of messages in a datagram of the flood.
 const MESSAGES: u64 = 8;
 
-/// Returns a datagram of the client with messages that are not vital.
+/// Returns a datagram of the client with non-vital messages.
 fn full(shown: Shown) -> Vec<u8> {
     let chunks: Vec<Chunk> = (0..MESSAGES).map(|_| Chunk::new(None, [0x0a, 0x08])).collect();
     Datagram::of_chunks(shown.format, shown.ack, shown.token, chunks).build()
 }
 
-/// A flood of messages past a subscriber that does not read, one that does, and one that comes back.
+/// A flood of messages with a subscriber that does not read, one that does, and one that resumes reading.
 #[test]
 fn a_subscriber_that_does_not_read_costs_the_others_nothing() -> Result<()> {
     let (_folder, path) = place("run.sock");
     let mut udp = Udp::new(Variant::V7, Variant::V7)?;
     let options = ["-q", "--control", path.to_str().unwrap_or_default()];
-    // Its lines are for others here: a signal leaves no time to print a backlog of them to its end.
+    // The run prints nothing that this test reads: a signal leaves no time to print a backlog of lines.
     let run = Teetap::start_keeping(Path::new(TEETAP), udp.server_addr()?, &options, |line| {
         line.contains(r#""event":"start""#)
     })?;
@@ -165,7 +165,7 @@ fn a_subscriber_that_does_not_read_costs_the_others_nothing() -> Result<()> {
     for peer in stuck.iter_mut().chain([&mut late]) {
         peer.done(json!({"cmd": "subscribe"}))?;
     }
-    // This one reads, but wants little.
+    // This subscriber reads, but its filter matches little.
     let mut quick = Control::connect(&path)?;
     quick.done(json!({"cmd": "subscribe", "filter": "sv_motd"}))?;
     let before = run.resident()?;
@@ -186,7 +186,7 @@ fn a_subscriber_that_does_not_read_costs_the_others_nothing() -> Result<()> {
             slowest = slowest.max(asked.elapsed());
             udp.talk()?;
         }
-        // The ring is full, and those that did not read are not cut off yet.
+        // The ring is full, and the subscribers that did not read are not cut off yet.
         let is_full = sent > 24_000 || begun.elapsed() > Duration::from_secs(6);
         if let Some(mut late) = late.take_if(|_| is_full) {
             let gap = late.wait_for("a gap", |line| line["event"] == "gap")?;
@@ -202,7 +202,7 @@ fn a_subscriber_that_does_not_read_costs_the_others_nothing() -> Result<()> {
     ensure!(slowest < Duration::from_secs(2), "an answer took {slowest:?}");
     ensure!(grown < MAY_GROW, "grown by {grown} KiB");
     for mut peer in stuck {
-        // The rest that its socket holds, and then the end.
+        // The rest that the socket buffers, and then the end.
         while peer.line().ok().flatten().is_some() {}
     }
     let stats = control.done(json!({"cmd": "stats"}))?;
@@ -214,14 +214,14 @@ fn a_subscriber_that_does_not_read_costs_the_others_nothing() -> Result<()> {
         .filter(|event| event["event"] == "gap")
         .count();
     ensure!(gaps == 0, "{gaps} gaps for one that reads");
-    // Printed between the messages, of which there are many.
+    // Printed among the many messages.
     run.errors()
         .wait_for("cut off: its peer read nothing for 10 s", Duration::from_secs(20))?;
     run.stop()?;
     Ok(())
 }
 
-/// Commands without end, whose answers are not read.
+/// Endless commands whose answers are not read.
 #[test]
 fn a_flood_of_commands_costs_the_others_nothing() -> Result<()> {
     let mut demo = Demo::start(&[])?;
@@ -240,7 +240,7 @@ fn a_flood_of_commands_costs_the_others_nothing() -> Result<()> {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(4) {
         for peer in &mut floods {
-            // A full socket is what they aim at; a part of a line is not JSON.
+            // A full socket is the purpose; a partial line is not JSON.
             let _full = peer.write(lines.as_bytes());
         }
         is_prompt(&mut control)?;

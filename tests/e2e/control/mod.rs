@@ -56,7 +56,7 @@ impl Demo {
         Control::connect(&self.path)
     }
 
-    /// Connects once both bots are online. Returns the number of the session of the DDNet bot, too.
+    /// Connects once both bots are online. Also returns the number of the DDNet bot's session.
     fn joined(&self) -> Result<(Control, u64)> {
         let mut control = self.connect()?;
         let deadline = Instant::now() + PATIENCE;
@@ -79,7 +79,7 @@ impl Demo {
         Ok(kill_process(pid, signal)?)
     }
 
-    /// Ends it in order; returns its stderr.
+    /// Ends the demo with SIGTERM; returns its stderr.
     fn stop(&mut self) -> Result<String> {
         self.signal(Signal::TERM)?;
         let mut errors = String::new();

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Demo;
 
-/// A text without its numbers.
+/// Returns the text without its numbers.
 fn masked(text: &str) -> String {
     let text = text.replace("ddnet", "0");
     let parts: Vec<&str> = text
@@ -18,7 +18,7 @@ fn masked(text: &str) -> String {
     parts.join("0")
 }
 
-/// Fails unless two lines have the same fields, and the same values where a run does not choose them.
+/// Fails unless two lines have the same fields, and the same values except for those that vary between runs.
 fn compare(expected: &Value, found: &Value, at: &str) -> Result<()> {
     match (expected, found) {
         (Value::Object(expected), Value::Object(found)) => {

@@ -80,7 +80,7 @@ fn a_shell_gets_text_and_exit_codes() -> Result<()> {
     closed_pipes_and_errors(&mut demo)
 }
 
-/// A reader that has read enough, wrong arguments, and a run that has ended.
+/// Tests a reader that closes its pipe early, wrong arguments, and a run that has ended.
 fn closed_pipes_and_errors(demo: &mut Demo) -> Result<()> {
     // A closed stdout ends a subscription with success.
     let mut child = teetap()

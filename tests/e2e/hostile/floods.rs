@@ -1,4 +1,4 @@
-//! Floods of CONNECTs in real time, and descriptors that are used up: a client that can receive joins all the same.
+//! Floods of CONNECTs in real time, and exhausted descriptors: a client that can receive datagrams still joins.
 
 use std::{
     fs,
@@ -23,10 +23,10 @@ use teetap_kit::{
 use super::{Udp, sockets};
 use crate::TEETAP;
 
-/// The delay of the client's datagrams in each direction: a round trip of 100 ms.
+/// One-way delay of the client's datagrams: a round trip of 100 ms.
 const FAR: Duration = Duration::from_millis(50);
 
-/// A flood of all kinds of CONNECT from addresses that never come twice. It ends when it is dropped.
+/// A flood of all kinds of CONNECT from addresses that never send twice. It ends when it is dropped.
 struct Flood {
     ended: Arc<AtomicBool>,
     sent: Arc<AtomicU64>,
@@ -34,7 +34,7 @@ struct Flood {
 }
 
 impl Flood {
-    /// Sends so many datagrams in a second.
+    /// Sends `per_second` datagrams per second.
     fn start(to: SocketAddr, per_second: u64) -> Self {
         let (ended, sent) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
         let (has_ended, count) = (Arc::clone(&ended), Arc::clone(&sent));
@@ -54,7 +54,7 @@ impl Flood {
                         3 => control::token_request(own),
                         _ => control::connect(Variant::V7, own, [9, c, b, a]),
                     };
-                    // A socket for one datagram.
+                    // A new socket for each datagram.
                     let from = (Ipv4Addr::new(127, a.wrapping_add(1), b, c), 0);
                     if UdpSocket::bind(from).is_ok_and(|socket| socket.send_to(&bytes, to).is_ok()) {
                         count.fetch_add(1, Ordering::Relaxed);
@@ -84,7 +84,7 @@ impl Drop for Flood {
     }
 }
 
-/// A client that is far away joins during a flood, within a time of what it needs directly.
+/// Checks that a distant client joins during a flood, at most `within` later than directly.
 fn joins_in_a_flood(variant: Variant, per_second: u64, within: Duration) -> Result<()> {
     let mut direct = Udp::far(variant, variant, FAR)?;
     let by = direct.server_addr()?;
@@ -92,7 +92,7 @@ fn joins_in_a_flood(variant: Variant, per_second: u64, within: Duration) -> Resu
     let mut udp = Udp::far(variant, variant, FAR)?;
     let teetap = Teetap::start(Path::new(TEETAP), udp.server_addr()?, &["-q"])?;
     let flood = Flood::start(teetap.listen(), per_second);
-    // At its height.
+    // At full rate.
     let begun = Instant::now();
     udp.run(Duration::from_secs(3))?;
     let rate = flood.sent() * 1000 / u64::try_from(begun.elapsed().as_millis())?.max(1);
@@ -111,8 +111,8 @@ fn joins_in_a_flood(variant: Variant, per_second: u64, within: Duration) -> Resu
     Ok(())
 }
 
-/// With `TEETAP_LONG` 12 000 datagrams in a second, and the client of each variant joins within a second of what it needs
-/// directly.
+/// With `TEETAP_LONG`, the flood sends 12 000 datagrams per second, and the client of each variant joins at most a
+/// second later than directly.
 #[test]
 fn clients_join_during_a_flood() -> Result<()> {
     if std::env::var_os("TEETAP_LONG").is_none() {
@@ -124,7 +124,7 @@ fn clients_join_during_a_flood() -> Result<()> {
     Ok(())
 }
 
-/// Descriptors that the process may have: less than the flood wants.
+/// Maximum number of descriptors of the process: fewer than the flood needs.
 const DESCRIPTORS: usize = 40;
 
 #[test]
@@ -138,8 +138,8 @@ fn a_client_joins_when_descriptors_are_used_up() -> Result<()> {
     for variant in [Variant::V6, Variant::V65, Variant::Ddnet, Variant::V7] {
         let mut udp = Udp::far(variant, variant, Duration::ZERO)?;
         let teetap = Teetap::start(&few, udp.server_addr()?, &[])?;
-        // Strangers that never come back take all descriptors that are left; CONNECTs of their kind are answered by the
-        // server.
+        // Strangers that never send again occupy all remaining descriptors; the server answers CONNECTs of their
+        // kind.
         let strangers: Vec<UdpSocket> = (0..3 * DESCRIPTORS)
             .map(|_| UdpSocket::bind(("127.0.0.1", 0)))
             .collect::<std::io::Result<_>>()?;

@@ -1,4 +1,4 @@
-//! Hostile datagrams through the built binary at scripted peers of every kind.
+//! Hostile datagrams sent through the built binary to scripted peers of every kind.
 
 mod floods;
 mod udp;
@@ -15,25 +15,26 @@ use teetap_kit::real::{PATIENCE, Teetap};
 use crate::TEETAP;
 pub(crate) use udp::Udp;
 
-/// The memory by which the proxy may grow under fire, in KiB: the ring of events fills, which is 16 MiB of ordinary ones,
-/// here of some that are as long as any.
+/// Maximum memory growth of the proxy during the attack, in KiB: the ring of events fills, which is 16 MiB for
+/// ordinary events, but some events here are as long as possible.
 const MAY_GROW: u64 = 48 * 1024;
 
-/// Datagrams made of what an end shows and of the last one that it sent.
+/// Creates hostile datagrams from the state that an end shows and the last datagram that it sent.
 type Volley = fn(Shown, &[u8]) -> Vec<Vec<u8>>;
 
-/// The sockets of a process, from its descriptors.
+/// Counts the sockets of a process among its descriptors.
 fn sockets(pid: u32) -> Result<usize> {
     let mut count = 0;
     for entry in std::fs::read_dir(format!("/proc/{pid}/fd"))? {
-        // One that is closed meanwhile is none.
+        // A socket that is closed meanwhile is not counted.
         let link = entry.and_then(|entry| std::fs::read_link(entry.path()));
         count += usize::from(link.is_ok_and(|link| link.to_string_lossy().starts_with("socket:")));
     }
     Ok(count)
 }
 
-/// Both sides and strangers throw everything at a session of scripted peers; it goes on.
+/// Lets both sides and strangers send all hostile datagrams to a session of scripted peers; the session must
+/// continue.
 fn scripted(client: Variant, server: Variant) -> Result<()> {
     let mut udp = Udp::new(client, server)?;
     let teetap = Teetap::start(Path::new(TEETAP), udp.server_addr()?, &[])?;
@@ -51,7 +52,7 @@ fn scripted(client: Variant, server: Variant) -> Result<()> {
         |shown, _| hostile::every_number(shown),
     ];
     for volley in volleys {
-        // Until everything is acked, more than one ack is right.
+        // Until everything is acked, more than one ack is valid.
         udp.run(Duration::from_millis(1200))?;
         let (up, down) = (
             volley(udp.shown_up(), &udp.last_up),
@@ -59,7 +60,8 @@ fn scripted(client: Variant, server: Variant) -> Result<()> {
         );
         for (number, bytes) in up.iter().enumerate() {
             udp.throw_up(bytes)?;
-            // A stranger's are his own; on the socket towards the server the kernel takes the server's only.
+            // A stranger's datagrams belong to its own address; the kernel accepts only the server's datagrams on the
+            // upstream socket.
             stranger.send_to(bytes, teetap.listen())?;
             stranger.send_to(bytes, udp.upstream()?)?;
             udp.pace(number)?;
@@ -84,7 +86,7 @@ fn scripted(client: Variant, server: Variant) -> Result<()> {
     expected.extend(["ack-ahead", "ack-behind"]);
     for code in expected {
         let found = noted.iter().any(|noted| noted == code);
-        // Of 0.6.4 and 0.6.5 the oversized are refused for what they would do to their receivers.
+        // Oversized datagrams of 0.6.4 and 0.6.5 are refused because of their effect on the receivers.
         let instead = code == "oversized" && noted.iter().any(|noted| noted == "payload-oversized");
         let by_token = code == "oversized" && client == Variant::Ddnet;
         ensure!(found || instead || by_token, "{code} is not in {noted:?}");
@@ -112,11 +114,11 @@ fn peers_of_0_7_continue() -> Result<()> {
     scripted(Variant::V7, Variant::V7)
 }
 
-/// The most half-open sessions.
+/// Maximum number of half-open sessions.
 const HALF_OPEN: usize = 256;
 
-/// Half-open sessions and relays of the browser are bounded, and relays end. A session waits for its client for two minutes, which
-/// tests of the core count.
+/// Half-open sessions and browser relays are bounded, and relays end. A session waits for its client for two minutes,
+/// which tests of the core check.
 #[test]
 fn sockets_are_bounded() -> Result<()> {
     let mut udp = Udp::new(Variant::Ddnet, Variant::Ddnet)?;

@@ -11,12 +11,12 @@ use teetap_kit::codec::Variant;
 use teetap_kit::hostile::{LARGEST, Shown};
 use teetap_kit::peer::{Options, Peer, Policy, Server};
 
-/// The longest time that anything may take that must happen.
+/// Maximum wait for anything that must happen.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Hostile datagrams sent before all peers may read: the kernel's buffers are not tested here.
+/// Number of hostile datagrams sent before all peers may read: the kernel's buffers are not tested here.
 const AT_ONCE: usize = 16;
 
-/// Both ends.
+/// The client and the server.
 pub(crate) struct Udp {
     begun: Instant,
     client: Peer,
@@ -25,14 +25,14 @@ pub(crate) struct Udp {
     server_socket: UdpSocket,
     buffer: Vec<u8>,
     talks: u32,
-    /// The way between the client and its other side.
+    /// The path between the client and the proxy or server.
     way: Way,
-    /// The last datagrams that they sent.
+    /// The last datagrams that the client and the server sent.
     pub(crate) last_up: Vec<u8>,
     pub(crate) last_down: Vec<u8>,
 }
 
-/// A way that delays datagrams.
+/// A path that delays datagrams.
 #[derive(Default)]
 struct Way {
     /// The delay in each direction.
@@ -41,7 +41,7 @@ struct Way {
     down: VecDeque<(Instant, Vec<u8>)>,
 }
 
-/// Takes out the first datagram whose time has come.
+/// Removes and returns the first datagram that is due.
 fn due(line: &mut VecDeque<(Instant, Vec<u8>)>) -> Option<Vec<u8>> {
     line.pop_front_if(|(at, _)| *at <= Instant::now())
         .map(|(_, bytes)| bytes)
@@ -69,7 +69,7 @@ impl Udp {
         })
     }
 
-    /// A client that is far away, and a server with room for a flood.
+    /// Creates a distant client, and a server with room for a flood.
     pub(crate) fn far(client: Variant, server: Variant, delay: Duration) -> Result<Self> {
         let policy = Policy {
             max_clients: 1_000_000,
@@ -87,7 +87,7 @@ impl Udp {
         })
     }
 
-    /// Returns the time until both ends have received from each other, the client by this address.
+    /// Returns the time until both ends have received a message from each other; the client connects to `by`.
     pub(crate) fn join_time(&mut self, by: SocketAddr) -> Result<Duration> {
         self.client_socket.connect(by)?;
         self.client.connect(self.now());
@@ -123,7 +123,7 @@ impl Udp {
         self.talk()
     }
 
-    /// Lets both ends do what is due.
+    /// Runs both ends for `time`.
     pub(crate) fn run(&mut self, time: Duration) -> Result<()> {
         let end = Instant::now() + time;
         loop {
@@ -135,7 +135,7 @@ impl Udp {
         }
     }
 
-    /// After every few hostile datagrams.
+    /// Lets the peers read after every [`AT_ONCE`] hostile datagrams.
     pub(crate) fn pace(&mut self, number: usize) -> Result<()> {
         if number % AT_ONCE == AT_ONCE - 1 {
             self.run(Duration::from_millis(2))?;
@@ -185,13 +185,13 @@ impl Udp {
         slot.context("the server has no slot")
     }
 
-    /// The proxy's own address towards the server.
+    /// Returns the proxy's own address towards the server.
     pub(crate) fn upstream(&self) -> Result<SocketAddr> {
         let slot = self.server.peers().map(|(addr, _)| addr).next();
         slot.context("the server has no slot")
     }
 
-    /// A datagram from the client's address.
+    /// Sends a datagram from the client's address.
     pub(crate) fn throw_up(&self, bytes: &[u8]) -> Result<()> {
         self.client_socket
             .send(bytes)
@@ -199,7 +199,7 @@ impl Udp {
             .context("throw at the proxy")
     }
 
-    /// A datagram from the server's address.
+    /// Sends a datagram from the server's address.
     pub(crate) fn throw_down(&self, bytes: &[u8]) -> Result<()> {
         let to = self.upstream()?;
         self.server_socket
@@ -208,7 +208,7 @@ impl Udp {
             .context("throw at the proxy")
     }
 
-    /// Both say something new, and hear it.
+    /// Lets both ends send a new message, and waits until both are received.
     pub(crate) fn talk(&mut self) -> Result<()> {
         self.talks += 1;
         let (up, down) = (format!("up {}", self.talks), format!("down {}", self.talks));
@@ -239,7 +239,7 @@ impl Udp {
     }
 }
 
-/// A datagram, if one is there.
+/// Returns a datagram if one is available.
 fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> Result<Option<(usize, SocketAddr)>> {
     match socket.recv_from(buffer) {
         Ok(received) => Ok(Some(received)),

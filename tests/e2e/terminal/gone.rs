@@ -1,4 +1,4 @@
-//! Terminals whose window is closed while a program runs on them: the end of the program is in order.
+//! Terminals whose window is closed while a program runs in them: the program ends cleanly.
 
 use std::{
     fs,
@@ -22,8 +22,8 @@ use crate::{TEETAP, teetap};
 /// The exit code of a program whose terminal has hung up.
 const HUNG_UP: i32 = 129;
 
-/// Starts a program in a window. If the window `signals`, its terminal is that of a session, whose leader gets SIGHUP when the
-/// window is closed.
+/// Starts a program in a window. If the window `signals`, its terminal belongs to a session whose leader receives
+/// SIGHUP when the window is closed.
 fn open(arguments: &[&str], temporary: &Path, signals: bool) -> Result<(Terminal, Child)> {
     let mut command = if signals {
         let mut command = Command::new("setsid");
@@ -35,7 +35,7 @@ fn open(arguments: &[&str], temporary: &Path, signals: bool) -> Result<(Terminal
     };
     command.args(arguments).env("TMPDIR", temporary);
     let (window, child) = start(command, 100, 30)?;
-    // Until setsid has become the program.
+    // Until setsid has executed the program.
     let name = format!("/proc/{}/comm", child.id());
     let begun = Instant::now();
     while fs::read_to_string(&name)?.trim_end() != "teetap" {
@@ -45,7 +45,7 @@ fn open(arguments: &[&str], temporary: &Path, signals: bool) -> Result<(Terminal
     Ok((window, child))
 }
 
-/// Closes the window of a program. Returns the end of the program.
+/// Closes the window of a program. Returns the exit status of the program.
 fn close(window: Terminal, child: &mut Child) -> Result<ExitStatus> {
     window.close();
     let begun = Instant::now();
@@ -61,7 +61,7 @@ fn close(window: Terminal, child: &mut Child) -> Result<ExitStatus> {
     }
 }
 
-/// Checks that a program has ended in order: its recording is whole, and its temporary files are gone.
+/// Checks that a program ended cleanly: its recording is complete, and its temporary files are removed.
 fn check_end(name: &str, status: ExitStatus, recording: &Path, temporary: &Path) -> Result<()> {
     ensure!(status.code() == Some(HUNG_UP), "{name}: ended with {status}");
     let left: Vec<PathBuf> = fs::read_dir(temporary)?
@@ -79,7 +79,7 @@ fn check_end(name: &str, status: ExitStatus, recording: &Path, temporary: &Path)
 #[test]
 fn a_window_that_is_closed_ends_the_screen_in_order() -> Result<()> {
     for signals in [true, false] {
-        // The keys before, and what they show.
+        // The keys pressed before, and their effect on the screen.
         for (name, keys, shown) in [
             ("the tour", "", "tour 1/7"),
             ("a copied text", "y0", "copied by OSC 52"),
@@ -142,7 +142,7 @@ fn a_window_that_is_closed_ends_a_recording_that_is_shown() -> Result<()> {
         ensure!(status.code() == Some(HUNG_UP), "SIGHUP {signals}: {status}");
         ensure!(fs::read_dir(&temporary)?.count() == 0, "a file is left");
 
-        // Its end was printed, and so nothing is written any more.
+        // Its end was printed, so nothing more is written.
         let (window, mut child) = open(&["open", path], &temporary, signals)?;
         window.wait_for("exit 0", PATIENCE)?;
         let status = close(window, &mut child)?;
@@ -167,7 +167,7 @@ fn a_window_that_is_closed_during_the_start_ends_the_program() -> Result<()> {
             let (window, mut child) = open(arguments, &temporary, signals)?;
             thread::sleep(Duration::from_millis(wait));
             let status = close(window, &mut child)?;
-            // Before the program has begun to wait for SIGHUP, it ends as others do.
+            // Before the program waits for SIGHUP, it ends like any other program.
             let is_early = signals && status.signal() == Some(1);
             ensure!(
                 status.code() == Some(HUNG_UP) || is_early,
