@@ -1,4 +1,4 @@
-//! Effects of rules in the output of the built binary: the rules of a message, and the summary.
+//! Effects of rules in the output of the built binary: the rules named for a message, and the summary.
 
 use serde_json::Value;
 use teetap_kit::binary::{objects, place, run};

@@ -1,5 +1,5 @@
 //! `--input-log` and `replay --check` of the built binary: runs of the demo and of real peers are repeated byte for
-//! byte; a changed log is found, a cut one is read as far as it goes.
+//! byte; a changed log is detected, and a truncated one is read as far as possible.
 
 use std::{
     fs,
@@ -26,7 +26,7 @@ use teetap_wire::def::Registry;
 
 use crate::{TEETAP, kill, teetap};
 
-/// The log of a demo of one second, made once.
+/// Returns the log of a demo of one second, recorded once.
 pub(crate) fn demo() -> &'static str {
     static LOG: OnceLock<String> = OnceLock::new();
     LOG.get_or_init(|| {
@@ -39,7 +39,7 @@ pub(crate) fn demo() -> &'static str {
     })
 }
 
-/// stdout and stderr of a replay that must end with `code`.
+/// Returns stdout and stderr of a replay that must end with `code`.
 fn replay(log: &str, code: i32) -> (String, String) {
     let (_folder, path) = place("run.log");
     fs::write(&path, log).unwrap();
@@ -72,7 +72,7 @@ fn a_demo_replays_equal() {
     assert_eq!((stdout.lines().count(), stderr.as_str()), (1, ""));
 }
 
-/// Starts a server that answers the browser in 0.6, and nothing else, as long as it gets requests.
+/// Starts a server that answers the server browser in 0.6 and nothing else, until it receives no more requests.
 fn server_of_six() -> std::net::SocketAddr {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
     let addr = socket.local_addr().unwrap();
@@ -101,7 +101,7 @@ fn a_client_of_0_7_is_not_answered_before_a_server_of_0_6_in_the_run_and_in_its_
     let mut request = b"\x04\0\0\xff\xff\xff\xff\x05toke".to_vec();
     request.resize(520, 0);
     let mut buffer = [0; 2048];
-    // Until the server has been probed.
+    // Repeats the request until the proxy has probed the server.
     let deadline = Instant::now() + PATIENCE;
     let is_mismatch = |object: &Value| object["kind"] == "other_protocol";
     while !teetap.objects().unwrap().iter().any(is_mismatch) {
@@ -139,7 +139,7 @@ fn a_client_of_0_7_is_not_answered_before_a_server_of_0_6_in_the_run_and_in_its_
 fn a_flipped_bit_in_any_output_is_found() {
     let lines: Vec<&str> = demo().lines().collect();
     let mut flipped = 0;
-    // The replay stops at the first difference, so each has a log of its own.
+    // The replay stops at the first difference, so each changed bit has its own log.
     for (at, line) in lines
         .iter()
         .enumerate()
@@ -185,7 +185,7 @@ fn a_truncated_log_is_read_to_its_end_with_a_warning() {
     let ends: Vec<usize> = log.match_indices('\n').map(|(at, _)| at + 1).collect();
     let (half, last) = (ends.len() / 2, ends.len() - 1);
     for (length, inputs, fragment) in [
-        // In the middle of a line, before its last byte, behind it, without the last line.
+        // In the middle of a line, before its last byte, after it, and without the last line.
         (ends[half] + 20, half, format!("breaks off in line {}", half + 2)),
         (
             ends[half] - 1,
@@ -212,7 +212,7 @@ fn a_truncated_log_is_read_to_its_end_with_a_warning() {
     }
 }
 
-/// Writes the log of the demo once more, as if these rules had been set at its start, with these definitions.
+/// Writes the log of the demo again, as if these rules and definitions had been set at its start.
 fn log_with_rules(source: &str, definitions: Option<&str>, path: &Path) {
     let mut reader = Reader::open(demo().as_bytes()).unwrap();
     let mut header = reader.header().clone();
@@ -255,7 +255,7 @@ fn a_run_with_rules_replays_equal() {
     );
     let (stdout, _) = replay_file(&path, 0);
     assert!(stdout.starts_with("equal: "), "{stdout}");
-    // Other rules make another run.
+    // Other rules result in a different run.
     let log = fs::read_to_string(&path).unwrap();
     for (from, to) in [
         ("delay 40ms", "delay 10s"),
@@ -306,7 +306,7 @@ fn a_run_with_definitions_and_rules_replays_equal() {
         assert_ne!(changed, log);
         changed
     };
-    // Without them, or with others, the rule is about other messages.
+    // Without the definitions, or with others, the rule applies to other messages.
     let start = log.find(",\"definitions\":").unwrap();
     let end = log.find('\n').unwrap() - 1;
     for log in [
@@ -377,7 +377,7 @@ fn other_files_and_damaged_logs_are_refused() {
     );
     refused(teetap().args(["replay", "--check", "/"]), 2, "cannot open /");
     fs::write(&path, log).unwrap();
-    // A log may come from stdin, and one that is given to `open` is not called damaged.
+    // A log may be read from stdin, and `open` does not call a log damaged.
     let file = fs::File::open(&path).unwrap();
     run(teetap().args(["replay", "--check", "-"]).stdin(file), 0);
     refused(teetap().arg("open").arg(&path), 5, "replay --check");
@@ -403,7 +403,7 @@ fn a_log_that_cannot_be_created_is_refused_before_anything_starts() {
         );
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
-    // An address that is taken leaves no file behind.
+    // A taken address leaves no file behind.
     let other = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let taken = other.local_addr().unwrap().to_string();
     let none = path.with_extension("none");
@@ -417,7 +417,7 @@ fn a_log_that_cannot_be_created_is_refused_before_anything_starts() {
     assert!(!none.exists(), "an input log was made although the port is taken");
 }
 
-/// A limit of the file's size stands for a full disk: the shell ignores the signal, so that the write fails.
+/// A file size limit simulates a full disk: the shell ignores the signal, so that the write fails.
 #[test]
 fn a_full_disk_ends_the_log_with_a_warning_and_not_the_run() {
     let (_folder, path) = place("run.log");

@@ -1,4 +1,4 @@
-//! Logins that stand still: in a run without further traffic, in its recordings, and in the summary.
+//! Stalled logins: in a run without further traffic, in its recordings, and in the summary.
 
 use std::{path::Path, process::Command};
 
@@ -7,10 +7,10 @@ use teetap_kit::binary::{objects, place, run};
 
 use crate::teetap;
 
-/// The start of the lines of a stall, after the time.
+/// The start of the text of a stall.
 const STANDS: &str = "the login stands still: ";
 
-/// The sentences of the logins that stand still.
+/// Returns the times and texts of the stalled logins.
 fn stalls(lines: &[Value]) -> Vec<(f64, String)> {
     let stalls = lines.iter().filter(|line| line["kind"] == "login_stalled");
     let stalls = stalls.map(|line| {
@@ -24,7 +24,7 @@ fn opened(path: &Path) -> (String, String) {
     run(teetap().args(["open", "--json"]).arg(path), 0)
 }
 
-/// A client of 0.6.4 that sends one CONNECT and then nothing.
+/// Adds a client of 0.6.4 that sends one CONNECT and nothing else.
 fn silent_client(command: &mut Command) {
     let client = "import sys, socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM);
 s.sendto(bytes([0x10, 0, 0, 1]), (sys.argv[1], int(sys.argv[2]))); time.sleep(1.6)";
@@ -53,7 +53,7 @@ fn a_silent_server_is_named_without_any_more_traffic_and_in_both_kinds_of_record
         assert!((waited - 1.0).abs() < 0.000_002, "{waited}");
         let never = "teetap: session 1 never came online: after connect the server never sent connect_accept";
         assert!(stderr.contains(never), "{stderr}");
-        // The recording gives the same, once.
+        // The recording shows the same stall, once.
         let (stdout, stderr) = opened(&path);
         assert_eq!(stalls(&objects(&stdout)), seen, "{name}");
         assert!(stderr.contains(never), "{stderr}");
@@ -119,7 +119,7 @@ fn the_steps_of_a_join_fit_a_terminal_and_are_ascii_where_that_is_wanted() {
         let is_ascii = steps.iter().all(|step| step.is_ascii());
         assert_eq!(is_ascii, !option.is_empty(), "{stderr}");
     }
-    // Without -v only those that stopped have a line.
+    // Without -v only stalled logins have a line.
     let (_, stderr) = run(teetap().args(["open", capture]), 0);
     assert!(!stderr.contains("session 1 "), "{stderr}");
 }

@@ -59,7 +59,7 @@ fn a_run_repeats_the_faults_of_a_journal_and_no_others() {
     let options = ["--journal", &*path, "--input-log", &*path_of_log, "--faults-from"];
     let lines = demo(&options, &journal);
     assert_eq!(lines[0]["seed"], 77);
-    // The bots send as much as in the first run, or a little less: what is repeated is of the journal.
+    // The bots send as much as in the first run, or a little less: everything repeated is from the journal.
     let second = decisions(&again);
     assert!(second.iter().all(|line| first.contains(line)), "{second:?}");
     let chats = |lines: &[Value]| lines.iter().filter(|line| line["rule"] == "slow").count();

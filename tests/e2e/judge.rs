@@ -1,4 +1,4 @@
-//! The findings of a run: those in its summary are those of its recordings.
+//! The findings of a run: its summary has the same findings as its recordings.
 
 #![expect(clippy::indexing_slicing, reason = "a field that a JSON value lacks is null")]
 
@@ -19,11 +19,11 @@ use teetap_kit::{
 
 use crate::teetap;
 
-/// The time after which the client begins to fail, and that after which it leaves.
+/// The time after which the client starts to make mistakes, and the time after which it leaves.
 const FAILS: Duration = Duration::from_millis(400);
 const LEAVES: Duration = Duration::from_millis(1200);
 
-/// Plays a client of 0.7 that joins, and then acks ahead and uses a wrong token.
+/// Plays a client of 0.7 that joins, then acks ahead and uses a wrong token.
 fn play(server: &str) {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(server).unwrap();
@@ -56,7 +56,7 @@ fn play(server: &str) {
     assert!(faults == 3, "the client did not join: {:?}", peer.state());
 }
 
-/// Runs a demo in which the client plays; returns the lines and stderr.
+/// Runs a demo that the client joins; returns the output lines and stderr.
 fn demo(path: &Path) -> (Vec<Value>, String) {
     let mut command = teetap();
     command
@@ -81,7 +81,7 @@ fn demo(path: &Path) -> (Vec<Value>, String) {
     (objects(&rest), stderr)
 }
 
-/// The findings among lines.
+/// Returns the findings among the lines.
 fn findings(lines: &[Value]) -> Vec<Value> {
     let findings = lines.iter().filter(|line| line["event"] == "finding");
     findings.cloned().collect()

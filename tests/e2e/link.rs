@@ -1,4 +1,4 @@
-//! Link lines of the built binary: what is set, what is printed and recorded, and that a run repeats.
+//! Link lines of the built binary: their effect, their output and recording, and the repetition of a run.
 
 use std::{
     fs,
@@ -17,10 +17,10 @@ use teetap_kit::{
 
 use crate::teetap;
 
-/// Mild, so that the bots of the demo still play.
+/// Mild enough for the bots of the demo to continue playing.
 const LINK: &str = "link both delay 10ms jitter 3ms pareto dup 5% reorder 5%";
 
-/// The effects of the link, of all lines about datagrams.
+/// Returns the effects of the link from all lines about datagrams.
 fn transits(lines: &str) -> Vec<Value> {
     let lines = objects(lines).into_iter();
     let datagrams = lines.filter(|line| line["event"] == "datagram");
@@ -81,14 +81,14 @@ fn the_seed_decides() {
             lossy,
             "--input-log",
         ];
-        // The bots need not play on over such a link.
+        // The bots may fail to play over such a link.
         let output = teetap().args(args).arg(&log).output().unwrap();
         assert!(output.status.code().is_some_and(|code| code < 2), "{output:?}");
         fs::read_to_string(&log).unwrap()
     };
     let log = replayed("77");
     assert!(log.contains("link both loss 50% from 300ms"), "{log}");
-    // Another seed in the same log makes other decisions about the same datagrams.
+    // Another seed in the same log leads to other decisions about the same datagrams.
     let other = log.replacen("\"seed\":77", "\"seed\":78", 1);
     assert_ne!(other, log);
     for (log, code) in [(log, 0), (other, 1)] {

@@ -60,7 +60,7 @@ fn a_run_is_logged_from_start_to_end_without_its_traffic() {
     }
     assert!(logged.first().unwrap().contains("expression set"), "{logged:#?}");
     assert!(logged.last().unwrap().contains("ended exit=4"), "{logged:#?}");
-    // A second of the demo has some hundred datagrams.
+    // A second of the demo has several hundred datagrams.
     assert!(logged.len() < 50, "{logged:#?}");
     // Another run is appended.
     run(&mut demo(&log), 0);
@@ -153,7 +153,7 @@ fn files_that_are_deleted_or_moved_during_a_run_are_reported_once() {
         );
         assert_eq!(stderr.matches(&text).count(), 1, "{stderr}");
     }
-    // The rest is in the file that was there.
+    // The rest is in the original file.
     let replayed = teetap()
         .args(["replay", "--check"])
         .arg(path("moved"))

@@ -1,5 +1,5 @@
-//! `--write` and `open` of the built binary: what is recorded is what happened, others can read it, and a recording is shown
-//! as the run was, after a crash, a full disk and a second run in the same file too.
+//! `--write` and `open` of the built binary: a recording contains what happened, other programs can read it, and it
+//! is shown like the run, even after a crash, a full disk or a second run in the same file.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
@@ -11,7 +11,7 @@ use teetap_kit::{
 
 use crate::{TEETAP, kill, teetap};
 
-/// A demo of a second that is recorded.
+/// Records a demo of one second.
 fn demo(path: &Path, args: &[&str]) -> (String, String) {
     run(
         teetap()
@@ -26,7 +26,7 @@ fn open(path: &Path, args: &[&str], code: i32) -> (String, String) {
     run(teetap().arg("open").arg(path).args(args), code)
 }
 
-/// Legs and bytes of all datagrams, by the lines of a live run.
+/// Returns legs and bytes of all datagrams, from the lines of a live run.
 fn expected(objects: &[Value]) -> Vec<(&'static str, String)> {
     let (client, server) = ("teetap client leg", "teetap server leg");
     let mut packets = Vec::new();
@@ -60,7 +60,7 @@ fn a_capture_holds_every_datagram_of_both_legs_for_other_tools() {
         .collect();
     assert_eq!(found, expected(&objects));
     assert!(found.len() > 100, "{} packets", found.len());
-    // Addresses: of the run, of the clients, and sockets of the proxy that the session lines name.
+    // Addresses of the run, of the clients, and of the sockets of the proxy that the session lines name.
     let text = |object: &Value, name: &str| object[name].as_str().unwrap_or_default().to_owned();
     let start = &objects[0];
     let sessions = objects.iter().filter(|object| object["event"] == "session");
@@ -131,7 +131,7 @@ fn a_recording_is_shown_as_the_run_was() {
             stderr.contains("a run of teetap") && stderr.contains(", 2 sessions, "),
             "{stderr}"
         );
-        // The output of the program is there too.
+        // The program's own output is there too.
         assert!(stderr.contains("the demo succeeded"), "{stderr}");
         assert!(stderr.lines().all(|line| line.starts_with("teetap")), "{stderr}");
         let (quiet, _) = open(&path, &["-q"], 0);
@@ -173,7 +173,7 @@ fn the_objects_of_a_recording_are_those_of_the_run() {
 fn json_lines_are_those_of_the_output() {
     let (_folder, path) = place("run.jsonl");
     let (stdout, _) = demo(&path, &["--json", "-vv"]);
-    // Log lines can come between other events; the items of snapshots are read again from the bytes.
+    // Log lines may appear between other events; the items of snapshots are read again from the bytes.
     let sorted = |text: &str| {
         let without_items = |line: &str| {
             let mut object: Value = serde_json::from_str(line).unwrap();
@@ -202,7 +202,7 @@ fn a_killed_run_leaves_a_recording_that_can_be_appended_to() {
     for name in ["run.pcapng", "run.jsonl"] {
         let (_folder, path) = place(name);
         kill("-w", &path, 30_000);
-        // Half of what was written last: what a crash of the machine leaves.
+        // Half of the last write: the result of a crash of the machine.
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
         let (shown, stderr) = open(&path, &[], 5);
@@ -248,7 +248,7 @@ fn a_file_that_cannot_be_recorded_to_is_refused_before_anything_starts() {
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     assert_eq!(fs::read_to_string(&lines).unwrap(), "{\"mine\":1}\n");
-    // An address that is taken leaves no file behind.
+    // A taken address leaves no file behind.
     let other = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let taken = other.local_addr().unwrap().to_string();
     let none = path.with_file_name("none.pcapng");
@@ -327,7 +327,7 @@ fn a_closed_stdout_is_success() {
     assert_eq!(stdout.lines().count(), 1, "lines: {stdout}");
 }
 
-/// A limit of the file's size stands for a full disk: the shell ignores the signal, so that the write fails.
+/// A file size limit simulates a full disk: the shell ignores the signal, so that the write fails.
 #[test]
 fn a_full_disk_ends_the_recording_with_a_warning_and_not_the_run() {
     for (name, blocks) in [("run.pcapng", 32), ("run.jsonl", 64)] {

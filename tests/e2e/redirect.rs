@@ -1,5 +1,5 @@
-//! Redirects through the built binary: the client that a server sends to another one stays behind the proxy and
-//! plays there, comes back, and connects again where it is.
+//! Redirects through the built binary: a client that a server redirects to another server stays behind the proxy and
+//! plays there, returns, and reconnects to the same server.
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
@@ -16,13 +16,13 @@ use teetap_kit::codec::{Variant, extended};
 use teetap_kit::peer::{Options, Peer, Policy, Server};
 use teetap_kit::real::{PATIENCE, Teetap, home};
 
-/// A server on a socket of its own.
+/// A server on its own socket.
 struct Host {
     server: Server,
     socket: UdpSocket,
 }
 
-/// Two servers on one machine, and a client that goes where it is sent.
+/// Two servers on one machine, and a client that follows redirects.
 struct Stage {
     begun: Instant,
     variant: Variant,
@@ -41,7 +41,7 @@ fn socket() -> Result<UdpSocket> {
     Ok(socket)
 }
 
-/// The datagrams that are there.
+/// Returns all datagrams that are available.
 fn received(socket: &UdpSocket) -> Result<VecDeque<(SocketAddr, Vec<u8>)>> {
     let (mut all, mut buffer) = (VecDeque::new(), [0; 2048]);
     loop {
@@ -80,7 +80,7 @@ impl Host {
         Ok(())
     }
 
-    /// Sends a line to all of its clients.
+    /// Sends a message to all clients.
     fn says(&mut self, message: &[u8], now: u64) {
         for (_, slot) in self.server.peers_mut() {
             slot.send_vital(message, now);
@@ -107,7 +107,7 @@ impl Stage {
         u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// The first server, and the one that it sends its clients to.
+    /// Returns the first server, or the one to which it redirects its clients.
     fn host(&mut self, first: bool) -> &mut Host {
         let [one, other] = &mut self.hosts;
         if first { one } else { other }
@@ -116,7 +116,7 @@ impl Stage {
     fn step(&mut self) -> Result<()> {
         let now = self.now();
         for (from, bytes) in received(&self.socket)? {
-            // To a client, datagrams from elsewhere are not the server's.
+            // A client ignores datagrams from any other address than its server's.
             if from == self.dialled {
                 self.client.receive(&bytes, now);
             }
@@ -128,7 +128,7 @@ impl Stage {
         self.hosts.iter_mut().try_for_each(|host| host.step(now))
     }
 
-    /// Lets all peers do what is due until `done`.
+    /// Runs all peers until `so` returns true.
     fn until(&mut self, what: &str, so: impl Fn(&Self) -> bool) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -145,7 +145,7 @@ impl Stage {
         }
     }
 
-    /// Leaves, as DDNet's client does, and joins there from the same socket.
+    /// Leaves, as DDNet's client does, and joins the server at `to` from the same socket.
     fn connect(&mut self, to: SocketAddr) -> Result<()> {
         let now = self.now();
         self.client.close("", now);
@@ -157,7 +157,7 @@ impl Stage {
         self.until("a join", |stage| has_received(&stage.client, b"greeting"))
     }
 
-    /// The client plays on that server alone: what either says reaches the other.
+    /// Checks that the client plays on that server alone: each receives the messages of the other.
     fn plays_on(&mut self, first: bool) -> Result<()> {
         self.talks += 1;
         let (up, down) = (format!("up {}", self.talks), format!("down {}", self.talks));
@@ -178,7 +178,7 @@ impl Stage {
         })
     }
 
-    /// Sends the client away from that server; returns the port that the client receives.
+    /// Redirects the client away from that server; returns the port that the client receives.
     fn redirected(&mut self, first: bool, port: u16) -> Result<u16> {
         let now = self.now();
         self.host(first).says(&extended::redirect(port), now);
@@ -195,7 +195,7 @@ fn has_text(object: &Value, text: &str) -> bool {
     object["event"] == "notice" && object["text"].as_str().is_some_and(|line| line.contains(text))
 }
 
-/// There, back, and once more on the spot.
+/// Redirects the client to the other server, back, and to the same server.
 fn follows(variant: Variant) -> Result<()> {
     let folder = home("log")?;
     let log = folder.path().join("run.log");
@@ -243,7 +243,7 @@ fn follows(variant: Variant) -> Result<()> {
     );
     stage.connect(listen)?;
     stage.plays_on(true)?;
-    // A redirect that would lead in a circle passes as it is: it leads to the proxy already.
+    // A redirect that would form a loop is forwarded unchanged, since it already leads to the proxy.
     ensure!(stage.redirected(true, port)? == port, "a port of the proxy's own");
     teetap.wait_for("a warning", |object| {
         object["level"] == "warning" && has_text(object, "this proxy itself listens there")

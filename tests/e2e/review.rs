@@ -1,4 +1,4 @@
-//! `teetap open FILE --tui` in a terminal: a long recording, its time line, and a filter over all of it.
+//! `teetap open FILE --tui` in a terminal: a long recording, its time line, and a filter over the whole recording.
 
 #![expect(
     clippy::indexing_slicing,
@@ -18,11 +18,12 @@ use teetap_kit::{binary, real::PATIENCE, terminal::Terminal};
 
 use crate::teetap;
 
-/// The bytes of the header of a pcap file, and those of a record.
+/// The sizes in bytes of the header of a pcap file and of a record.
 const HEADER: usize = 24;
 const RECORD: usize = 16;
 
-/// Writes a recorded session of 0.7 again and again, with times that grow. Returns the times that it was written.
+/// Writes a recorded session of 0.7 repeatedly, with increasing times, until `size` bytes are written. Returns the
+/// number of repetitions.
 fn repeat(path: &Path, size: u64) -> u32 {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/rich-tw07.pcap");
     let bytes = fs::read(source).unwrap();
@@ -73,14 +74,14 @@ fn a_long_recording_is_shown_at_once_and_gone_through() {
     let times = repeat(&path, 32 << 20);
     assert!(times > 20, "{times}");
     let (mut terminal, mut child) = open(&path, &[]);
-    // The first rows are there before the rest is read.
+    // The first rows are shown before the rest is read.
     terminal.wait_for("0.008 #1  session opening", PATIENCE).unwrap();
     let is_first = |screen: &str| screen.contains(" 1/") && screen.contains("info");
     terminal.wait_until("the first row", is_first, PATIENCE).unwrap();
 
     // The end, and its time.
     let last = 100 * (times - 1);
-    // Builds for tests decode slowly.
+    // Test builds decode slowly.
     terminal.press("G").unwrap();
     terminal.wait_for("at the end", 4 * PATIENCE).unwrap();
     terminal
@@ -90,10 +91,10 @@ fn a_long_recording_is_shown_at_once_and_gone_through() {
     terminal.wait_for("0.008 #1  session opening", PATIENCE).unwrap();
     let middle = last / 200 * 100;
     terminal.press(&format!(":goto {middle}s\r")).unwrap();
-    // The selected row is the first one of this time.
+    // The selected row is the first row at this time.
     terminal.wait_for(&format!(" {middle}.0"), PATIENCE).unwrap();
 
-    // All of it is searched, with progress, until Esc.
+    // The whole recording is searched, with progress, until Esc.
     terminal.press("/cl_say\r").unwrap();
     terminal.wait_for("filtering: ", PATIENCE).unwrap();
     terminal.wait_for("cl_say", PATIENCE).unwrap();
@@ -116,7 +117,7 @@ fn a_filter_finds_what_the_printed_lines_have() {
     assert!(count.parse::<u32>().unwrap() >= times, "{count}");
     let (mut terminal, mut child) = open(&path, &["-f", "cl_say"]);
     terminal.wait_for("at the end", PATIENCE).unwrap();
-    // Rows of sessions are listed, too: those of messages are selected by a filter on the line of the list.
+    // Rows of sessions are listed, too; rows of messages are listed only if the filter matches them.
     terminal.press("G").unwrap();
     terminal.wait_for("following", PATIENCE).unwrap();
     terminal.wait_for("filter cl_say", PATIENCE).unwrap();
@@ -167,7 +168,7 @@ fn open_with(config: &str, options: &[&str]) -> (Terminal, Child) {
         .stdout(inner.try_clone().unwrap())
         .stderr(inner);
     let child = command.spawn().unwrap();
-    // The files are read at the start.
+    // The configuration is read at the start.
     terminal.wait_for("#1", PATIENCE).unwrap();
     drop(folder);
     (terminal, child)
@@ -190,7 +191,7 @@ fn options_of_printed_lines_win_over_a_screen_that_a_file_sets() {
             );
         }
     }
-    // Without them the screen opens; what stops printed lines in a file does not matter to it.
+    // Without these options the screen opens; settings of a file that end printed lines do not affect it.
     for config in ["tui = true\n", "tui = true\nuntil = \"sv_motd\"\n"] {
         let (mut terminal, mut child) = open_with(config, &[]);
         terminal.wait_for("at the end", PATIENCE).unwrap();

@@ -1,4 +1,4 @@
-//! Conditions of rules and of filters: a word means the same on the data thread and for a watcher.
+//! Conditions of rules and of filters: an expression has the same meaning on the data thread and for a watcher.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use teetap_wire::def::Registry;
 
 use crate::input_log::demo;
 
-/// Conditions with the facts that need a context, or a memory.
+/// Conditions on facts that need a context or a memory.
 const CONDITIONS: [&str; 11] = [
     "s2c and sess.name == \"seven\"",
     "c2s and sess.name contains \"d\" and sess.proto == ddnet",
@@ -43,8 +43,8 @@ fn rules_and_filters_match_the_same_messages() {
     );
 }
 
-/// Repeats the demo with a rule that changes nothing, and a filter with the same condition. Returns the number of matches
-/// and of messages.
+/// Repeats the demo with a rule that changes nothing, and a filter with the same condition. Returns the number of
+/// matches and of messages.
 fn compared(condition: &str) -> [usize; 2] {
     let registry = Registry::builtin();
     let mut reader = Reader::open(demo().as_bytes()).unwrap();
@@ -74,7 +74,7 @@ fn compared(condition: &str) -> [usize; 2] {
     totals
 }
 
-/// Compares what the rule and the filter say about the messages of a datagram that rules have decided about.
+/// Compares the results of the rule and the filter for the messages of a datagram that the rules have decided about.
 fn matches(condition: &str, decoder: &mut Decoder, event: Event) -> [usize; 2] {
     let at = event.at;
     let decoded = decoder.decode(event);
@@ -83,7 +83,7 @@ fn matches(condition: &str, decoder: &mut Decoder, event: Event) -> [usize; 2] {
     };
     let mut counts = [0; 2];
     let messages = decoded.reading.iter().flat_map(|reading| &reading.messages);
-    // Rules do not decide about repeats once more.
+    // Rules do not decide again about retransmissions.
     let decided = datagram.placed.iter().zip(messages);
     for (placed, message) in decided.filter(|(placed, _)| placed.action.is_delivered()) {
         let name = message.def.map_or("unknown", |def| &*def.name);

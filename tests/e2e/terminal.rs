@@ -21,8 +21,8 @@ use teetap_kit::{
 
 use crate::{TEETAP, hostile::Udp, teetap};
 
-/// A text with everything that a terminal must not get from a peer: a title, a query of the status, C1 controls in one and two
-/// bytes, control characters, and characters that turn the direction around.
+/// A text with everything that a terminal must not receive from a peer: a title, a status query, C1 controls in one
+/// and two bytes, control characters, and characters that reverse the text direction.
 const HOSTILE: &[u8] =
     b"ahead\x1b]0;owned\x07\x1b[5n\x9b5n\xc2\x9b6n\xc2\x85\x08\x0e\x7f\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xe5\x90\x8d\xf0\x9f\x91\xa9tail";
 
@@ -48,7 +48,8 @@ fn demo() -> Command {
     command
 }
 
-/// Returns the text that a program wrote, without the sequences that the screen uses; others are errors.
+/// Returns the text that a program wrote, without the escape sequences that the screen uses. Any other sequence is an
+/// error.
 fn text_of(written: &[u8]) -> Result<String> {
     let mut rest = std::str::from_utf8(written)?;
     let mut text = String::new();
@@ -85,7 +86,7 @@ fn text_of(written: &[u8]) -> Result<String> {
     Ok(text)
 }
 
-/// Returns true for a character that a terminal must not get as text.
+/// Returns true for a character that a terminal must not receive as text.
 fn is_unsafe(char: char) -> bool {
     let turns = matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}');
     turns || char.is_control() && !matches!(char, '\r' | '\n')
@@ -193,7 +194,7 @@ fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() -> Result<()> {
     terminal.press("fg\r")?;
     terminal.wait_for("tour 1/7", PATIENCE)?;
     ensure!(terminal.is_alternate());
-    // The keys are read again.
+    // The keys are processed again.
     terminal.press("Q")?;
     terminal.wait_for("exit 0", PATIENCE)?;
     terminal.press("exit\r")?;
@@ -211,7 +212,7 @@ fn demo_on(terminal: File) -> Result<Child> {
         .spawn()?)
 }
 
-/// Waits for the end of a program. Returns its exit code, and the text on stderr.
+/// Waits until a program ends. Returns its exit code, and its text on stderr.
 fn end_of(mut child: Child) -> Result<(Option<i32>, String)> {
     let ended = wait_end(&mut child, PATIENCE)?;
     let mut text = String::new();
@@ -222,7 +223,7 @@ fn end_of(mut child: Child) -> Result<(Option<i32>, String)> {
 
 #[test]
 fn an_error_of_drawing_is_reported_and_a_lost_terminal_is_not() -> Result<()> {
-    // A terminal that takes no bytes: its other end is not read, and writing does not wait.
+    // A terminal that accepts no bytes: its other end is not read, and writes do not block.
     let (outer, inner) = terminal::open(200, 60)?;
     let flags = rustix::fs::fcntl_getfl(&inner)? | rustix::fs::OFlags::NONBLOCK;
     rustix::fs::fcntl_setfl(&inner, flags)?;
@@ -262,7 +263,7 @@ fn a_terminal_of_any_size_is_drawn_and_resized() -> Result<()> {
     }
     terminal.resize(cells(120)?, cells(40)?)?;
     terminal.wait_for("teetap  demo", PATIENCE)?;
-    // On a slow machine Esc and the key after it are read as one, which leaves the help open: the first ctrl-c closes it.
+    // On a slow machine Esc and the next key are read as one, which leaves the help open: the first ctrl-c closes it.
     terminal.press("\x03\x03")?;
     let ended = wait_end(&mut child, PATIENCE)?;
     ensure!(ended == Some(0), "{ended:?}");

@@ -22,7 +22,7 @@ fn start() -> (Terminal, Child) {
 #[test]
 fn the_tour_makes_a_fault_that_is_seen_on_the_screen() {
     let (mut terminal, mut child) = start();
-    // The hits of the rule of the tour.
+    // Returns the hits of the tour's rule.
     let hits = |screen: &str| {
         let line = screen.lines().find(|line| line.contains("tour: lose"))?;
         line.split_whitespace().nth(1)?.parse::<u32>().ok()
@@ -38,7 +38,7 @@ fn the_tour_makes_a_fault_that_is_seen_on_the_screen() {
     step("\r", &["tour 3/7: a message", "message", "client_id"]);
     step("\r", &["tour 4/7: a fault is made", "lose (tour)", " L "]);
     step("", &["s→c R"]);
-    // A resend is selected, and its original has the rule.
+    // A retransmission is selected, and the rule is shown at its original.
     step("\r", &["tour 5/7: the fault is seen", " R "]);
     step("o", &["sv_chat lose (tour)"]);
     step("\r", &["tour 6/7: the rule", "tour: lose when s2c and sv_chat"]);
@@ -59,7 +59,7 @@ fn the_tour_is_skipped() {
     terminal.press("\x1b").unwrap();
     let is_gone = |screen: &str| !screen.contains("tour 1/7") && screen.contains("following");
     terminal.wait_until("no tour", is_gone, PATIENCE).unwrap();
-    // The bots play.
+    // The bots are playing.
     terminal.press("q").unwrap();
     terminal
         .wait_for("2 players are online: end the run?", PATIENCE)
