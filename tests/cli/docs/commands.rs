@@ -1,4 +1,4 @@
-//! Command lines of `console` blocks: read, checked against the help, and run where that is harmless.
+//! Command lines in `console` blocks: parsed, checked against the help, and run if that is harmless.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::teetap;
 
-/// Commands that only read what they are given.
+/// Commands that only read their inputs.
 const READING: [&str; 10] = [
     "completions",
     "config",
@@ -24,7 +24,7 @@ const READING: [&str; 10] = [
     "museum",
     "open",
 ];
-/// Endings of files; a command is only run if those that it names exist.
+/// File extensions; a command is run only if the files with these extensions that it names exist.
 const ENDINGS: [&str; 6] = [".bin", ".jsonl", ".log", ".pcap", ".pcapng", ".tw"];
 
 /// A command of a `console` block.
@@ -41,10 +41,10 @@ impl Command<'_> {
     }
 }
 
-/// The long and short options of a command, and if they take a value.
+/// The long and short options of a command, each with true if it needs a value.
 pub(super) type Options = BTreeMap<String, bool>;
 
-/// The commands of a block, with the output that is shown.
+/// Returns the commands of a block, each with the output shown.
 pub(super) fn commands<'a>(page: &Page, block: &Block<'a>) -> Vec<Command<'a>> {
     let mut commands: Vec<Command<'a>> = Vec::new();
     for &(line, text) in &block.lines {
@@ -60,14 +60,14 @@ pub(super) fn commands<'a>(page: &Page, block: &Block<'a>) -> Vec<Command<'a>> {
     commands
 }
 
-/// The arguments of each teetap in a command line.
+/// Returns the arguments of each teetap invocation in a command line.
 pub(super) fn invocations(line: &str) -> Vec<Vec<String>> {
     let words = words(line);
     let stages = words.split(|word| word == "|");
     stages
         .filter_map(|stage| {
             let end = stage.iter().position(|word| word == ">").unwrap_or(stage.len());
-            // Variables of the environment come first.
+            // Environment variables precede the program.
             let start = stage
                 .iter()
                 .take_while(|word| word.starts_with("TEETAP_"))
@@ -87,7 +87,7 @@ pub(super) fn invocations(line: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The words of a shell command; `|` and `>` are words of their own.
+/// Splits a shell command into words; `|` and `>` are separate words.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {
@@ -107,7 +107,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The names of the sub-commands, from the help.
+/// Returns the names of the sub-commands, from the help.
 pub(super) fn names() -> BTreeSet<String> {
     let help = help(None);
     let commands = help.split("\nCommands:\n").nth(1).unwrap();
@@ -124,7 +124,7 @@ fn help(name: Option<&str>) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The options of a command, from its help.
+/// Returns the options of a command, from its help.
 pub(super) fn options(name: Option<&str>) -> Options {
     let mut options = Options::new();
     for line in help(name).lines() {
@@ -155,7 +155,7 @@ pub(super) fn check_command(args: &[String], root_options: &Options, names: &BTr
             continue;
         }
         let takes = options.get(arg).or_else(|| {
-            // -vv is -v twice.
+            // -vv means -v twice.
             let short = arg.get(..2).filter(|_| !arg.starts_with("--"))?;
             options.get(short).filter(|takes| !**takes)
         });
@@ -187,7 +187,7 @@ pub(super) fn check_command(args: &[String], root_options: &Options, names: &BTr
     }
 }
 
-/// The arguments that are not options or their values.
+/// Returns the arguments that are neither options nor their values.
 pub(super) fn positions<'a>(args: &'a [String], options: &Options) -> Vec<&'a str> {
     let mut positions = Vec::new();
     let mut rest = args.iter().take_while(|arg| *arg != "--");
@@ -201,7 +201,7 @@ pub(super) fn positions<'a>(args: &'a [String], options: &Options) -> Vec<&'a st
     positions
 }
 
-/// Returns true if the command can be run here: it reads no stdin, and files that exist.
+/// Returns true if the command can be run here: it reads no stdin, and only existing files.
 pub(super) fn is_harmless(args: &[String], line: &str) -> bool {
     let reads = args.iter().any(|arg| READING.contains(&arg.as_str()));
     let is_file = |arg: &&String| ENDINGS.iter().any(|ending| arg.ends_with(ending));
@@ -210,7 +210,7 @@ pub(super) fn is_harmless(args: &[String], line: &str) -> bool {
     reads && !missing && !stdin && !line.contains(" | ")
 }
 
-/// Runs a command and looks for the output that the page shows, in its order.
+/// Runs a command and checks that its output contains the lines shown on the page, in order.
 pub(super) fn check_output(args: &[String], command: &Command<'_>, at: &str) {
     let output = teetap().args(args).current_dir(root()).output().unwrap();
     let all = [output.stdout, output.stderr].concat();

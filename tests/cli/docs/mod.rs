@@ -1,8 +1,9 @@
-//! README and docs/: links lead somewhere, the summary is complete, commands, filters and rules are right.
+//! README and docs/: every link has a target, the summary is complete, and commands, filters and rules are right.
 //!
-//! Law: a page that shows a command or a filter shows one that works. A `console` block is a list of commands, each after `$ `, with
-//! the output below it; `...` stands for lines that are left out. A `filter` block has a filter on each line, a `tap` block rules. Commands that need no
-//! network and no file of the reader's are run; of the others the options and filters are checked.
+//! Law: commands and filters shown on a page work. A `console` block is a list of commands, each after `$ `, followed
+//! by its output; `...` replaces omitted lines. Each line of a `filter` block is a filter, and a `tap` block contains
+//! rules. Commands that need no network and no file of the reader are run; for other commands, the options and
+//! filters are checked.
 
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
@@ -43,7 +44,7 @@ fn every_link_leads_to_a_file_or_heading() {
                 dir.join(file)
             };
             assert!(root().join(&path).is_file(), "{at}: no file {target}");
-            // The book has only what is in its own folder.
+            // The book contains only files in its own folder.
             let in_book = |path: &Path| root().join(path).canonicalize().unwrap().starts_with(&book);
             assert!(
                 !in_book(&page.path) || in_book(&path),
@@ -170,7 +171,7 @@ fn every_block_of_rules_is_right() {
     assert!(blocks > 1, "{blocks} blocks");
 }
 
-/// The samples are run by tests of the session core.
+/// Tests of the session core run the samples.
 #[test]
 fn the_cookbook_of_rules_has_every_sample_and_nothing_else() {
     let page = pages()

@@ -8,7 +8,7 @@ use std::{
 
 /// A Markdown file.
 pub(super) struct Page {
-    /// Relative to the repository.
+    /// The path relative to the repository.
     pub(super) path: PathBuf,
     pub(super) text: String,
 }
@@ -23,7 +23,7 @@ pub(super) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The Markdown files at the top, in .github and in docs/.
+/// Returns the Markdown files at the top level, in .github and in docs/.
 pub(super) fn pages() -> Vec<Page> {
     let mut pages = Vec::new();
     let top = [
@@ -64,7 +64,7 @@ impl Page {
         format!("{}:{line}", self.path.display())
     }
 
-    /// The lines outside fenced blocks.
+    /// Returns the lines outside fenced blocks, with their numbers.
     pub(super) fn prose(&self) -> Vec<(usize, &str)> {
         let mut fenced = false;
         let lines = self.text.lines().enumerate();
@@ -78,7 +78,7 @@ impl Page {
             .collect()
     }
 
-    /// The targets of all links, with their lines.
+    /// Returns the targets of all links, with their line numbers.
     pub(super) fn links(&self) -> Vec<(usize, &str)> {
         let mut links = Vec::new();
         for (at, line) in self.prose() {
@@ -88,7 +88,7 @@ impl Page {
         links
     }
 
-    /// The anchors of the headings, as GitHub and mdBook make them.
+    /// Returns the anchors of the headings, as GitHub and mdBook generate them.
     pub(super) fn anchors(&self) -> BTreeSet<String> {
         let headings = self
             .prose()

@@ -1,6 +1,6 @@
-//! JSON lines against docs/json.schema.json, and docs/src/json.md against both.
+//! JSON lines checked against docs/json.schema.json, and docs/src/json.md against both.
 //!
-//! Law: the schema names every field of this version, so a field that it lacks fails here.
+//! Law: the schema names every field of this version, so a field that is missing in the schema fails here.
 
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
@@ -32,7 +32,7 @@ use teetap_wire::{Dir, Proto, Seq, def::Registry};
 
 use super::run;
 
-/// The values of each kind of notice.
+/// Example values of each kind of notice.
 const NOTICES: &[(&str, &str)] = &[
     ("upstream_silent", r#"{"for_s":2.5}"#),
     ("upstream_unreachable", r#"{"error":"Connection refused"}"#),
@@ -127,12 +127,12 @@ fn schema_text() -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// The schema, and the lines that were checked.
+/// The schema, and statistics of the checked lines.
 struct Checker {
     schemas: Schemas,
     index: SchemaIndex,
     lines: usize,
-    /// Events and kinds of notices.
+    /// Events and kinds of notices seen so far.
     seen: BTreeSet<String>,
 }
 
@@ -198,7 +198,7 @@ fn every_line_of_every_capture_is_of_the_schema() {
     assert!(checker.lines > 50_000, "{} lines", checker.lines);
 }
 
-/// The packets of a pcap file without the first `count`.
+/// Returns a pcap file without its first `count` packets.
 fn without_first(count: usize, pcap: &[u8]) -> Vec<u8> {
     let (header, mut rest) = pcap.split_at(24);
     for _ in 0..count {
@@ -286,7 +286,7 @@ fn every_line_of_a_comparison_is_of_the_schema() {
     let paths = captures();
     for (a, b) in paths.iter().zip(paths.iter().skip(1)) {
         let (a, b) = (a.to_str().unwrap(), b.to_str().unwrap());
-        // It has no session.
+        // This capture has no session.
         if [a, b].iter().any(|path| path.contains("info-requests")) {
             continue;
         }
@@ -358,7 +358,7 @@ fn every_kind_of_notice_and_answer_is_of_the_schema_and_read_back() {
     checker.saw(&["answer", "gap"]);
 }
 
-/// A list of held messages with every field.
+/// Returns a list of held messages with every field.
 fn held() -> Box<[Waiting]> {
     let waiting = Waiting {
         session: SessionId(2),

@@ -1,4 +1,4 @@
-//! docs/src/json.md against the schema: the tables are those of the schema, and the examples are of it.
+//! docs/src/json.md against the schema: its tables equal the schema, and its examples are valid.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,20 +18,20 @@ const COMMON: [&str; 4] = ["v", "t", "event", "session"];
 
 /// A part of the page below a heading.
 struct Part {
-    /// The name of its definition, when it has one.
+    /// The name of the definition in the schema, if it has one.
     name: String,
     lines: Vec<String>,
 }
 
 impl Part {
-    /// The rows of the table with this head.
+    /// Returns the rows of the table with this head.
     fn table(&self, head: &str) -> Vec<&str> {
         let lines = self.lines.iter().map(String::as_str);
         let rows = lines.skip_while(|line| *line != head).skip(2);
         rows.take_while(|line| line.starts_with('|')).collect()
     }
 
-    /// The JSON lines that it shows.
+    /// Returns the JSON lines shown in the part.
     fn examples(&self) -> Vec<&str> {
         let lines = self.lines.iter().map(String::as_str);
         let block = lines.skip_while(|line| *line != "```json").skip(1);
@@ -54,12 +54,12 @@ fn parts() -> Vec<Part> {
     parts
 }
 
-/// The name of the definition that a value refers to.
+/// Returns the name of the definition to which a value refers.
 fn reference(value: &Value) -> Option<&str> {
     value["$ref"].as_str()?.strip_prefix("#/$defs/")
 }
 
-/// The type of a value in the words of the page.
+/// Returns the type of a value in the words of the page.
 fn type_text(value: &Value, defs: &Value) -> String {
     if let Some(name) = reference(value) {
         return match name {
@@ -104,7 +104,7 @@ fn type_text(value: &Value, defs: &Value) -> String {
     text + null
 }
 
-/// The meaning of a value: its own, or that of its type.
+/// Returns the meaning of a value: its own description, or the description of its type.
 fn meaning<'s>(value: &'s Value, defs: &'s Value) -> &'s str {
     let of_type = reference(value).and_then(|name| defs[name]["description"].as_str());
     value["description"].as_str().or(of_type).unwrap()
@@ -138,7 +138,7 @@ fn the_tables_of_fields_are_those_of_the_schema() {
         let first = part.lines.iter().find(|line| !line.is_empty()).unwrap();
         assert_eq!(first.ends_with(" Has `session`."), is_of_session, "{}", part.name);
     }
-    // The others are types of values, and the kinds of notices.
+    // The remaining definitions are types of values, and the kinds of notices.
     missing.retain(|name| defs[name].get("required").is_some() && !name.starts_with("notice_"));
     assert_eq!(missing.into_iter().collect::<Vec<_>>(), ["per_dir"]);
 }
@@ -172,7 +172,7 @@ fn the_page_and_the_schema_have_every_kind_of_notice() {
     assert_eq!(part.table("| value | kinds | type | meaning |"), values);
     let known = schema["anyOf"].as_array().unwrap().iter();
     let known = known.filter(|def| reference(def).unwrap().starts_with("notice_"));
-    // And that without a kind.
+    // Plus the notice without a kind.
     assert_eq!(known.count(), Notice::KINDS.len() + 1);
 }
 
@@ -188,7 +188,7 @@ fn every_event_has_examples_that_are_of_the_schema() {
             let object = binary::objects(example).remove(0);
             assert_eq!(object["event"], *event, "{example}");
             checker.check(example);
-            // teetap writes it so, bytes and their meaning included.
+            // teetap writes the example in the same form, including bytes and their meaning.
             if let Ok(Some(Item::Event(event))) = jsonl::Lines::new(example.as_bytes()).read() {
                 let again = shown(event);
                 assert_eq!(again.lines().next(), Some(example));

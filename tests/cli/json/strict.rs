@@ -1,4 +1,4 @@
-//! The schema itself: it names all values and fields, and accepts no others.
+//! The schema itself: it names all values and fields, and allows no others.
 
 use serde_json::{Map, Value, json};
 use teetap_kit::binary;
@@ -29,7 +29,7 @@ fn the_schema_has_every_name_of_a_value() {
     check::<Action>(&defs["placed"]["properties"]["action"]["enum"]);
 }
 
-/// Names the objects of a schema that accept other fields.
+/// Lists the objects of a schema that allow other fields.
 fn open_objects(at: &str, schema: &Value, open: &mut Vec<String>) {
     if let Value::Object(node) = schema {
         let is_object = match &node.get("type") {
@@ -66,7 +66,8 @@ fn open_objects(at: &str, schema: &Value, open: &mut Vec<String>) {
 fn no_object_accepts_other_fields() {
     let mut open = Vec::new();
     open_objects("", &schema_text(), &mut open);
-    // The fields of messages and items, and their scales, are those of their definitions; each kind of notice closes the last.
+    // The definitions determine the fields of messages and items, and their scales; each kind of notice closes
+    // `notice`.
     assert_eq!(
         open,
         [

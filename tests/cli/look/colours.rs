@@ -1,4 +1,4 @@
-//! Colours and characters: where they are printed, and where they are not.
+//! Colours and characters: when they are printed, and when not.
 
 use std::{fs, process::Command};
 
@@ -101,7 +101,7 @@ fn with_ascii_everything_is_ascii() {
             assert!(text.is_ascii(), "{args:?}");
         }
     }
-    // On a terminal without anything else, too; a pipe is not one.
+    // A dumb terminal gets ASCII without any option; a pipe does not.
     let mut dumb = plain_terminal();
     let text = shown(dumb.args(["open", &files.capture]).env("TERM", "dumb"), 80);
     assert!(text.is_ascii() && text.contains("c->s"), "{text}");

@@ -1,4 +1,4 @@
-//! The columns of lines: times, sizes, fields, changes of snapshots, and numbers of frames.
+//! The columns of lines: times, sizes, fields, changes of snapshots, and frame numbers.
 
 use super::{capture, messages};
 use crate::{command_line::json, run};
@@ -15,7 +15,7 @@ fn times(args: &[&str]) -> Vec<String> {
 #[test]
 fn the_time_of_a_line_is_that_of_filters_unless_another_one_is_requested() {
     let path = capture("rich-tw07.pcap");
-    // The second session begins later than the recording.
+    // The second session starts later than the recording.
     for (filter, expected) in [("t > 2s", true), ("t <= 2s", false)] {
         let (text, _) = run(&["grep", filter, &path], 0);
         assert!(text.lines().count() > 100, "{filter}: {text}");
@@ -50,7 +50,7 @@ fn the_time_of_a_line_is_that_of_filters_unless_another_one_is_requested() {
             .all(|time| time.len() == 12 && time.split(':').count() == 3),
         "{wall:?}"
     );
-    // Parts of a recording are those of its own time.
+    // Parts of a recording are selected by the time of the recording.
     let (part, _) = run(&["open", "--time", "run", "--from", "2s", "--to", "3s", &path], 0);
     for line in part.lines() {
         let time: f64 = line.split_whitespace().next().unwrap().parse().unwrap();
@@ -103,7 +103,7 @@ fn changes_of_snapshots_are_those_since_the_one_before() {
         !base.contains(" since 1") && !base.contains(" the same as "),
         "{base}"
     );
-    // The tick of the snapshot before is that of the line before in the session.
+    // The compared tick is the tick of the previous snapshot line in the session.
     let mut last: std::collections::BTreeMap<&str, &str> = std::collections::BTreeMap::new();
     let mut compared = 0;
     for line in since
@@ -135,7 +135,7 @@ fn captures_of_other_programs_have_numbers_of_frames() {
         .filter_map(|line| line.split_once(", frame ")?.1.split(':').next());
     let frames: Vec<u64> = frames.map(|frame| frame.parse().unwrap()).collect();
     assert!(frames.len() > 400 && frames.is_sorted(), "{frames:?}");
-    // The filter finds it under that number.
+    // A filter finds the message by its frame number.
     let frame = frames[frames.len() / 2];
     let (found, _) = run(&["grep", "-v", &format!("frame == {frame}"), &path], 0);
     assert!(found.contains(&format!(", frame {frame}:")), "{found}");

@@ -1,4 +1,5 @@
-//! The look of what commands print: colours, the width of a terminal, folds, times and characters, on a terminal and in a pipe.
+//! The look of the output of commands: colours, terminal width, folds, times and characters, on a terminal and in a
+//! pipe.
 
 mod colours;
 mod columns;
@@ -20,7 +21,7 @@ fn capture(name: &str) -> String {
     format!("{}/tests/captures/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Files for commands that read some.
+/// Files for commands that need input files.
 struct Files {
     _folder: TempDir,
     rules: String,
@@ -43,7 +44,7 @@ impl Files {
         }
     }
 
-    /// Returns commands that print text, and true for those that print colours where they may.
+    /// Returns commands that print text, each with true if it prints colours when they are enabled.
     fn commands(&self) -> Vec<(Vec<&str>, bool)> {
         let Self {
             rules,
@@ -86,14 +87,14 @@ impl Files {
     }
 }
 
-/// Returns all bytes that a command writes to a terminal of this width, without the returns at the ends of lines.
+/// Returns everything that a command writes to a terminal of this width, without carriage returns.
 fn shown(command: &mut Command, columns: u16) -> String {
     let (outer, inner) = terminal::open(columns, 24).unwrap();
     command.stdout(inner.try_clone().unwrap()).stderr(inner);
     ended(command, outer)
 }
 
-/// Returns those that it writes to stdout, where only that is a terminal.
+/// Returns the stdout of a command if only stdout is a terminal.
 fn shown_out(command: &mut Command, columns: u16) -> String {
     let (outer, inner) = terminal::open(columns, 24).unwrap();
     command.stdout(inner).stderr(Stdio::null());
@@ -102,7 +103,7 @@ fn shown_out(command: &mut Command, columns: u16) -> String {
 
 fn ended(command: &mut Command, mut outer: File) -> String {
     let mut child = command.stdin(Stdio::null()).spawn().unwrap();
-    // Its own ends of the terminal.
+    // Closes our copies of the program's end of the terminal.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let text = all(&mut outer);
     binary::wait_end(&mut child, PATIENCE).unwrap();
@@ -129,7 +130,7 @@ fn plain_terminal() -> Command {
     command
 }
 
-/// The messages of a terminal, without control sequences.
+/// Returns terminal output without control sequences.
 fn without_escapes(text: &str) -> String {
     let mut parts = text.split("\x1b[");
     let first = parts.next().unwrap().to_owned();
@@ -139,7 +140,7 @@ fn without_escapes(text: &str) -> String {
     })
 }
 
-/// The lines of messages in the output of a command, without those about itself.
+/// Returns the lines of messages in the output of a command, without lines about the command itself.
 fn messages(text: &str) -> Vec<&str> {
     text.lines()
         .filter(|line| !line.starts_with("teetap"))

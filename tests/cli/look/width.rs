@@ -1,4 +1,4 @@
-//! The width of a terminal, and the folds on it.
+//! The width of a terminal, and folded lines on it.
 
 use std::{num::NonZero, process::Stdio, thread, time::Duration};
 
@@ -18,7 +18,7 @@ fn lines_fit_the_terminal_and_are_whole_in_a_pipe() {
                 let text = without_escapes(&shown_out(plain_terminal().args(args), columns));
                 let columns = usize::from(columns);
                 for line in messages(&text) {
-                    // The texts in these captures have one column for each character.
+                    // The texts in these captures have one column per character.
                     assert!(line.chars().count() <= columns, "{line}");
                     let start = line.trim_end_matches('…');
                     if columns >= 100 {
@@ -97,7 +97,7 @@ fn snapshots_and_inputs_are_folded_on_a_terminal() {
     assert!(!has_folds(&piped), "{piped}");
     let (piped, _) = run(&["open", "--fold", &path], 0);
     assert!(has_folds(&piped), "{piped}");
-    // What is searched for is shown, and counted as before.
+    // Search results are unfolded by default, and the count is the same with `--fold`.
     let search = |args: &[&str]| {
         shown_out(
             plain_terminal().args([&["grep", "--color", "never"], args, &["any_snap", &*path]].concat()),
