@@ -1,4 +1,4 @@
-//! Recordings to be scrubbed, and searches in the results.
+//! Recordings to scrub, and helpers that search the results.
 
 use std::{collections::BTreeSet, fs, net::SocketAddr, path::Path};
 
@@ -11,10 +11,10 @@ use teetap_kit::{
 
 use crate::teetap;
 
-/// Stands for a client and a server of the recordings, which are all of 127.0.0.1.
+/// Public addresses that replace the recordings' 127.0.0.1 for a client and a server.
 pub(crate) const CLIENT: [u8; 4] = [84, 11, 2, 3];
 pub(crate) const SERVER: [u8; 4] = [93, 41, 5, 6];
-/// And for their cards.
+/// Hardware addresses of the client's and the server's network cards.
 pub(crate) const CARDS: [u8; 12] = [0, 0x1b, 0x21, 1, 2, 3, 0, 0x1b, 0x21, 4, 5, 6];
 
 pub(crate) fn scrub(path: &Path, out: &Path, args: &[&str], code: i32) -> String {
@@ -41,7 +41,7 @@ fn checksum(bytes: &[u8]) -> [u8; 2] {
     (!u16::try_from(sum).unwrap()).to_be_bytes()
 }
 
-/// A frame with right checksums.
+/// Returns a frame with right checksums.
 fn frame(packet: &Packet, is_client: impl Fn(SocketAddr) -> bool) -> Vec<u8> {
     let [from, to] = [packet.from, packet.to].map(|end| if is_client(end) { CLIENT } else { SERVER });
     let length = u16::try_from(8 + packet.payload.len()).unwrap();
@@ -60,7 +60,7 @@ fn frame(packet: &Packet, is_client: impl Fn(SocketAddr) -> bool) -> Vec<u8> {
     [&CARDS[..], &[8, 0], &ip, &udp].concat()
 }
 
-/// The recording with addresses that tell something, as pcap.
+/// Returns the recording as pcap with addresses that identify somebody.
 pub(crate) fn relocated(name: &str) -> Vec<u8> {
     let packets = capture::recorded(name).unwrap();
     let flows = capture::flows(packets.clone());
@@ -82,7 +82,7 @@ pub(crate) fn relocated(name: &str) -> Vec<u8> {
     file
 }
 
-/// The text of all fields that are shown only with `--show-secrets`.
+/// Returns the text of all fields that are shown only with `--show-secrets`.
 pub(crate) fn secrets(hidden: &[Value], shown: &[Value]) -> BTreeSet<(String, String)> {
     let mut found = BTreeSet::new();
     assert_eq!(hidden.len(), shown.len());
@@ -105,7 +105,7 @@ pub(crate) fn secrets(hidden: &[Value], shown: &[Value]) -> BTreeSet<(String, St
     found
 }
 
-/// All bytes in which something could be left: those of the file, and what is in compressed packets.
+/// Returns all bytes in which something could be left: the file, and the contents of compressed packets.
 pub(crate) fn everything(path: &Path) -> Vec<Vec<u8>> {
     let mut all = vec![fs::read(path).unwrap()];
     for packet in capture::read(path).unwrap() {
@@ -120,7 +120,7 @@ pub(crate) fn everything(path: &Path) -> Vec<Vec<u8>> {
     all
 }
 
-/// The part of a line of `open` that must not change.
+/// Returns the parts of the lines of `open` that must not change.
 pub(crate) fn essence(objects: &[Value]) -> Vec<Value> {
     let mut objects: Vec<Value> = objects.to_vec();
     for object in &mut objects {
@@ -129,7 +129,7 @@ pub(crate) fn essence(objects: &[Value]) -> Vec<Value> {
         for name in ["hex", "hex_out", "file", "client", "server", "bytes"] {
             object.remove(name);
         }
-        // Compressed, it may have another length.
+        // A compressed datagram may have another length.
         if is_datagram {
             object.remove("size");
             object.remove("sizes_out");
@@ -138,7 +138,7 @@ pub(crate) fn essence(objects: &[Value]) -> Vec<Value> {
     objects
 }
 
-/// A recording of our own of another place: of `alic`, at 84.11.2.3.
+/// Writes a recording by teetap from another place: of the server `alic`, at 84.11.2.3.
 pub(crate) fn elsewhere(path: &Path) {
     let mut command = teetap();
     run(

@@ -1,4 +1,5 @@
-//! `teetap scrub` of the built binary: nothing that is secret and no address is left, everything else is, and others can read it.
+//! `teetap scrub` of the built binary: no secret and no address is left, everything else is kept, and other programs
+//! can read the result.
 
 mod given;
 mod session;
@@ -23,7 +24,7 @@ fn secrets_are_removed_and_with_the_texts_the_rest_is_kept() {
         let (_folder, path) = place("given.pcap");
         let (out, again) = (path.with_file_name("out.pcap"), path.with_file_name("again.pcap"));
         fs::write(&path, relocated(&name)).unwrap();
-        // Surplus bytes are a note in both.
+        // Both recordings have the note about surplus bytes.
         let stderr = scrub(&path, &out, &["--keep-text"], 0);
         let count = capture::recorded(&name).unwrap().len();
         assert!(
@@ -35,10 +36,10 @@ fn secrets_are_removed_and_with_the_texts_the_rest_is_kept() {
             "{stderr}"
         );
         assert_eq!(fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o600);
-        // The same for what is shown, but for what was replaced.
+        // Everything shown is equal, except for the replaced parts.
         let (before, after) = (open(&path, &["-vv"]), open(&out, &["-vv"]));
         let keep = |objects: &[Value]| {
-            // The message of a library that no other program knows.
+            // A message of a library that no other program knows.
             let objects = essence(objects).into_iter();
             let objects = objects.filter(|object| object["uuid"] != "ee610b6f-909f-311e-93f7-11a95f55a086");
             objects.collect::<Vec<_>>()
@@ -48,7 +49,7 @@ fn secrets_are_removed_and_with_the_texts_the_rest_is_kept() {
             if before["flags"] == after["flags"] {
                 assert_eq!(before, after, "{name}");
             } else {
-                // With surplus replaced it did not get shorter by compression.
+                // With its surplus bytes replaced, compression did not shorten the packet.
                 assert_eq!(
                     (name.as_str(), &before["ordinal"]),
                     ("tw06c-to-dd20-antispoof", &5.into())
@@ -59,7 +60,7 @@ fn secrets_are_removed_and_with_the_texts_the_rest_is_kept() {
         let shown = open(&path, &["-vv", "--show-secrets"]);
         let (all_before, all) = (everything(&path), everything(&out));
         for (message, secret) in secrets(&before, &shown) {
-            // The server repeats commands in what it says about them, and raw bytes are shown as hex.
+            // The server repeats commands in its replies, and raw bytes are shown as hex.
             if !["rcon_cmd", "client_version", "checksum"].contains(&&*message) && secret.len() > 3 {
                 assert!(holds(&all_before, secret.as_bytes()), "{name} {message} {secret}");
                 assert!(!holds(&all, secret.as_bytes()), "{name} {message} {secret}");
@@ -90,7 +91,7 @@ fn secrets_are_removed_and_with_the_texts_the_rest_is_kept() {
     }
 }
 
-/// Texts that peers wrote, by message and field.
+/// Texts written by peers, by message and field.
 const TEXTS: [(&str, &str); 11] = [
     ("cl_say", "message"),
     ("sv_chat", "message"),
@@ -120,7 +121,7 @@ fn texts_of_peers_are_removed_and_every_message_stays_at_its_place() {
             for key in ["event", "session", "ordinal", "t", "dir", "seq"] {
                 assert_eq!(before[key], after[key], "{name} {before}");
             }
-            // In an event of a session it is that of the player.
+            // In a session event the name is the player's.
             if before["event"] != "session" {
                 assert_eq!(before["name"], after["name"], "{name} {before}");
             }
@@ -136,7 +137,7 @@ fn texts_of_peers_are_removed_and_every_message_stays_at_its_place() {
                 if text.is_ascii() {
                     assert_eq!(new.len(), text.len(), "{name} {after}");
                 }
-                // A shorter one may be a part of something else.
+                // A shorter text may be part of something else.
                 if text.len() > 5 {
                     removed.insert(text.to_owned());
                     found.insert(message);
@@ -201,12 +202,12 @@ fn other_tools_read_the_result_and_accept_every_checksum() {
         let lines: BTreeSet<&str> = dump.lines().collect();
         assert_eq!(dump.lines().count(), count);
         let wanted = [
-            // Sender and receiver as they came: the receiver's card has the first number.
+            // Sender and receiver in order of appearance: the receiver's card has the first number.
             "1\t1\t192.0.2.1\t192.0.2.2\t02:00:00:00:00:02",
             "1\t1\t192.0.2.2\t192.0.2.1\t02:00:00:00:00:02",
         ];
         assert_eq!(lines, wanted.into(), "{name}");
-        // Every datagram is where it was, at its time and with its ports.
+        // Every datagram keeps its place, its time and its ports.
         let summary = |path: &Path| {
             let objects = open(path, &["-v"]);
             essence(&objects[1..])
@@ -294,7 +295,7 @@ fn a_scrubbed_recording_of_teetap_is_still_a_capture_of_both_legs() {
         assert_eq!(given.payload.len(), found.payload.len());
         changed += usize::from(given.payload != found.payload);
     }
-    // The identity of the DDNet bot, where it came in and where it left.
+    // The identity of the DDNet bot, as received and as sent.
     assert_eq!(changed, 2);
     let dump = Command::new("tcpdump")
         .args(["-nn", "-vv", "-r"])
@@ -308,7 +309,7 @@ fn a_scrubbed_recording_of_teetap_is_still_a_capture_of_both_legs() {
     );
 }
 
-/// The names of players stay in snapshots of 0.6, as ints; the lines beside the packets do not spell them out.
+/// The names of players stay in snapshots of 0.6, as ints; the lines beside the packets do not show them as text.
 #[test]
 fn comments_name_no_player_of_a_snapshot() {
     for ending in ["pcapng", "jsonl"] {
@@ -332,7 +333,7 @@ fn comments_name_no_player_of_a_snapshot() {
 fn keep_unknown_keeps_unknown_messages() {
     let npm = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/npm-to-dd16.pcap");
     let (_folder, path) = place("out.pcap");
-    // The first message of the library, with another UUID.
+    // The first message of the library, with a different UUID.
     let given = path.with_file_name("given.pcap");
     let mut bytes = fs::read(npm).unwrap();
     let known = b"\x5f\x55\xa0\x86https://www.npmjs.com";
@@ -340,7 +341,7 @@ fn keep_unknown_keeps_unknown_messages() {
     bytes[at + 3] = 0x87;
     fs::write(&given, bytes).unwrap();
     let kept = path.with_file_name("kept.pcap");
-    // Behind a UUID that is not known; elsewhere it stands in a field.
+    // After an unknown UUID; in other messages the text is in a field.
     let url = b"\xa0\x87https://www.npmjs.com";
     let stderr = scrub(&given, &path, &[], 0);
     assert!(stderr.contains("1 message that is not fully known"), "{stderr}");
@@ -400,7 +401,7 @@ fn a_refused_scrub_prints_one_line_and_leaves_no_file() {
     refused(&[Path::new("/no/such"), to, &out], &[], 2, "cannot open /no/such");
     refused(&[Path::new("/"), to, &out], &[], 2, "directory");
     refused(&[Path::new("/dev/zero"), to, &out], &[], 5, "not a recording");
-    // It is read two times; one without an end is not copied.
+    // The input is read twice; endless input is not copied.
     refused(
         &[Path::new("/dev/zero"), to, &out],
         &["--keep-text"],
@@ -424,7 +425,7 @@ fn a_refused_scrub_prints_one_line_and_leaves_no_file() {
     for (option, value) in [("--filter", "c2s"), ("--until", "input"), ("-w", "x.jsonl")] {
         refused(&[&given, to, &out], &[option, value], 2, "takes no --");
     }
-    // An existing file stays as it is, the recording itself too.
+    // An existing file stays unchanged, even the recording itself.
     fs::copy(&given, &path).unwrap();
     refused(&[&path, to, &path], &[], 2, " exists; name another file");
     refused(&[&given, to, &path], &[], 2, " exists; name another file");

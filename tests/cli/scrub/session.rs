@@ -1,5 +1,5 @@
-//! A whole session of which nothing that a peer, a rule or the user wrote may be left: with rules that report, fail and expect,
-//! commands of the control socket, and findings.
+//! A whole session of which no text of a peer, a rule or the user may be left: with rules that report, fail and
+//! expect, commands of the control socket, and findings.
 
 use std::{
     fs,
@@ -25,7 +25,7 @@ use teetap_wire::{
 use super::given::scrub;
 use crate::teetap;
 
-/// A part of every text of the session that is public, and of every secret.
+/// A part of every public text of the session, and a part of every secret.
 const TEXT: &str = "zqx7";
 const SECRET: &str = "sec9q";
 
@@ -79,7 +79,7 @@ impl Session {
         let mut teetap = command.spawn().unwrap();
         let mut lines = BufReader::new(teetap.stdout.take().unwrap()).lines();
         let start: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-        // Its output would fill the pipe.
+        // Otherwise its output would fill the pipe.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         client.connect(start["listen"].as_str().unwrap()).unwrap();
         client.send(&[0x10, 0, 0, 1]).unwrap();
@@ -140,7 +140,7 @@ impl Session {
             Dir::C2s => self.client.send(&datagram).unwrap(),
             Dir::S2c => self.server.send_to(&datagram, self.upstream).unwrap(),
         };
-        // One after the other, so that the proxy has each before the next.
+        // Sent separately, so that the proxy receives each datagram before the next.
         std::thread::sleep(Duration::from_millis(20));
     }
 
@@ -186,7 +186,7 @@ fn recorded(path: &Path) {
     session.send(
         Dir::C2s,
         &[
-            // Longer than receivers keep, which is a finding.
+            // Longer than receivers keep, which causes a finding.
             (
                 "cl_start_info",
                 &[("name", "zqx7 a name that is too long"), ("clan", "zqx7clan")],
@@ -219,8 +219,8 @@ fn recorded(path: &Path) {
     session.end();
 }
 
-/// Returns true if a recording has a text in any form: as bytes, in a compressed datagram, in hex, with two bytes for each
-/// character, or escaped.
+/// Returns true if a recording contains a text in any form: as bytes, in a compressed datagram, in hex, with two
+/// bytes per character, or escaped.
 fn has(path: &Path, text: &str) -> bool {
     let lines = fs::read(path).unwrap();
     let mut all = vec![lines.clone()];
@@ -233,7 +233,7 @@ fn has(path: &Path, text: &str) -> bool {
             all.extend(inflated);
         }
     }
-    // The datagrams of JSON lines are hex.
+    // The datagrams in JSON lines are hex.
     for word in lines.split(|byte| !byte.is_ascii_hexdigit()) {
         let bytes: Option<Vec<u8>> = word
             .chunks_exact(2)
@@ -249,7 +249,7 @@ fn has(path: &Path, text: &str) -> bool {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let escaped: String = bytes.iter().map(|byte| format!("\\u{byte:04x}")).collect();
     let wide: Vec<u8> = bytes.iter().flat_map(|byte| [*byte, 0]).collect();
-    // Ints of a snapshot have four characters each, and 128 is added.
+    // Each int of a snapshot contains four characters, with 128 added to each.
     let packed: Vec<u8> = bytes.iter().map(|byte| byte ^ 0x80).collect();
     let folded = [bytes.to_vec(), hex.into(), escaped.into(), wide, packed];
     folded.iter().any(|form| {
@@ -278,7 +278,7 @@ fn no_text_and_no_secret_of_a_session_is_left() {
         assert!(!has(&out, SECRET), "{ending}");
         let again = scrubbed(&out, "again", &[]);
         assert!(fs::read(&again).unwrap() == fs::read(&out).unwrap(), "{ending}");
-        // The messages are still there, and the summary of the run.
+        // The messages and the summary of the run are still there.
         let (shown, log) = run(teetap().arg("open").arg(&out), 0);
         for message in ["rcon_auth", "cl_say", "sv_motd", "rule_log", "cl_call_vote"] {
             let is_shown = shown.contains(message) || message == "rule_log" && shown.contains("note: rule ");
@@ -297,7 +297,8 @@ fn secrets_are_replaced_even_if_texts_stay() {
         let (_folder, path) = place("run");
         let path = path.with_extension(ending);
         recorded(&path);
-        // Recordings of earlier versions have the secret in the report of a rule. It has as many bytes as the dots.
+        // Recordings by earlier versions have the secret in the report of a rule. The secret has as many bytes as the
+        // dots.
         let (dots, secret) = ("pw=•••".as_bytes(), b"pw=sec9qrcon");
         let mut bytes = fs::read(&path).unwrap();
         let places: Vec<usize> = (0..bytes.len() - dots.len())
