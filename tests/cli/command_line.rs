@@ -33,7 +33,7 @@ pub(crate) const OPTIONS: [&str; 28] = [
     "WRITE",
 ];
 
-/// An address of documentation: nothing is there, and it can be resolved without a name server.
+/// An address for documentation: it has no server, and can be resolved without a name server.
 pub(crate) const NO_SERVER: &str = "192.0.2.1:8303";
 
 pub(crate) fn json(line: &str) -> serde_json::Value {
@@ -167,7 +167,7 @@ fn completions_and_man_page_are_made_from_the_definition() {
         assert_eq!(stderr, "");
     }
     refused(&["completions", "tcsh"], 2, "zsh");
-    // An option that a command does not take is not offered either.
+    // An option that a command does not accept is not offered either.
     let (script, _) = run(&["completions", "bash"], 0);
     let of = |command: &str| {
         let (_, rest) = script

@@ -1,4 +1,4 @@
-//! Configuration files: their options, the order in which they win, and `teetap config`.
+//! Configuration files: their options, their precedence, and `teetap config`.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use crate::{
     run, teetap,
 };
 
-/// A folder with a project, and one with the configuration of the user.
+/// The folder of a project, and a folder with the user's configuration.
 struct Home {
     _folder: TempDir,
     project: PathBuf,
@@ -149,7 +149,7 @@ fn a_wrong_file_is_refused_with_file_and_line_before_anything_starts() {
         for args in [&[NO_SERVER][..], &["open", "x.pcap"], &["config"]] {
             binary::refused(&mut home.teetap(args), 2, fragment);
         }
-        // These do not depend on it.
+        // These commands do not depend on the configuration.
         for args in [
             &["--help"][..],
             &["man"],
@@ -168,7 +168,7 @@ fn a_wrong_file_is_refused_with_file_and_line_before_anything_starts() {
     );
 }
 
-/// The keys of a project are bound after those of the user, so they win.
+/// The keys of a project are bound after the user's keys, so they win.
 #[test]
 fn keys_of_the_project_come_last() {
     let home = Home::new("[keys]\nfreeze = \"ctrl-x\"\n", "[keys]\nfreeze = \"ctrl-y\"\n");
@@ -211,7 +211,7 @@ fn config_shows_values_with_their_origin_and_the_paths_of_files() {
     binary::refused(&mut home.teetap(&["config", "nothing"]), 2, "template");
 }
 
-/// The file of a project may be of a stranger.
+/// The file of a project may be written by a stranger.
 #[test]
 fn config_escapes_hidden_characters() {
     let home = Home::new(
@@ -224,7 +224,7 @@ fn config_escapes_hidden_characters() {
         line.contains(r"\U0000009b\U0000202e\U0000200b\U000e0041"),
         "{line}"
     );
-    // It sets the same.
+    // The shown line sets the same value.
     let again = Home::new(&format!("{line}\n"), "");
     let (shown, _) = binary::run(&mut again.teetap(&["config"]), 0);
     assert!(shown.contains(line), "{shown}");

@@ -1,10 +1,10 @@
-//! The dependencies: all from crates.io, all under licences that a binary of MIT or Apache-2.0 may contain.
+//! The dependencies: all from crates.io, all under licences that are allowed in a binary of MIT or Apache-2.0.
 
 use std::process::Command;
 
 use serde_json::Value;
 
-/// Licences that may be contained.
+/// Licences that are allowed.
 const ALLOWED: [&str; 8] = [
     "MIT",
     "Apache-2.0",
@@ -16,7 +16,7 @@ const ALLOWED: [&str; 8] = [
     "Zlib",
 ];
 
-/// Splits at a word outside of parentheses.
+/// Splits an expression at a word outside of parentheses.
 fn split<'e>(expression: &'e str, word: &str) -> Vec<&'e str> {
     let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0);
     for (at, char) in expression.char_indices() {
@@ -34,7 +34,7 @@ fn split<'e>(expression: &'e str, word: &str) -> Vec<&'e str> {
     parts
 }
 
-/// Returns true if an SPDX expression can be met with allowed licences.
+/// Returns true if allowed licences satisfy an SPDX expression.
 fn is_allowed(expression: &str) -> bool {
     let expression = expression.trim();
     let inner = expression
@@ -72,7 +72,7 @@ fn every_dependency_has_an_allowed_source_and_licence() {
         .lines()
         .find_map(|line| line.strip_prefix("host: "))
         .unwrap();
-    // Dependencies of other platforms need not be there.
+    // Dependencies of other platforms need not be downloaded.
     let output = Command::new(env!("CARGO"))
         .args([
             "metadata",

@@ -10,7 +10,7 @@ fn capture(name: &str) -> String {
     format!("{}/tests/captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Records a second of the demo with these options; returns the folder and the file.
+/// Records a demo of one second with these options; returns the folder and the file.
 fn demo(options: &[&str], code: i32) -> (tempfile::TempDir, String) {
     let (folder, file) = binary::place("run.pcapng");
     let path = file.to_str().unwrap().to_owned();
@@ -34,7 +34,7 @@ fn a_session_is_like_itself_in_one_line() {
         );
         assert_eq!(stderr, "");
     }
-    // Any format of the same session.
+    // Any format of the same session is equal.
     let (_folder, file) = binary::place("copy.jsonl");
     let path = capture("tw07-session");
     fs::write(
@@ -68,7 +68,7 @@ fn the_legs_of_a_run_are_alike_but_for_the_rules() {
         .iter()
         .filter(|line| line["event"] == "difference")
         .collect();
-    // The proxy sends to the client what is on the client leg.
+    // The client leg has the messages that the proxy sends to the client.
     let mut names: Vec<&str> = differences
         .iter()
         .filter_map(|line| line["name"].as_str())
@@ -111,7 +111,7 @@ fn lines_fit_eighty_columns_and_name_both_sides() {
     for options in [&[][..], &["--ascii"], &["-v"], &["--until", "c2s and enter_game"]] {
         let args = [&["diff", &mine, &official], options].concat();
         let (stdout, _) = run(&args, 1);
-        // The folder of the captures is in the names.
+        // The names contain the folder of the captures.
         let lines = stdout.lines().skip(2);
         for line in lines {
             assert!(line.chars().count() <= 80, "{line}");

@@ -5,10 +5,10 @@ use std::{fs, io::Read as _, process::Command};
 use serde_json::Value;
 use teetap_kit::{binary, terminal};
 
-/// DDNet's connect.
+/// DDNet's CONNECT.
 const CONNECT: [u8; 12] = *b"\x10\x00\x00\x01TKEN\xff\xff\xff\xff";
 const HEX: &str = "10 00 00 01 54 4b 45 4e ff ff ff ff";
-/// The same with IPv4 and UDP, as tcpdump -x shows it.
+/// The same datagram with IPv4 and UDP headers, as tcpdump -x shows it.
 const TCPDUMP: &str = "\
 13:37:00.000001 IP 127.0.0.1.4660 > 127.0.0.1.8303: UDP, length 12
 \t0x0000:  4500 0028 0001 0000 4011 7cc2 7f00 0001
@@ -31,12 +31,12 @@ fn explained(args: &[&str]) -> String {
     stdout
 }
 
-/// Returns stdout and stderr of a run that is given `input`.
+/// Returns stdout and stderr of a run with `input` as its stdin.
 fn piped(args: &[&str], input: &[u8], code: i32) -> (String, String) {
     binary::piped(&mut teetap(args), input, code)
 }
 
-/// Refused: code 2, nothing on stdout, one line with `fragment` on stderr.
+/// Checks that the input is refused: code 2, empty stdout, one line with `fragment` on stderr.
 fn refused(args: &[&str], input: &[u8], fragment: &str) {
     let (stdout, stderr) = piped(args, input, 2);
     assert_eq!(stdout, "", "{args:?}");
@@ -51,7 +51,7 @@ fn json(args: &[&str]) -> Vec<Value> {
     binary::objects(&explained(&[&["--json"], args].concat()))
 }
 
-/// The text without the lines about how the bytes were found.
+/// Returns the text without the lines about how the bytes were found.
 fn body(text: &str) -> &str {
     text.split_once("\n\n").unwrap().1
 }
@@ -139,7 +139,7 @@ fn json_has_the_rows_with_their_ranges() {
         (control["bits"].as_i64(), &control["value"]),
         (Some(0x10), &"yes".into())
     );
-    // The code, the place and the space of the first note.
+    // The code, the offset and the place of the first note.
     let first_note = |hex: &str| {
         let unknown = &json(&["--proto", "0.6", hex])[0];
         let rows = unknown["rows"].as_array().unwrap().iter();
@@ -151,7 +151,7 @@ fn json_has_the_rows_with_their_ranges() {
     };
     let note = first_note("00 00 01 00 01 7f");
     assert_eq!(note, serde_json::json!(["unknown-message", 5, "datagram"]));
-    // The same, compressed: its ranges count in the payload.
+    // The same message compressed: its ranges count in the payload.
     let mut packed = vec![0x80, 0, 1];
     teetap_wire::compress(&[0, 1, 0x7f], teetap_wire::Trailing::Always, &mut packed);
     let hex: String = packed.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -159,15 +159,15 @@ fn json_has_the_rows_with_their_ranges() {
     assert_eq!(note, serde_json::json!(["unknown-message", 2, "payload"]));
 }
 
-/// Returns the output on a terminal of so many columns.
+/// Returns the output on a terminal with `columns` columns.
 fn on_terminal(columns: u16) -> String {
     let (mut outer, inner) = terminal::open(columns, 24).unwrap();
     let mut command = teetap(&[INFO]);
     let mut child = command.stdout(inner).spawn().unwrap();
-    // Else this end would keep the terminal open.
+    // Otherwise this end would keep the terminal open.
     drop(command);
     let mut text = Vec::new();
-    // Reading a terminal that no process has open any more ends with an error.
+    // Reading fails once no process has the terminal open.
     let _ended = outer.read_to_end(&mut text);
     assert_eq!(child.wait().unwrap().code(), Some(0), "the exit code");
     String::from_utf8(text).unwrap()
@@ -180,7 +180,7 @@ fn lines_are_as_wide_as_the_terminal() {
     for (columns, most) in pairs {
         let text = on_terminal(columns);
         let widest = widest(&text).unwrap();
-        // Words are not cut to fill a line.
+        // Words are not split to fill a line.
         assert!(
             widest <= most && widest + 12 > most,
             "{columns}: {widest} of {most}\n{text}"
@@ -234,7 +234,7 @@ fn a_broken_packet_is_explained_up_to_the_damage() {
         "{text}"
     );
     assert!(text.contains("! too-short"), "{text}");
-    // Nothing of a name can move the cursor.
+    // No character of a name can move the cursor.
     let text = explained(&["--proto", "0.6", "00 00 01 40 05 01 02 1b 5b 32 4a 00"]);
     assert!(
         !text.contains('\u{1b}') && text.contains("message  \"\u{fffd}[2J\""),
@@ -297,7 +297,7 @@ fn a_note_code_has_its_page() {
     for word in ["lint.wrong_token", "!wrong-token"] {
         assert_eq!(explained(&[word]), page);
     }
-    // As it is printed after a finding, and several at once.
+    // A code as printed after a finding, and several codes at once.
     assert_eq!(explained(&["wrong-token:"]), page);
     let both = explained(&["wrong-token", "login-stalled"]);
     assert!(

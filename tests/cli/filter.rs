@@ -1,4 +1,5 @@
-//! Filters through the built binary: what `-f` shows, when `--until` and `--timeout` end a run, and how a wrong one is reported.
+//! Filters through the built binary: the output of `-f`, the ends of runs by `--until` and `--timeout`, and the
+//! report of a wrong filter.
 
 use serde_json::Value;
 use teetap_kit::binary;
@@ -42,7 +43,7 @@ fn a_filter_takes_the_number_of_a_datagram_in_the_file_or_the_run() {
     assert_eq!(count("frame >= 1"), count("c2s or s2c"));
     assert_eq!(count("frame == 1 and ctrl.token"), 1);
     run(&["grep", "frame == 0 or frame > 100000", path], 1);
-    // Those that a proxy has recorded are numbered by its packets, of which most events have two.
+    // In a proxy's recording the messages are numbered by its packets, and most events have two packets.
     let own = "tui/tests/ui/proxied.pcapng";
     let (all, _) = run(&["grep", "-c", "c2s or s2c", own], 0);
     let (odd, _) = run(&["grep", "-c", "frame % 2 == 1", own], 0);
@@ -76,7 +77,7 @@ fn until_ends_a_run_when_a_message_matches() {
         ],
         0,
     );
-    // The message that ended it need not be shown.
+    // The message that ended the run need not be shown.
     assert!(!json.contains("\"name\":\"sv_chat\""), "{json}");
     let last: Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
     assert_eq!((&last["event"], &last["exit"]), (&"summary".into(), &0.into()));
@@ -110,12 +111,12 @@ fn a_wrong_expression_is_refused_with_its_place_before_anything_starts() {
             assert!(stderr.contains(&part), "{stderr}");
         }
     }
-    // An expression that can never match gets a warning, and the run goes on.
+    // An expression that can never match causes a warning, and the run continues.
     let (_, stderr) = demo(&["--seconds", "1", "-f", "c2s and s2c"], 0);
     assert!(stderr.contains("warning["), "{stderr}");
 }
 
-/// A script can tell whether what it waited for came, however the run ended.
+/// A script can tell whether the awaited message was received, however the run ended.
 #[test]
 fn the_exit_code_shows_that_until_never_matched() {
     let never = r#"sv_chat.message contains "zzz""#;
@@ -128,7 +129,7 @@ fn the_exit_code_shows_that_until_never_matched() {
 
 #[test]
 fn filters_match_fields_of_snapshots() {
-    // The bots of the demo stand on the ground and run to and fro; ids are those of the clients.
+    // The bots of the demo stand on the ground and run to and fro; item ids are client ids.
     for (text, some) in [
         ("any_snap and snap.crc_ok", true),
         ("any_snap and not snap.crc_ok", false),
@@ -137,7 +138,7 @@ fn filters_match_fields_of_snapshots() {
         ("snap.character[9].y == 497", false),
         ("sv_chat or snap.parts == 2", true),
         ("any_snap and snap.parts == 2", false),
-        // The field of the message, in all of them.
+        // Matches the field of the message, in all snapshots.
         ("any_snap or sys.snap.tick > 5", true),
         ("lint.snap_no_base or lint.snap_bad_crc", false),
     ] {
@@ -171,7 +172,7 @@ fn grep_prints_what_matches_in_a_recording_and_ends_as_grep_does() {
     assert!(nothing.trim_end().ends_with("\"exit\":1}"), "{nothing}");
     grep(&["grep", "sv_chat ==", path], 2);
     grep(&["grep", "sv_chat", "no-such-file.pcapng"], 2);
-    // The recording itself, filtered.
+    // Opens the recording itself, filtered.
     let opened = grep(&["open", "-f", "sv_chat", path], 0);
     assert!(
         opened.contains(" sv_chat ") && !opened.contains(" input "),
@@ -179,7 +180,7 @@ fn grep_prints_what_matches_in_a_recording_and_ends_as_grep_does() {
     );
 }
 
-/// A recording with 26 messages sv_chat, four of them at 2.484 s.
+/// A recording with 26 sv_chat messages, four of them at 2.484 s.
 const RICH: &str = "tests/captures/rich-tw07.pcap";
 
 #[test]
@@ -202,7 +203,7 @@ fn grep_prints_messages_around_its_matches() {
         names(&["-m", "1", "-C", "1"]),
         ["rcon_line", "sv_chat", "rcon_line"]
     );
-    // A match is printed once, and ends no context.
+    // A match is printed once, even if it is in the context of another match.
     let both = names(&["-m", "2", "-A", "2"]);
     assert_eq!(
         both,
@@ -235,7 +236,7 @@ fn a_part_of_a_recording_is_printed_with_all_that_is_known() {
         0,
     )
     .0;
-    // The names come from before.
+    // The names are known from earlier messages.
     let named = found
         .lines()
         .filter(|line| line.contains("\"bob\": hello team"))
@@ -260,8 +261,8 @@ fn a_part_of_a_recording_is_printed_with_all_that_is_known() {
     run(&[&args("grep", "90s", "91s")[..], &["sv_chat", RICH]].concat(), 1);
 }
 
-/// Returns a recorded session of 0.7, in which three datagrams of the server cannot be read: one announces no chunk, one has a
-/// chunk that is cut, and one cannot be decompressed. Their numbers in the file follow.
+/// Returns a recorded session of 0.7 in which three datagrams of the server cannot be read: one announces no chunk,
+/// one has a truncated chunk, and one cannot be decompressed. Also returns their numbers in the file.
 fn damaged() -> (Vec<u8>, [usize; 3]) {
     const FRAME: usize = 16 + 42;
     let path = teetap_kit::capture::path("rich-tw07.pcap");
@@ -272,7 +273,7 @@ fn damaged() -> (Vec<u8>, [usize; 3]) {
         records.push(at);
         at += 16 + u32::from_le_bytes(header[8..12].try_into().unwrap()) as usize;
     }
-    // Neither control packets nor compressed ones, from the port of the server, with chunks.
+    // Datagrams from the server's port with chunks, neither control packets nor compressed.
     let is_plain = |at: &usize| {
         let frame = &bytes[*at..];
         frame[16 + 34..16 + 36] == 21001u16.to_be_bytes() && frame[FRAME] & 0xfc == 0 && frame[FRAME + 2] > 0

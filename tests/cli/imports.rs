@@ -1,7 +1,8 @@
-//! The imports between the files of each crate: no file imports another file that imports it, directly or through further files.
+//! The imports between the files of each crate: no file imports a file that imports it, directly or through other
+//! files.
 //!
-//! The files of such a ring can only be understood together. An import counts from the file that names an item to the file that defines it,
-//! whichever module exports it again. Unit tests are left out.
+//! The files of such a ring can only be understood together. An import points from the file that names an item to the
+//! file that defines the item, whichever module re-exports it. Unit tests are excluded.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -11,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree, Visibility};
 
-/// Folders of the crates that the binary consists of.
+/// Folders of the crates that make up the binary.
 const CRATES: [&str; 10] = [
     "wire", "rules", "peer", "proxy", "inspect", "capture", "engine", "harness", "tui", ".",
 ];
@@ -22,16 +23,16 @@ const MAX_EXPORTS: usize = 16;
 /// A path through modules, from the root of the crate: `["session", "link"]` for `crate::session::link`.
 type Module = Vec<String>;
 
-/// The files that each file imports, with the paths named of each.
+/// The files that each file imports, each with the paths by which it names them.
 type Imports<'a> = BTreeMap<&'a Module, BTreeMap<&'a Module, BTreeSet<String>>>;
 
 /// The names that a file defines and uses.
 #[derive(Default)]
 struct Source {
     defines: BTreeSet<String>,
-    /// Names brought into scope by imports, with the path that each stands for, as it is written.
+    /// Names brought into scope by imports, with the path of each as written.
     imports: HashMap<String, Module>,
-    /// All paths in the file, imports included, as they are written.
+    /// All paths in the file as written, including imports.
     paths: Vec<Module>,
 }
 
@@ -86,7 +87,7 @@ impl<'ast> Visit<'ast> for Source {
         visit::visit_item(self, item);
     }
 
-    /// The module of `pub(in module)` is not imported.
+    /// The module in `pub(in module)` is not an import.
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -96,7 +97,8 @@ impl<'ast> Visit<'ast> for Source {
     }
 }
 
-/// Returns true for an item that the built program does not contain: a test, or an import that only links of the documentation need.
+/// Returns true for an item that the built program does not contain: a test, or an import that only documentation
+/// links need.
 fn is_left_out(attribute: &Attribute) -> bool {
     attribute.path().is_ident("test")
         || attribute.path().is_ident("cfg")
@@ -105,7 +107,7 @@ fn is_left_out(attribute: &Attribute) -> bool {
                 .is_ok_and(|option| option == "test" || option == "doc")
 }
 
-/// The files of a crate by their modules.
+/// The files of a crate by module.
 struct Crate(BTreeMap<Module, (PathBuf, Source)>);
 
 impl Crate {
@@ -120,14 +122,15 @@ impl Crate {
         Ok(Self(sources.collect::<Result<_>>()?))
     }
 
-    /// The file that defines the item behind a path written in `module`; `None` if it is not an item of this crate.
+    /// Returns the file that defines the item at a path written in `module`; `None` if it is not an item of this
+    /// crate.
     fn definer(&self, module: &[String], path: &[String]) -> Option<&Module> {
         let (mut module, mut path) = (module.to_vec(), path.to_vec());
         for _ in 0..MAX_EXPORTS {
             let (at, name) = self.step(&module, &path)?;
             let (key, (_, source)) = self.0.get_key_value(&at)?;
             match name.split_first() {
-                // A module alone: what is used of it counts.
+                // A bare module: only the items used from it are imports.
                 None => return None,
                 Some((first, _)) if source.defines.contains(first) => return Some(key),
                 Some((first, rest)) => {
@@ -143,7 +146,7 @@ impl Crate {
         None
     }
 
-    /// Follows the modules of a path: returns the last module, and the part of the path behind it.
+    /// Follows the modules of a path. Returns the last module, and the rest of the path after it.
     fn step(&self, module: &[String], path: &[String]) -> Option<(Module, Module)> {
         let mut at = module.to_vec();
         let mut rest = path;
@@ -167,7 +170,7 @@ impl Crate {
         Some((at, rest.to_vec()))
     }
 
-    /// The files that each file imports, with the paths that it names of them.
+    /// Returns the files that each file imports, with the paths by which it names them.
     fn imports(&self) -> Imports<'_> {
         let mut imports = Imports::new();
         for (module, (_, source)) in &self.0 {
@@ -184,7 +187,7 @@ impl Crate {
         imports
     }
 
-    /// The rings: sets of files that all import each other, directly or through others of the set.
+    /// Returns the rings: sets of files that all import each other, directly or through other files of the set.
     fn rings(&self) -> Vec<String> {
         let imports = self.imports();
         let reach: BTreeMap<_, _> = imports
@@ -215,7 +218,7 @@ impl Crate {
     }
 }
 
-/// Returns the files that a file imports, directly or through others.
+/// Returns the files that a file imports, directly or through other files.
 fn reached<'a>(imports: &Imports<'a>, from: &Module) -> BTreeSet<&'a Module> {
     let (mut reached, mut next) = (BTreeSet::new(), vec![from]);
     while let Some(file) = next.pop() {
@@ -228,7 +231,7 @@ fn reached<'a>(imports: &Imports<'a>, from: &Module) -> BTreeSet<&'a Module> {
     reached
 }
 
-/// Appends the source files in a folder, without those of unit tests.
+/// Appends the source files in a folder, except unit tests.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -245,7 +248,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The module of a file, given relative to the folder of the sources.
+/// Returns the module of a file, whose path is relative to the source folder.
 fn module(file: &Path) -> Module {
     let mut module: Module = file
         .with_extension("")

@@ -9,14 +9,14 @@ use crate::{refused, run, teetap};
 
 /// A capture with a keepalive that DDNet drops, and harmless oddities.
 const NPM: &str = "tests/captures/npm-to-dd16.pcap";
-/// One with harmless oddities only.
+/// A capture with harmless oddities only.
 const RICH: &str = "tests/captures/rich-tw07.pcap";
 const CLEAN: &str = "tests/captures/tw07-session.pcap";
 
-/// A copy of a capture in which a client of 0.7 acks far ahead, at its end.
+/// Writes a copy of a capture in which a client of 0.7 acks far ahead at the end.
 fn faulty(folder: &Path) -> String {
     let mut bytes = fs::read(CLEAN).unwrap();
-    // The last datagram of the client with chunks, by the first byte of the game's header, after those of Ethernet, IP and UDP.
+    // The client's last datagram with chunks, as the offset of its first byte after the Ethernet, IP and UDP headers.
     let (mut at, mut found) = (24, None);
     while let Some(header) = bytes.get(at..at + 16) {
         let len = u32::from_le_bytes(header[8..12].try_into().unwrap());
@@ -35,7 +35,7 @@ fn faulty(folder: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Returns the port that the first datagram of a capture goes to.
+/// Returns the destination port of the first datagram of a capture.
 fn bytes_of_first_target(bytes: &[u8]) -> [u8; 2] {
     let udp = 24 + 16 + 14 + 20;
     [bytes[udp + 2], bytes[udp + 3]]
@@ -78,7 +78,7 @@ fn an_error_is_listed_first_with_its_place_and_how_to_see_it() {
     );
     assert_eq!(lines[3], "   teetap explain ack-ahead");
     assert!(stderr.contains("1 error, exit 1"), "{stderr}");
-    // The command shows the line.
+    // The suggested command shows the line.
     let (shown, _) = run(&["open", &path, "-f", "sess.id == 1 and lint.ack_ahead"], 0);
     assert!(shown.contains("!ack-ahead"), "{shown}");
     let json = objects(&run(&["judge", "--json", &path], 1).0);
@@ -90,7 +90,7 @@ fn an_error_is_listed_first_with_its_place_and_how_to_see_it() {
     assert_eq!(json.last().unwrap()["findings"]["errors"], 1);
     assert_eq!(json.last().unwrap()["exit"], 1);
 
-    // From stdin, and without what is known.
+    // From stdin, and with known findings excluded.
     let bytes = fs::read(&path).unwrap();
     let piped = binary::piped(teetap().args(["judge", "-"]), &bytes, 1).0;
     assert!(piped.contains("teetap open - -f"), "{piped}");
@@ -124,7 +124,7 @@ fn harmless_oddities_are_listed_on_request() {
     );
     let (all, _) = run(&["judge", "-v", NPM], 0);
     assert!(all.contains("\n2. info "), "{all}");
-    // Where there is nothing else they have a line each.
+    // If there are no other findings, harmless oddities have one line each.
     let (brief, _) = run(&["judge", RICH], 0);
     let lines: Vec<&str> = brief.lines().collect();
     assert_eq!(lines[0], "no errors or warnings, 2 harmless oddities:");
@@ -143,7 +143,7 @@ fn harmless_oddities_are_listed_on_request() {
         only.starts_with("no errors or warnings, 1 harmless oddity:\n1. info snap-undeclared "),
         "{only}"
     );
-    // The server names its release to server browsers, the client when it joins.
+    // The server names its release to server browsers, the client names its release when it joins.
     assert!(stdout.contains("fault of the client ("), "{stdout}");
 }
 
@@ -201,7 +201,7 @@ fn what_is_not_a_recording_or_a_code_is_refused() {
     assert!(stderr.contains("the findings are those before it"), "{stderr}");
 }
 
-/// To find nothing where nothing of the game is would say nothing.
+/// A file without the game must not be reported as free of findings.
 #[test]
 fn a_capture_without_the_game_is_refused() {
     let (_folder, path) = place("other.pcap");

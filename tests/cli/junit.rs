@@ -16,7 +16,7 @@ fn a_report_has_a_test_for_each_expectation_and_the_line_that_repeats_the_run() 
     binary::run(command.args(["--", "sh", "-c", "exit 7"]), 1);
     let report = fs::read_to_string(&file).unwrap();
     let has = |text: &str| assert!(report.contains(text), "{text}\n{report}");
-    // One test fails for the cause; the other could not be completed.
+    // One test fails because of the cause; the other could not be completed.
     has("tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"1\"");
     has("<property name=\"seed\" value=\"9\"/>");
     has("name=\"until sv_chat\"");
@@ -25,7 +25,7 @@ fn a_report_has_a_test_for_each_expectation_and_the_line_that_repeats_the_run() 
     let silent = "no datagram came from the command: it has to connect to 127.0.0.1:";
     has(&format!("<failure message=\"exit code 7: {silent}"));
 
-    // The line repeats the run: the same report, but for its times.
+    // The line repeats the run: the same report except for its times.
     let line = report.split("name=\"repeat\" value=\"").nth(1).unwrap();
     let line = line.split("\"/>").next().unwrap();
     fs::remove_file(&file).unwrap();
@@ -106,7 +106,7 @@ fn a_command_that_does_not_end_in_time_fails_the_run() {
             format!("<failure message=\"the command had not ended by --timeout{killed}: no datagram came");
         assert!(report.contains(&why), "{report}");
     }
-    // Without a command it is the time that a run takes.
+    // Without a command the timeout is the normal length of a run.
     run(&limits, 0);
 }
 

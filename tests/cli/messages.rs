@@ -1,4 +1,5 @@
-//! Definitions of messages through the built binary: the list, one of them, a user's own, and the demo's messages.
+//! Message definitions through the built binary: the list, a single definition, a user's own, and the demo's
+//! messages.
 
 use std::fs;
 
@@ -7,7 +8,7 @@ use teetap_kit::binary;
 
 use crate::run;
 
-/// The messages of a demo run with these options.
+/// Returns the messages of a demo with these options.
 fn demo(options: &[&str]) -> Vec<Value> {
     let args = [
         &["demo", "--seconds", "1", "-l", "127.0.0.1:0", "--json"],
@@ -102,7 +103,7 @@ fn the_syntax_is_explained_by_a_file_that_can_be_used() {
     let (list, _) = run(&["messages", "--messages", path], 0);
     assert!(list.contains("  sv_pet "), "{list}");
     assert!(list.ends_with("teetap messages --form\n"), "{list}");
-    // Also where the file is wrong that it is to help with.
+    // This also works if the file for which the user needs the help is wrong.
     fs::write(&file, "nonsense").unwrap();
     run(&["messages", "--messages", path, "--form"], 0);
     run(&["messages", "--form", "sv_chat"], 2);
@@ -125,7 +126,7 @@ fn names_with_another_meaning_in_filters_are_refused() {
             format!("teetap: {path}:{place} means something else in filters: choose another name\n");
         assert_eq!(stderr, expected);
     }
-    // A snapshot's own message may be replaced.
+    // A message called snap may be replaced.
     fs::write(&file, "for 0.7\nsystem 8 snap s2c\nobject 900 lint\n").unwrap();
     run(&["messages", "--messages", path], 0);
 }
@@ -186,7 +187,7 @@ fn a_line_has_the_summary_of_the_definition() {
         prints(&built_in, r#" bytes "Welcome to the demo.""#),
         "{built_in}"
     );
-    // The names: 0.7 has them in messages, DDNet in snapshots.
+    // The names of players: 0.7 sends them in messages, DDNet in snapshots.
     for session in [" #1 ", " #2 "] {
         let mut lines = built_in.lines().filter(|line| line.contains(session));
         let named = lines.any(|line| line.ends_with(r#" "ddnet": line 1 of ddnet"#));

@@ -1,4 +1,5 @@
-//! The museum: each recording is what the kit builds, and its first finding is its fault; without the fault it has none.
+//! The museum: each recording equals the one that the kit builds, and its first finding is its fault; without the
+//! fault there is no finding.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -17,12 +18,12 @@ fn notes(lines: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Returns the findings of `teetap judge`, each as its severity and code.
+/// Returns the findings of `teetap judge` as pairs of severity and code.
 fn findings(folder: &Path, recording: &[u8]) -> Vec<(String, String)> {
     let path = folder.join("piece.pcap");
     fs::write(&path, recording).unwrap();
     let out = teetap().args(["judge", "--json"]).arg(path).output().unwrap();
-    // 1: there is an error.
+    // 1: the report contains an error.
     assert!(matches!(out.status.code(), Some(0 | 1)), "{out:?}");
     let lines = String::from_utf8(out.stdout).unwrap();
     let lines = lines
@@ -66,7 +67,7 @@ fn the_first_finding_of_each_recording_is_its_fault() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The list that people see, without any option.
+/// The list that people see without any option.
 #[test]
 fn judge_lists_the_fault_first_and_says_so_when_there_is_none() {
     let folder = tempfile::tempdir().unwrap();

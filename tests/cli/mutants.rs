@@ -1,9 +1,9 @@
-//! The settings of cargo mutants name files that exist: a glob whose folder was moved would leave its files out silently.
+//! The settings of cargo mutants name existing files: a glob for a moved folder would silently exclude its files.
 
 use std::fs;
 use std::path::Path;
 
-/// Folders of the crates whose mutants are worth a run.
+/// Folders of the crates whose mutants are tested.
 const FOLDERS: [&str; 10] = [
     "wire", "rules", "peer", "proxy", "inspect", "capture", "engine", "harness", "tui", "src",
 ];
@@ -21,7 +21,8 @@ fn collect(root: &Path, folder: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Returns true if the parts of a path match those of a glob: `**` is any number of parts, `*` at the start of a part any text.
+/// Returns true if the parts of a path match the parts of a glob: `**` matches any number of parts, `*` at the start
+/// of a part any text.
 fn is_match(glob: &[&str], path: &[&str]) -> bool {
     match (glob, path) {
         (["**", rest @ ..], _) => (0..=path.len()).any(|from| is_match(rest, &path[from..])),
@@ -47,7 +48,7 @@ fn each_glob_matches_a_file() {
     for key in ["examine_globs", "exclude_globs"] {
         let (_, list) = text.split_once(&format!("{key} = [")).unwrap();
         let (list, _) = list.split_once(']').unwrap();
-        // What is between quotes.
+        // The text between quotes.
         for glob in list.split('"').skip(1).step_by(2) {
             let parts: Vec<&str> = glob.split('/').collect();
             let is_of_glob = |file: &String| is_match(&parts, &file.split('/').collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! The options that each command takes, typed or from the environment.
+//! The options that each command accepts, typed or from the environment.
 
 use teetap_kit::binary;
 
@@ -23,7 +23,7 @@ fn the_environment_mirrors_the_options() {
     }
 }
 
-/// Returns the options that each command takes beside its arguments, by its help.
+/// Returns the options in a command's help.
 fn taken(command: &str) -> Vec<String> {
     let (help, _) = run(&[command, "--help"], 0);
     let words = help.lines().filter_map(|line| {
@@ -41,7 +41,7 @@ fn taken(command: &str) -> Vec<String> {
         .collect()
 }
 
-/// Options of grep only, and those of parts of recordings.
+/// Options of grep only, and options that select a part of a recording.
 const SEARCHED: [&str; 7] = [
     "from",
     "to",
@@ -52,7 +52,7 @@ const SEARCHED: [&str; 7] = [
     "max-count",
 ];
 
-/// Values of options that take one.
+/// Values of options that need one.
 const VALUES: &[(&str, &str)] = &[
     ("listen", ":0"),
     ("seed", "1"),
@@ -209,7 +209,7 @@ fn variables_of_other_commands_are_ignored() {
     let (listed, _) = run(&["messages", "sv_chat"], 0);
     let output = binary::run(teetap().args(["messages", "sv_chat"]).envs(others), 0);
     assert_eq!(output.0, listed);
-    // Both protocols play.
+    // Both protocols are played.
     let mut demo = teetap();
     demo.args(["demo", "--seconds", "1", "-q"]);
     binary::run(demo.envs([others[1], others[2]]), 0);

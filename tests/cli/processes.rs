@@ -1,4 +1,4 @@
-//! The processes of a command: none of them survives the run, however either ends.
+//! The processes of a command: none of them survives the run, however the run or the command ends.
 
 use std::{
     fs,
@@ -20,14 +20,14 @@ use crate::{
     teetap,
 };
 
-/// The longest wait for anything.
+/// Maximum wait for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A variable that all processes of a test inherit.
 const MARK: &str = "TEST_MARK";
 
-/// Commands that leave processes behind: in the background, in another process group, in another session, without their parent,
-/// without a reaction to signals, stopped.
+/// Commands that leave processes behind: in the background, in another process group, in another session, without
+/// their parent, ignoring signals, stopped.
 const SCRIPTS: [&str; 7] = [
     "sleep 1000 & echo READY >&2; sleep 1000",
     "timeout 1000 sleep 1000 & echo READY >&2; wait",
@@ -38,7 +38,7 @@ const SCRIPTS: [&str; 7] = [
     "trap 'sleep 1000 & wait' TERM; sleep 1000 & echo READY >&2; wait",
 ];
 
-/// Returns the command lines of the processes of a test that still run.
+/// Returns the command lines of the processes of a test that are still running.
 fn survivors(mark: &str) -> Vec<String> {
     let wanted = format!("{MARK}={mark}");
     let all = fs::read_dir("/proc").unwrap().flatten();
@@ -56,7 +56,7 @@ fn survivors(mark: &str) -> Vec<String> {
         .collect()
 }
 
-/// Waits until none is left: the system takes a moment to end a killed process.
+/// Waits until no process is left: the system takes a moment to end a killed process.
 pub(crate) fn none_is_left(mark: &str, context: &str) {
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(5) {
@@ -164,7 +164,7 @@ fn no_process_survives_where_the_run_ends_at_once_or_with_an_error() {
     );
     none_is_left(&mark, "INT twice");
 
-    // The lines cannot be written, which ends the run with an error.
+    // The output cannot be written, which ends the run with an error.
     let mark = format!("full-{}", std::process::id());
     let (_folder, file) = place("x.pcapng");
     let mut command = marked(&mark);
@@ -215,7 +215,7 @@ fn a_hangup_that_is_ignored_from_the_start_does_not_end_a_run() {
     command.stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    // Signals are handled from then on.
+    // Signals are handled from now on.
     stdout.read_line(&mut String::new()).unwrap();
     for signal in ["-HUP", "-TERM"] {
         binary::run(Command::new("kill").args([signal, &child.id().to_string()]), 0);

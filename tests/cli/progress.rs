@@ -1,4 +1,4 @@
-//! The progress of `open` and `grep`: on a terminal while it takes long, and nowhere else.
+//! The progress of `open` and `grep`: shown on a terminal if reading takes long, and nowhere else.
 
 use std::{
     fs::{self, OpenOptions},
@@ -15,13 +15,13 @@ use crate::TEETAP;
 
 const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/rich-dd16.pcap");
 
-/// Returns the terminal output of `script`, a line of a shell in which `$TEETAP` and `$FIFO` are set, while the capture comes
-/// through the fifo bit by bit, until `is_enough` of what was shown or the capture ends.
+/// Returns the terminal output of `script`, a shell command in which `$TEETAP` and `$FIFO` are set. The capture is
+/// written to the fifo bit by bit, until `is_enough` accepts the output or the capture ends.
 fn watch(script: &str, is_enough: impl Fn(&str) -> bool) -> String {
     let (_folder, fifo) = binary::place("fifo");
     let status = Command::new("mkfifo").arg(&fifo).status().unwrap();
     assert!(status.success(), "mkfifo: {status}");
-    // Of util-linux: runs it in a terminal of its own.
+    // From util-linux: runs the command in its own terminal.
     let mut child = Command::new("script")
         .args(["--quiet", "--return", "--flush", "--command", script, "/dev/null"])
         .env("TEETAP", TEETAP)
@@ -75,10 +75,10 @@ fn end(child: &mut Child) {
     }
 }
 
-/// Stands for the sequence that clears a line.
+/// Replaces the sequence that clears a line.
 const CLEAR: char = '\u{f8ff}';
 
-/// Returns the text left on the screen after all that was written to it, as long as no line is wrapped.
+/// Returns the text left on the screen after everything was written to it, provided that no line is wrapped.
 fn screen(written: &str) -> Vec<String> {
     let written = written.replace("\x1b[2K", &CLEAR.to_string());
     assert!(!written.contains('\x1b'), "{written:?}");
@@ -151,7 +151,7 @@ fn quiet_or_without_a_terminal_there_is_no_progress() {
         r#""$TEETAP" grep --quiet rcon_cmd "$FIFO" >/dev/null"#,
         r#""$TEETAP" grep rcon_cmd "$FIFO" 2>&1 >/dev/null | cat"#,
     ] {
-        // Long enough for several lines.
+        // Long enough for several progress lines.
         let begun = Instant::now();
         let shown = watch(script, |_| begun.elapsed() > Duration::from_secs(1));
         assert!(shown.contains("2860 packets"), "{shown:?}");

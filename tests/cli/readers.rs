@@ -1,4 +1,4 @@
-//! Files, pipes and sockets that are read and written: none of them is waited for without an end, fills the memory, or shows a
+//! Files, pipes and sockets that are read and written: none blocks a command forever, fills the memory, or exposes a
 //! recording to other users.
 
 use std::{
@@ -18,10 +18,10 @@ use teetap_kit::binary::{self, place};
 
 use crate::{command_line::NO_SERVER, teetap};
 
-/// Longer than the program waits for a pipe or an answer, on a busy machine.
+/// Longer than the program waits for a pipe or an answer, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Memory that a command may use, in KiB: more than it needs, less than an endless file has.
+/// Memory limit of a command in KiB: more than it needs, less than an endless file would fill.
 const MEMORY: &str = "ulimit -v 2000000; exec \"$@\"";
 
 fn pipe(path: &Path) {
@@ -88,7 +88,7 @@ fn no_command_waits_for_a_pipe_without_a_writer() {
                 );
             });
         }
-        // What comes from a project, or is shown on the screen, is a file.
+        // A file of a project, or one shown on the screen, must be a regular file.
         scope.spawn(|| {
             let folder = folder.path().join("project");
             fs::create_dir(&folder).unwrap();
@@ -176,7 +176,7 @@ fn a_rules_file_that_becomes_a_pipe_stops_no_run() {
     assert!(stderr.contains("ended by --timeout"), "{stderr}");
 }
 
-/// Runs `teetap ctl` with a socket on which something else listens.
+/// Runs `teetap ctl` with a socket on which another program listens.
 fn with_socket(path: &Path) -> (Option<i32>, String) {
     let mut command = teetap();
     command.arg("ctl").arg(path).arg("stats");
@@ -199,7 +199,7 @@ fn a_hostile_control_socket_fills_no_memory_and_is_not_waited_for() {
         serve("endless", &[b'x'; 4096]),
         serve("other", b"{\"event\":\"start\"}\n"),
     );
-    // Two connections wait, so that there is no room for a third one.
+    // Two connections are pending, so that there is no room for a third one.
     let full = folder.path().join("full");
     let listener = rustix::net::socket_with(
         rustix::net::AddressFamily::UNIX,
@@ -224,7 +224,7 @@ fn a_hostile_control_socket_fills_no_memory_and_is_not_waited_for() {
             });
         }
     });
-    // Nor is it when a run wants the path for its own socket.
+    // A run that wants the path for its own socket does not wait either.
     let mut command = teetap();
     command.args([NO_SERVER, "-l", ":0", "--control"]).arg(&full);
     let (code, stderr) = ended(&command, Stdio::null());
@@ -261,7 +261,7 @@ fn other_users_cannot_read_what_a_run_writes_to_a_file_that_they_could_read() {
         assert_eq!(mode(&path), 0o600, "{name}");
         let warns = stderr.contains("could be read by other users; now it cannot");
         assert_eq!(warns, option == "-w", "{stderr}");
-        // A link that another user made leads the run to a file of its own user.
+        // A link made by another user would lead the run to a file of its own user.
         let link = folder.path().join(format!("link-{name}"));
         symlink(&path, &link).unwrap();
         if std::os::unix::fs::lchown(&link, Some(12_345), None).is_err() {
@@ -277,7 +277,7 @@ fn other_users_cannot_read_what_a_run_writes_to_a_file_that_they_could_read() {
     }
 }
 
-/// The file of a project may be of another person.
+/// The file of a project may be written by another person.
 #[test]
 fn the_settings_of_a_project_are_named_and_repeated() {
     let (folder, junit) = place("junit.xml");
@@ -315,13 +315,13 @@ fn the_settings_of_a_project_are_named_and_repeated() {
     let report = fs::read_to_string(&junit).unwrap();
     let escaped = repeat.replace('"', "&quot;");
     assert!(report.contains(&escaped), "{report}");
-    // Elsewhere the line does the same.
+    // In another folder the line has the same effect.
     let elsewhere = tempfile::tempdir().unwrap();
     let mut again = binary::command("bash");
     let line = line.trim_start_matches("teetap: repeat: ");
     let (_, again) = binary::run(again.args(["-c", line]).current_dir(elsewhere.path()), 0);
     assert!(again.contains(line) && !again.contains("teetap.toml"), "{again}");
-    // It can remove no secret.
+    // A project cannot remove a secret.
     fs::write(folder.path().join("teetap.toml"), "messages = \"theirs.tw\"\n").unwrap();
     let mut command = teetap();
     command.args(["open", "x.pcap"]).current_dir(folder.path());

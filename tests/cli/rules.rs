@@ -1,4 +1,4 @@
-//! Rules of the command line: what is wrong is shown before anything starts, with its place.
+//! Rules on the command line: errors are shown before anything starts, with their places.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use teetap_kit::binary::{self, place};
 
 use crate::{command_line::NO_SERVER, run, runs::ended, teetap};
 
-/// Two errors, and one that only the other text has.
+/// Two errors, one of them only in the other text.
 const WRONG: &str = "link both loss 5\ndrup when c2s\n";
 
 #[test]
@@ -175,16 +175,16 @@ fn rules_end_the_run() {
 
     for (code, options) in [
         (17, &["-r", "exit 17 when sv_chat"][..]),
-        // It counts more than a message that has not come.
+        // The rule takes precedence over a message that was never received.
         (0, &["-r", "exit 0 when sv_chat", "--until", "rcon_cmd"]),
-        // Nothing has to be printed.
+        // Nothing needs to be printed.
         (17, &["-r", "exit 17 when sv_chat", "-q", "-f", "rcon_cmd"]),
         (17, &["-r", "exit 17 every 300ms"]),
     ] {
         let (last, _) = ended(options, code);
         assert_eq!(last["ended_by"]["kind"], "exit", "{last}");
     }
-    // Rules that do not match end nothing.
+    // Rules that do not match end no run.
     let (last, _) = ended(&["-r", "exit 17 when rcon_cmd"], 0);
     assert_eq!(last["ended_by"]["kind"], "demo", "{last}");
 }
@@ -195,7 +195,7 @@ fn an_expectation_that_is_not_met_fails_the_run() {
     assert_eq!(last["ended_by"]["kind"], "expect", "{last}");
     let wanted = ": expected `rcon_cmd` within 0.1 s: it did not come: enter_game c→s in session ";
     assert!(line.contains(wanted), "{line}");
-    // The sessions end with the run, after the last look at its messages.
+    // The sessions end with the run, after its messages were checked for the last time.
     let (last, line) = ended(&["-r", "expect rcon_cmd within 60s when enter_game"], 1);
     assert_eq!(last["ended_by"]["kind"], "expect", "{last}");
     assert!(
@@ -215,7 +215,7 @@ fn an_expectation_that_is_not_met_fails_the_run() {
     assert_eq!(last["ended_by"]["kind"], "demo", "{last}");
 }
 
-/// Marks are in lines and in recordings, and what ended a run is a notice when its recording is read.
+/// Marks are in lines and in recordings, and the reason for the end of a run is a notice when its recording is read.
 #[test]
 fn marks_and_endings_are_kept_in_recordings() {
     let (_folder, path) = place("run.pcapng");
@@ -266,7 +266,7 @@ fn a_rule_that_changes_snapshots_is_tried_on_a_recording() {
     assert!(hits >= changed, "{stdout}");
 }
 
-/// Every action has its words, and each line its time, session, direction, number and rules.
+/// Every action has its own words, and each line its time, session, direction, number and rules.
 #[test]
 fn a_trial_on_a_recording_says_what_each_rule_would_do() {
     let (_folder, path) = place("rules.tap");
@@ -296,7 +296,7 @@ fn rules_are_tried_on_a_recording() {
         assert!(lines.iter().any(|line| has(line, &words)), "{words:?}: {stdout}");
     }
     assert_eq!(table[0].trim(), "hits rule (seed 0)");
-    // Three of the seven `sv_motd` have this text before.
+    // Three of the seven `sv_motd` have this text before the change.
     for (row, wanted) in table[1..].iter().zip([Some(3), Some(4), Some(26), Some(2), None]) {
         let hits: u32 = row.split_whitespace().next().unwrap().parse().unwrap();
         assert!(wanted.map_or(hits > 1, |wanted| hits == wanted), "{row}");

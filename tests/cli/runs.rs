@@ -1,4 +1,4 @@
-//! Runs of the built binary: where they listen, what ends them, and their exit codes.
+//! Runs of the built binary: their addresses, their ends, and their exit codes.
 
 use std::{
     fs,
@@ -26,7 +26,7 @@ fn start(args: &[&str]) -> Child {
         .unwrap()
 }
 
-/// A running proxy, its first JSON line and the rest of its stdout.
+/// Starts a proxy. Returns it with its first JSON line and the rest of its stdout.
 fn start_json(args: &[&str]) -> (Child, serde_json::Value, BufReader<std::process::ChildStdout>) {
     let mut child = start(args);
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -41,7 +41,7 @@ fn kill(child: &Child, signal: &str) {
     binary::run(Command::new("kill").args([signal, id]), 0);
 }
 
-/// Returns the last line of what is still to be printed.
+/// Returns the last line of the remaining output.
 fn last(mut stdout: impl Read) -> serde_json::Value {
     let mut rest = String::new();
     stdout.read_to_string(&mut rest).unwrap();
@@ -57,7 +57,7 @@ fn a_taken_port_is_refused() {
 
 #[test]
 fn the_default_port_moves_on_with_a_warning_when_it_is_taken() {
-    // The port is taken now, by this test or by another program.
+    // The port is now taken, by this test or by another program.
     let _own_or_foreign = UdpSocket::bind("127.0.0.1:8303");
     let (stdout, stderr) = run(&["run", NO_SERVER, "--json", "--", "true"], 0);
     let listen = json(stdout.lines().next().unwrap())["listen"]
@@ -195,7 +195,7 @@ fn a_full_disk_behind_stdout_ends_no_run() {
             }
             thread::sleep(Duration::from_millis(5));
         };
-        // The line of the request is the first on stdout.
+        // The line about the request is the first on stdout.
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         for _ in 0..20 {
             client.send_to(REQUEST, started.trim()).unwrap();
@@ -223,7 +223,7 @@ fn a_full_disk_behind_stdout_ends_no_run() {
 
 #[test]
 fn the_limit_of_open_files_is_raised_for_the_proxy_only() {
-    // The command sees its own limit, and waits up to 20 s for that of its parent.
+    // The command checks its own limit, and waits up to 20 s for its parent's limit.
     const SEEN: &str = r#"
         [ "$(ulimit -Sn)" = 64 ] || exit 5
         for _ in $(seq 2000); do
@@ -269,7 +269,7 @@ fn signals_end_it_with_a_summary_and_their_code() {
 #[test]
 fn datagrams_dropped_by_the_kernel_are_reported() {
     let (mut child, first, mut stdout) = start_json(&[NO_SERVER, "-l", "127.0.0.1:0", "--json", "-q"]);
-    // The proxy stands still while more comes than any usual receive buffer holds.
+    // The proxy is stopped while more datagrams are sent than any usual receive buffer holds.
     kill(&child, "STOP");
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     for _ in 0..20_000 {
@@ -302,7 +302,7 @@ fn a_signal_ends_the_command_too() {
         "the exit code"
     );
     let last = last(stdout);
-    // Started in time or not, none is left; if started, TERM ended it.
+    // Whether the command was started in time or not, no process is left; if it was started, TERM ended it.
     let is_stopped = last["cmd_exit"] == 143 && last["cmd_stopped"] == true;
     assert!(last["cmd_exit"].is_null() || is_stopped, "{last}");
     assert_eq!(
@@ -337,7 +337,7 @@ fn the_summary_names_what_ended_the_run() {
         "{line}"
     );
 
-    // Where a message matches both, it fails.
+    // If a message matches both, the run fails.
     let (last, line) = ended(&["--until", "sv_chat", "--fail-on", "sv_chat"], 1);
     assert_eq!(last["ended_by"]["kind"], "fail_on", "{last}");
     assert!(
@@ -345,11 +345,11 @@ fn the_summary_names_what_ended_the_run() {
         "{line}"
     );
 
-    // A message that is not shown ends the run, too.
+    // A message that is not shown also ends the run.
     let (last, _) = ended(&["-q", "-f", "c2s", "--fail-on", "sv_motd"], 1);
     assert_eq!(last["ended_by"]["message"], "sv_motd", "{last}");
 
-    // What must not come has not come.
+    // The forbidden message was never received.
     let (last, line) = ended(&["--fail-on", "rcon_cmd"], 0);
     assert_eq!(last["ended_by"], serde_json::json!({"kind": "demo"}), "{last}");
     assert!(line.contains(" ended by the end of the demo, "), "{line}");
@@ -359,7 +359,7 @@ fn the_summary_names_what_ended_the_run() {
     assert!(line.contains(" ended by --timeout, "), "{line}");
 }
 
-/// The second session of a client begins later than the run.
+/// The client's second session starts later than the run.
 #[test]
 fn times_in_the_summary_are_on_the_clock_of_the_lines() {
     let client = "import os, socket, time
@@ -436,7 +436,7 @@ fn a_demo_does_not_fail_for_what_the_rules_of_its_user_did() {
 
 #[test]
 fn sessions_that_never_came_online_are_counted() {
-    // A client of 0.6.4 before a server that is not there.
+    // A client of 0.6.4 whose server does not exist.
     let client = "import os, socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM);
 s.sendto(bytes([0x10, 0, 0, 1]), (os.sys.argv[1], int(os.sys.argv[2])))
 import time; time.sleep(0.5)";
@@ -456,7 +456,7 @@ import time; time.sleep(0.5)";
 fn a_closed_pipe_is_success() {
     let mut child = start(&["demo", "--seconds", "60", "-l", ":0"]);
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    // What comes before a session has no number.
+    // Lines before the first session have no number.
     let has_session = stdout.by_ref().lines().any(|line| line.unwrap().contains("#1"));
     assert!(has_session, "no line is about session 1");
     drop(stdout);

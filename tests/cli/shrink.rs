@@ -1,4 +1,4 @@
-//! `teetap shrink`: with commands that look into the journal that they get.
+//! `teetap shrink` with commands that examine the journal that they receive.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::{refused, teetap};
 
-/// A journal with this many faults.
+/// Writes a journal with `count` faults.
 fn journal(count: u32) -> (TempDir, PathBuf) {
     let (folder, path) = place("j.jsonl");
     let mut text =
@@ -28,7 +28,7 @@ fn journal(count: u32) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Shrinks a journal with a script, whose `$0` is the path of the part. Returns stderr.
+/// Shrinks a journal with a script whose `$0` is the path of the part to try. Returns stderr.
 fn shrink(options: &[&str], journal: &Path, script: &str, code: i32) -> String {
     let mut command = teetap();
     command.arg("shrink").args(options).arg(journal);
@@ -54,7 +54,7 @@ fn the_faults_that_make_it_fail_are_left() {
         "{stderr}"
     );
     assert!(stderr.contains("teetap: 2 faults of 60 left after "), "{stderr}");
-    // The result is a journal: it is as small as it gets.
+    // The result is a journal that cannot be shrunk further.
     let other = folder.path().join("other.jsonl");
     let stderr = shrink(&["-o", &other.to_string_lossy()], &result, script, 0);
     assert_eq!(fs::read(&other).unwrap(), fs::read(&result).unwrap());
@@ -64,7 +64,7 @@ fn the_faults_that_make_it_fail_are_left() {
 #[test]
 fn commands_that_fail_now_and_then_are_run_more_often() {
     let (folder, path) = journal(20);
-    // With the fault it fails in two runs of three.
+    // With the fault the command fails in two runs of three.
     let script = r#"
         n=$(cat "$0.n" 2>/dev/null || echo 0); n=$((n + 1)); echo $n > "$0.n"
         grep -q '"ordinal":9,' "$0" || exit 0
@@ -83,7 +83,7 @@ fn a_part_fails_only_if_enough_of_its_runs_fail() {
         grep -q '"ordinal":4,' "$0" && [ $((n % 2)) = 0 ] && exit 1; exit 0"#;
     shrink(&["--runs", "3", "--fails", "3"], &path, script, 0);
     assert_eq!(ordinals(&folder.path().join("j.min.jsonl")), [9]);
-    // One run is enough: the part with fault 4 alone fails, too.
+    // One failing run is enough: the part with only fault 4 fails, too.
     let script = script.replace("&& exit 1\n", "&& [ $((n % 3)) = 0 ] && exit 1\n");
     shrink(&["--runs", "6", "--fails", "1"], &path, &script, 0);
     assert_eq!(ordinals(&folder.path().join("j.min.jsonl")).len(), 1);
@@ -129,7 +129,7 @@ fn a_search_without_an_end_is_refused() {
 fn a_signal_ends_the_command_and_keeps_the_best_so_far() {
     let (folder, path) = journal(40);
     let marks = folder.path().join("marks");
-    // Stands still at the fifth run, with a child of its own.
+    // Hangs in the fifth run, with a child process.
     let script = format!(
         r#"echo x >> '{marks}'; [ $(wc -l < '{marks}') = 5 ] && {{ sleep 987 & wait; }}
         grep -q '"ordinal":3,' "$0" && exit 1; exit 0"#,

@@ -1,4 +1,4 @@
-//! `teetap torture`: clients that cannot be tried, before a server that is not there. Real clients: `tests/real/torture.rs`.
+//! `teetap torture` with clients that cannot be tested, and without a server. Real clients: `tests/real/torture.rs`.
 
 use std::{
     process::{Command, Stdio},
