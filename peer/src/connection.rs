@@ -1,8 +1,8 @@
 //! One end of a connection: sequence numbers, acks, resends, keepalives and timeouts as the games have them
 //! (Teeworlds 0.6.4, 0.6.5 and 0.7.5, DDNet 16.4: network_conn.cpp).
 //!
-//! Law: no socket and no clock. `now` is the time since an arbitrary start. The handshake is not in here: a connection
-//! begins when both tokens are known.
+//! Law: contains no socket and no clock. `now` is the time since an arbitrary start. The handshake is not part of
+//! this module: a connection begins when both tokens are known.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -22,21 +22,23 @@ const FLUSH: Duration = Duration::from_millis(500);
 const RESEND: Duration = Duration::from_secs(1);
 /// Silence of the peer, or age of an unacked chunk, that ends the connection.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum number of unacked chunks: fewer than half of the sequence numbers, so that none is taken for an older one.
+/// Maximum number of unacked chunks. It is below half of the sequence number range, so that no new chunk is mistaken
+/// for an older one.
 const WINDOW: usize = 500;
-/// The shortest time that is later: limits are exceeded after them, not at them.
+/// Smallest time step. The limits apply when they are exceeded, not when they are reached, so deadlines are this much
+/// later.
 const JUST_AFTER: Duration = Duration::from_nanos(1);
 
-/// The content of a datagram.
+/// The result of handling a datagram.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// Not valid here: damaged, wrong token, or an ack outside the window.
+    /// The datagram is not valid here: it is damaged, has the wrong token, or has an ack outside the window.
     Dropped,
     /// A control message that changes nothing.
     Control,
     /// The peer closed the connection for this reason.
     Closed(String),
-    /// Messages in order, each vital one exactly once. Empty if all were duplicates or ahead of a gap.
+    /// Messages in order, each vital one exactly once. Empty if all were duplicates or came after a gap.
     Messages(Vec<Delivered>),
 }
 
@@ -54,7 +56,7 @@ pub enum SendError {
     TooLarge(#[from] teetap_wire::ChunkTooLarge),
 }
 
-/// Counts of one connection.
+/// Counters of one connection.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Counters {
     /// Datagrams received and valid.
@@ -65,7 +67,7 @@ pub struct Counters {
     pub resent: u64,
     /// Vital chunks received again.
     pub duplicates: u64,
-    /// Vital chunks received ahead of a gap, each answered by a resend request.
+    /// Vital chunks received after a gap, each answered by a resend request.
     pub gaps: u64,
 }
 
@@ -73,9 +75,9 @@ pub struct Counters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tokens {
     pub(crate) proto: Proto,
-    /// Token of every valid datagram of the peer; `None` in 0.6 without tokens.
+    /// Token that every valid datagram of the peer has; `None` in 0.6 without tokens.
     pub(crate) expected: Option<Token>,
-    /// Token of every datagram sent.
+    /// Token of every datagram that is sent.
     pub(crate) sent: Option<Token>,
 }
 
@@ -127,8 +129,8 @@ impl Connection {
         }
     }
 
-    /// Creates a connection whose messages up to `sequence` were sent before. The first vital chunk received defines
-    /// the ack (0.6.5 network_conn.cpp, `AcceptLegacy`).
+    /// Creates a connection that has already sent the vital chunks up to `sequence`. The first vital chunk received
+    /// defines the ack (0.6.5 network_conn.cpp, `AcceptLegacy`).
     pub(crate) fn resume(tokens: Tokens, sequence: Seq, now: Duration) -> Self {
         Self {
             sequence,
@@ -145,13 +147,13 @@ impl Connection {
         self.counters
     }
 
-    /// Returns the next datagram to send.
+    /// Returns the next datagram to send; `None` if there is none.
     pub(crate) fn poll_transmit(&mut self) -> Option<Vec<u8>> {
         self.out.pop_front()
     }
 
-    /// Handles a datagram of the peer. The checks have the order of the games, but the token comes before the ack, so that
-    /// a stranger cannot move the window.
+    /// Handles a datagram of the peer. The order of the checks is that of the games, except that the token is checked
+    /// before the ack, so that an unrelated sender cannot move the window.
     pub(crate) fn handle(&mut self, now: Duration, datagram: &[u8]) -> Received {
         let mut scratch = Scratch::default();
         let valid = Packet::parse(self.tokens.proto, datagram, &mut scratch)
@@ -190,7 +192,7 @@ impl Connection {
         received
     }
 
-    /// Queues a message. It is sent with the next flush, or now if it flushes.
+    /// Queues a message. It is sent at once if it has the flush flag, otherwise with the next flush.
     ///
     /// # Errors
     /// Returns a [`SendError`] and queues nothing.
@@ -215,7 +217,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends the queued chunks. Without chunks a resend request makes an empty datagram, as in the games.
+    /// Sends the queued chunks. If there are none but a resend is wanted, sends an empty datagram with the resend
+    /// flag, as the games do.
     pub(crate) fn flush(&mut self, now: Duration) {
         if self.chunks == 0 && !self.wants_resend {
             return;
@@ -232,7 +235,7 @@ impl Connection {
             num_chunks: self.chunks,
             token: self.tokens.sent,
         };
-        // Both forms of the Huffman stream's end are in use, so both are sent.
+        // Both ways of ending the Huffman stream exist, so each is used for one protocol.
         let trailing = if self.tokens.proto == Proto::V7 {
             Trailing::Always
         } else {
@@ -255,7 +258,7 @@ impl Connection {
     /// Runs the timers.
     ///
     /// # Errors
-    /// Returns the reason if the connection has ended. The peer was sent it.
+    /// Returns the reason if the connection has ended. The peer has been sent it in a CLOSE.
     pub(crate) fn tick(&mut self, now: Duration) -> Result<(), &'static str> {
         let age = |since: Duration| now.saturating_sub(since);
         let oldest = self.unacked.front();
@@ -342,7 +345,7 @@ impl Connection {
     fn resend(&mut self, now: Duration, count: usize) {
         let mut unacked = std::mem::take(&mut self.unacked);
         for oldest in unacked.iter_mut().take(count) {
-            // The size was accepted when the chunk was first sent.
+            // The size was accepted when the chunk was first queued.
             if self.add_chunk(now, Some(oldest.seq), true, &oldest.data).is_ok() {
                 oldest.last_sent = now;
                 self.counters.resent += 1;

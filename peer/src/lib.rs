@@ -1,6 +1,6 @@
-//! Clients and servers of the Teeworlds and DDNet network protocol, to be driven by scripts: a client joins, plays and
-//! chats by itself, a server lets in every variant on one socket, and each step of a join can be held back, left out or
-//! replaced.
+//! Clients and servers of the Teeworlds and DDNet network protocol, driven by scripts. A client joins, plays and
+//! chats by itself, a server accepts every variant on one socket, and each step of a join can be held back, left out
+//! or replaced.
 //!
 //! ```
 //! use std::{net::SocketAddr, time::Duration};
@@ -28,9 +28,9 @@
 //! # Ok::<(), teetap_peer::SendError>(())
 //! ```
 //!
-//! Law: no socket, no clock and no randomness. Time, tokens and secrets are inputs, so the same inputs give the same datagrams.
-//! The caller brings datagrams to `handle`, calls `tick` at the time that `deadline` returns, and fetches what to send and
-//! what happened from `poll_transmit` and `poll_event`. Bad input makes no peer panic.
+//! Law: contains no socket, no clock and no randomness. Time, tokens and secrets are inputs, so equal inputs give
+//! equal datagrams. The caller passes datagrams to `handle`, calls `tick` at the time that `deadline` returns, and
+//! fetches outgoing datagrams from `poll_transmit` and events from `poll_event`. Bad input never makes a peer panic.
 //!
 //! | module | contents |
 //! |---|---|
@@ -41,9 +41,10 @@
 //! | `map` | [`Map`]: the file that a server announces and serves in parts |
 //! | `message` | [`Message`] and [`Delivered`]: messages by name, of the built-in definitions |
 //!
-//! It is not a game: nothing collides, no map is read, and prediction is a constant. It is not a copy of one release either,
-//! where a robust peer serves scripts better: a connection has the limits of Teeworlds (10 s) in every variant; tokens do not
-//! change with time; a repeated ACCEPT of DDNet's 0.6 does not reset a connection; a token is checked before the ack.
+//! The peers are not a game: nothing collides, no map is read, and the prediction is a constant. They also deviate
+//! from the releases where scripts need a robust peer: a connection has the limits of Teeworlds (10 s) in every
+//! variant, tokens do not change with time, a repeated ACCEPT of DDNet's 0.6 does not reset a connection, and a token
+//! is checked before the ack.
 
 #![warn(missing_docs)]
 

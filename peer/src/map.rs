@@ -1,7 +1,8 @@
-//! Maps: the file that a server names and serves in parts, and the download of a client.
+//! Maps: the file that a server announces and serves in parts, and the download by a client.
 //!
-//! Law: in 0.6 the client requests each part by its number (0.6.5 server.cpp, `NETMSG_REQUEST_MAP_DATA`), in 0.7 the
-//! server sends several parts for each request and keeps count (0.7.5 server.cpp, the same).
+//! Law: in 0.6, the client requests each part by its number (0.6.5 server.cpp, `NETMSG_REQUEST_MAP_DATA`). In 0.7,
+//! the server sends several parts for each request and counts them itself (0.7.5 server.cpp,
+//! `NETMSG_REQUEST_MAP_DATA`).
 
 use std::sync::Arc;
 
@@ -11,17 +12,17 @@ use teetap_wire::def::Datum;
 use crate::Variant;
 use crate::message::{Message, Reading, text};
 
-/// Length in bytes of each part but the last, of 0.6 and of all servers of DDNet (server.cpp, `1024 - 128`).
+/// Length in bytes of each part except the last, in 0.6 and on all servers of DDNet (server.cpp, `1024 - 128`).
 const PART: usize = 896;
-/// The same of 0.7 (0.7.5 server.h, `MAP_CHUNK_SIZE`).
+/// Length in bytes of each part except the last, in 0.7 (0.7.5 server.h, `MAP_CHUNK_SIZE`).
 const PART_OF_SEVEN: usize = 1384;
-/// Parts for each request of 0.7 (`sv_map_download_speed` of 0.7.5, `sv_map_window` of DDNet).
+/// Parts per request in 0.7 (`sv_map_download_speed` of 0.7.5, `sv_map_window` of DDNet).
 const PARTS: usize = 8;
 const PARTS_OF_DDNET: usize = 15;
 /// Maximum length in bytes of a map that a client downloads.
 const MAX_MAP: usize = 64 << 20;
 
-/// Digest of the standard dm1 of 0.7.
+/// SHA-256 digest of the standard dm1 of 0.7.
 const DM1_SHA256: [u8; 32] = [
     0x49, 0x1a, 0xf1, 0x7a, 0x51, 0x02, 0x14, 0x50, 0x62, 0x70, 0x90, 0x4f, 0x14, 0x7a, 0x4c, 0x30, 0xae,
     0x0a, 0x85, 0xb9, 0x1b, 0xb8, 0x54, 0x39, 0x5b, 0xef, 0x8c, 0x39, 0x7f, 0xc0, 0x78, 0xc3,
@@ -45,17 +46,17 @@ pub struct MapFile {
     data: Option<Arc<[u8]>>,
 }
 
-/// The error for a map file that no server can announce.
+/// The error for the size of a map file that no server can announce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a map of {0} bytes: expected 1 to {MAX_MAP}")]
 pub struct MapSizeError(usize);
 
 impl MapFile {
-    /// Creates a map file from its bytes. Servers of 0.7 send the digest too, if it is given; clients of 0.7.5 name
-    /// the downloaded file by it.
+    /// Creates a map file from its bytes. Servers of 0.7 also send the digest, if it is given; clients of 0.7.5 use
+    /// it in the name of the downloaded file.
     ///
     /// # Errors
-    /// Returns a [`MapSizeError`] for an empty file, or one of more than 64 MiB.
+    /// Returns a [`MapSizeError`] if the file is empty or has more than 64 MiB.
     pub fn new(data: impl Into<Arc<[u8]>>, sha256: Option<[u8; 32]>) -> Result<Self, MapSizeError> {
         let data = data.into();
         let size = i32::try_from(data.len())
@@ -78,7 +79,7 @@ impl MapFile {
 }
 
 impl Map {
-    /// Creates a map of this name.
+    /// Creates a map with this name and a file for each protocol.
     pub fn new(name: impl Into<String>, six: MapFile, seven: MapFile) -> Self {
         Self {
             name: name.into(),
@@ -87,7 +88,7 @@ impl Map {
         }
     }
 
-    /// Creates `dm1`, which every client has: the server does not serve it.
+    /// Creates `dm1`, which every client has, so the server does not serve it.
     #[must_use]
     pub fn dm1() -> Self {
         let file = |crc, size, sha256| MapFile {
@@ -103,7 +104,7 @@ impl Map {
         )
     }
 
-    /// Returns the name.
+    /// Returns the name of the map.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -115,7 +116,7 @@ impl Map {
         }
     }
 
-    /// Returns the message that names the map.
+    /// Returns the message that announces the map.
     pub(crate) fn change(&self, variant: Variant) -> Message {
         let (proto, file) = (variant.proto(), self.file(variant));
         let map = [
@@ -139,8 +140,8 @@ impl Map {
         Message::known(proto, "map_change", map.into_iter().chain(download))
     }
 
-    /// Returns the messages that answer a request: for the part of this number in 0.6, for the parts from it on in 0.7.
-    /// Nothing if there is no such part.
+    /// Returns the messages that answer a request: the part with this number in 0.6, or this and the following parts
+    /// in 0.7. The result is empty if there is no such part.
     pub(crate) fn parts(&self, variant: Variant, from: usize) -> Vec<Message> {
         let (file, len) = (self.file(variant), part_len(variant));
         let data = file.data.as_deref().unwrap_or_default();
@@ -188,11 +189,11 @@ const fn part_len(variant: Variant) -> usize {
 /// A map that a client has downloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Downloaded {
-    /// The name.
+    /// Name of the map.
     pub name: String,
-    /// The checksum that the server announced. The client does not check it.
+    /// Checksum that the server announced. The client does not check it.
     pub crc: u32,
-    /// The bytes.
+    /// Content of the map file.
     pub data: Vec<u8>,
 }
 
@@ -211,16 +212,17 @@ pub(crate) struct Download {
 /// The effect of a part on a download.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// The part was not expected, or more parts are to be received.
+    /// The part was not accepted, or more parts of the request are missing.
     Waits,
-    /// The next parts have to be requested.
+    /// The next parts must be requested.
     Requests,
     /// The map is complete.
     Complete,
 }
 
 impl Download {
-    /// Begins the download of the map that a `map_change` names. Returns `None` if its size is out of range.
+    /// Begins the download of the map that a `map_change` announces. Returns `None` if the size is out of range or a
+    /// field is not valid.
     pub(crate) fn new(proto: Proto, change: &Reading<'_>) -> Option<Self> {
         let size = usize::try_from(change.int("size")?).ok()?;
         let positive = |path| change.int(path).filter(|value| *value > 0);
@@ -246,7 +248,7 @@ impl Download {
         })
     }
 
-    /// Returns the request of the next part, or of the next parts.
+    /// Returns the request for the next part, or in 0.7 for the next parts.
     pub(crate) fn request(&self) -> Message {
         let chunk = [("chunk", self.part.into())];
         let chunk = chunk.into_iter().filter(|_| self.proto != Proto::V7);
@@ -273,7 +275,7 @@ impl Download {
         let is_expected = part.int("chunk") == Some(self.part)
             && part.int("crc") == Some(self.map.crc.cast_signed())
             && !data.is_empty();
-        // A server that sends more than it announced is not followed for ever.
+        // Never accepts more data than the server announced.
         if !is_expected || data.len() > left {
             return Progress::Waits;
         }
@@ -291,7 +293,7 @@ impl Download {
     }
 }
 
-/// Returns the checksum of a map file, that of zlib (0.6.5 datafile.cpp, `CDataFileReader::Open`).
+/// Returns the CRC-32 of a map file as zlib computes it (0.6.5 datafile.cpp, `CDataFileReader::Open`).
 fn crc32(data: &[u8]) -> u32 {
     let step = |crc: u32| (crc >> 1) ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
     let of_byte = |crc: u32, byte: &u8| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc));

@@ -1,11 +1,12 @@
-//! Messages: made and read by the built-in definitions, and sent as the games send them.
+//! Messages, encoded and decoded by the built-in definitions, and sent as the games send them.
 
 use std::borrow::Cow;
 
 use teetap_wire::def::{Class, Datum, Decoded, Def, EncodeError, Registry, Source, Vitality};
 use teetap_wire::{Dir, Proto};
 
-/// Messages that the games send without a flush: they wait for other chunks, or for the timer. All others are sent at once.
+/// Messages that the games send without a flush: they are held until the next flush or until a timer expires. All
+/// others are sent at once.
 const LAZY: [&str; 11] = [
     "capabilities",
     "cl_say",
@@ -31,7 +32,7 @@ pub struct Message {
     pub data: Vec<u8>,
 }
 
-/// The reason why a message cannot be made.
+/// The reason why a message cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
     /// The protocol has no such message.
@@ -39,19 +40,20 @@ pub enum MessageError {
     Unknown {
         /// The protocol.
         proto: Proto,
-        /// The name looked for.
+        /// Name of the requested message.
         name: String,
     },
-    /// A field does not exist, or does not take its value.
+    /// A field does not exist, or its value does not fit.
     #[error(transparent)]
     Encode(#[from] EncodeError),
 }
 
 impl Message {
-    /// Makes a message with these fields, and defaults for the others. It is vital and flushed as the games send it.
+    /// Creates a message with these fields, and with defaults for the others. It is vital and flushed as in the
+    /// games.
     ///
     /// # Errors
-    /// Returns a [`MessageError`] if the protocol lacks the message, or the message a field.
+    /// Returns a [`MessageError`] if the protocol has no such message, or if a field or value does not fit.
     pub fn new<'n>(
         proto: Proto,
         name: &str,
@@ -67,7 +69,7 @@ impl Message {
         })
     }
 
-    /// Makes a message that a peer of this crate sends by itself.
+    /// Creates a message that a peer of this crate sends by itself.
     #[expect(
         clippy::expect_used,
         reason = "the crate knows the names and types of what it sends; every message is sent in tests"
@@ -81,7 +83,7 @@ impl Message {
     }
 }
 
-/// A message that was received: a vital one exactly once and in order.
+/// A received message. Vital messages are delivered exactly once and in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivered {
     /// True if its chunk was vital.
@@ -91,7 +93,7 @@ pub struct Delivered {
 }
 
 impl Delivered {
-    /// Reads the message. Returns `None` if it is unknown, or if receivers drop it because its chunk is not vital.
+    /// Decodes the message. Returns `None` if it is unknown, or if receivers drop it because its chunk is not vital.
     #[must_use]
     pub fn read(&self, proto: Proto, dir: Dir) -> Option<Reading<'_>> {
         let mut decoded = Decoded::new();
@@ -105,7 +107,7 @@ impl Delivered {
     }
 }
 
-/// A message that was read.
+/// A decoded message.
 #[derive(Debug)]
 pub struct Reading<'a> {
     pub(crate) def: &'static Def,
@@ -120,20 +122,20 @@ impl Reading<'_> {
         &self.def.name
     }
 
-    /// Returns the number at a path such as `input.direction`. `None` if the message ends before it.
+    /// Returns the number at a path such as `input.direction`. `None` if the message has no such number.
     #[must_use]
     pub fn int(&self, path: &str) -> Option<i32> {
         let record = self.decoded.find(&self.def.path(path).ok()?)?;
         i32::try_from(record.int()?).ok()
     }
 
-    /// Returns the text at a path. Bytes that are not UTF-8 are replaced.
+    /// Returns the text at a path, with bytes that are not UTF-8 replaced. `None` if the message has no such field.
     #[must_use]
     pub fn text(&self, path: &str) -> Option<String> {
         Some(String::from_utf8_lossy(&self.bytes(path)?).into_owned())
     }
 
-    /// Returns the bytes of a text or of raw data at a path.
+    /// Returns the bytes of a text or of raw data at a path. `None` if the message has no such field.
     #[must_use]
     pub fn bytes(&self, path: &str) -> Option<Cow<'_, [u8]>> {
         let record = self.decoded.find(&self.def.path(path).ok()?)?;
@@ -141,12 +143,12 @@ impl Reading<'_> {
     }
 }
 
-/// Returns a text for a field. A NUL would end it, so the rest is left out.
+/// Returns a text for a field, without the part from the first NUL on, which would end the text.
 pub(crate) fn text(text: &str) -> Datum {
     text.split('\0').next().unwrap_or_default().into()
 }
 
-/// Returns the definition of this name in one of the classes.
+/// Returns the definition with this name in one of the classes.
 fn named(proto: Proto, classes: &[Class], name: &str) -> Result<&'static Def, MessageError> {
     let mut defs = registry().named(proto, None, name);
     let found = defs.find(|def| classes.contains(&def.class));
@@ -156,7 +158,7 @@ fn named(proto: Proto, classes: &[Class], name: &str) -> Result<&'static Def, Me
     })
 }
 
-/// Returns a definition that the crate knows to exist.
+/// Returns a definition that must exist.
 #[expect(
     clippy::expect_used,
     reason = "the crate names built-in messages and objects only"
@@ -170,7 +172,7 @@ pub(crate) fn registry() -> &'static Registry {
     Registry::builtin()
 }
 
-/// Returns the version that clients and servers of this protocol demand of each other.
+/// Returns the version that clients and servers of this protocol require of each other.
 pub(crate) const fn version(proto: Proto) -> &'static str {
     match proto {
         Proto::V7 => "0.7 802f1be60a05665f",

@@ -1,6 +1,6 @@
-//! Scripts: the steps of a join at which a peer does something else than a game would.
+//! Scripts: the steps of a join at which a peer behaves differently from a game.
 //!
-//! Law: a script is a value. It knows no peer and no connection, and a peer without one behaves as a game.
+//! Law: a script is a value that refers to no peer and no connection. A peer without one behaves as a game.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,14 +8,14 @@ use teetap_wire::Side;
 
 use crate::message::Message;
 
-/// Something that a peer sends by itself, in the order of a join.
+/// A message, or a group of messages, that a peer sends by itself. The variants are in the order of a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
     /// 0.7: the client requests a token.
     TokenRequest,
     /// 0.7: the server replies with its token.
     TokenReply,
-    /// The client sends CONNECT, and repeats it.
+    /// The client sends CONNECT, possibly repeatedly.
     Connect,
     /// The server answers CONNECT.
     ConnectAccept,
@@ -23,19 +23,19 @@ pub enum Step {
     Accept,
     /// The client introduces itself with `info`; a client of DDNet sends `client_version` first.
     Info,
-    /// The server names its map with `map_change`; a server of DDNet sends its capabilities first.
+    /// The server announces its map with `map_change`; a server of DDNet sends its capabilities first.
     MapChange,
-    /// The client requests a part of the map, or the next parts.
+    /// The client requests a part of the map, or in 0.7 the next parts.
     RequestMapData,
     /// The server sends the requested parts of the map.
     MapData,
-    /// The client has the map.
+    /// The client reports that it has the map.
     Ready,
     /// The server sends `con_ready`, after its message of the day.
     ConReady,
-    /// The client sends its name and looks.
+    /// The client sends its name and appearance.
     StartInfo,
-    /// The server lets the client enter, after its tuning.
+    /// The server lets the client enter, after sending its tuning.
     ReadyToEnter,
     /// The client enters the game.
     EnterGame,
@@ -82,15 +82,15 @@ impl Step {
     }
 }
 
-/// The behaviour of a peer at a step, in place of the usual one.
+/// The behaviour of a peer at a step, instead of the usual one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Sends nothing, now and whenever the step is due again.
     Skip,
-    /// Sends nothing until the step is released. A server has no client yet to stop for when it answers a token request, or a
-    /// CONNECT of 0.6 with tokens: there it sends nothing.
+    /// Sends nothing until the step is released. When a server answers a token request, or a CONNECT of 0.6 with
+    /// tokens or with a challenge, no client exists yet whose step could be released, so it only sends nothing.
     Stop,
-    /// Sends these messages in place of the usual ones. Before there is a connection, nothing is sent.
+    /// Sends these messages instead of the usual ones. Before there is a connection, sends nothing.
     Send(Vec<Message>),
 }
 
@@ -107,14 +107,14 @@ impl Script {
         Self::default()
     }
 
-    /// Adds an action. It replaces an earlier one at the same step.
+    /// Adds an action. It replaces the previous action at the same step.
     #[must_use]
     pub fn at(mut self, step: Step, action: Action) -> Self {
         self.actions.insert(step, action);
         self
     }
 
-    /// Returns the action at a step.
+    /// Returns the action at a step; `None` if the behaviour is the usual one.
     #[must_use]
     pub fn action(&self, step: Step) -> Option<&Action> {
         self.actions.get(&step)
@@ -125,18 +125,18 @@ impl Script {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stops {
     stopped: VecDeque<Step>,
-    /// Steps that were released: the peer sends the usual from now on.
+    /// Steps that were released. The peer behaves as usual there from now on.
     released: Vec<Step>,
 }
 
 /// The behaviour of a peer at a step, as its script and the released steps define it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Turn<'s> {
-    /// The usual.
+    /// The usual behaviour.
     Usual,
-    /// Nothing. True if the peer stops at this step and did not before.
+    /// The peer sends nothing. The value is true if it stops at this step for the first time.
     Nothing(bool),
-    /// Send these messages.
+    /// The peer sends these messages.
     Send(&'s [Message]),
 }
 
@@ -158,12 +158,12 @@ impl Stops {
         }
     }
 
-    /// Returns the oldest step at which the peer stopped.
+    /// Returns the oldest step at which the peer stopped; `None` if there is none.
     pub(crate) fn current(&self) -> Option<Step> {
         self.stopped.front().copied()
     }
 
-    /// Releases the oldest step at which the peer stopped, and returns it.
+    /// Releases the oldest step at which the peer stopped, and returns it; `None` if there is none.
     pub(crate) fn release(&mut self) -> Option<Step> {
         let step = self.stopped.pop_front()?;
         self.released.push(step);

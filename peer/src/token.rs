@@ -1,11 +1,11 @@
-//! Tokens derived from a secret, so that the same inputs give the same bytes.
+//! Tokens derived from a secret, so that equal inputs give equal bytes.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use teetap_wire::Token;
 
-/// Derives a token from a secret and from a value that differs between connections, such as an address or a name. Never
-/// returns a value with a meaning of its own.
+/// Derives a token from a secret and from a value that differs between connections, such as an address or a name.
+/// Never returns one of the two tokens with a special meaning.
 #[must_use]
 pub fn token(secret: u64, of: impl Hash) -> Token {
     let mut hasher = DefaultHasher::new();

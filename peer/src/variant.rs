@@ -4,18 +4,18 @@ use std::fmt;
 
 use teetap_wire::Proto;
 
-/// A variant of the protocol, together with the habits of the programs that speak it.
+/// A variant of the protocol, including the behaviour of the programs that use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Variant {
-    /// 0.6 without tokens, as Teeworlds 0.6.4.
+    /// 0.6 without tokens, as in Teeworlds 0.6.4.
     V6,
-    /// 0.6 with a token in the header, as Teeworlds 0.6.5.
+    /// 0.6 with a token in the header, as in Teeworlds 0.6.5.
     V65,
-    /// 0.6 with a token behind the payload, as DDNet.
+    /// 0.6 with a token after the payload, as in DDNet.
     Ddnet,
-    /// 0.7, as Teeworlds 0.7.5.
+    /// 0.7, as in Teeworlds 0.7.5.
     V7,
-    /// 0.7 as DDNet speaks it: the client requests its token once, the server accepts once.
+    /// 0.7, as in DDNet: the client requests its token only once, and the server accepts only once.
     Ddnet7,
 }
 
@@ -23,7 +23,7 @@ impl Variant {
     /// All variants, oldest first.
     pub const ALL: [Self; 5] = [Self::V6, Self::V65, Self::Ddnet, Self::V7, Self::Ddnet7];
 
-    /// Returns the framing and the messages of the variant.
+    /// Returns the packet format and the message set of the variant.
     #[must_use]
     pub const fn proto(self) -> Proto {
         match self {

@@ -1,4 +1,4 @@
-//! The little world of a server and the messages that describe it, for clients of 0.6 and of 0.7.
+//! The small world of a server and the messages that describe it, for clients of 0.6 and 0.7.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const TUNING: [i32; 30] = [
     1000, 200, 50, 1320, 1200, 500, 150, 95, 38000, 8000, 300, 1500, 50, 55000, 200_000, 140, 125, 220_000,
     200, 125, 275_000, 80, 20, 700, 100_000, 200, 80000, 15000, 100, 0,
 ];
-/// The places of the pickups on dm1, about.
+/// Approximate positions of the pickups on dm1.
 const PICKUPS: [(i32, i32); 4] = [(336, 720), (1040, 304), (1552, 912), (2128, 560)];
 
 /// A player in the world.
@@ -27,13 +27,13 @@ pub(crate) struct Tee {
 }
 
 impl Tee {
-    /// One tick further: it walks between two walls.
+    /// Moves the player one tick further, between two walls.
     pub(crate) fn walk(&mut self) {
         self.x = self.x.wrapping_add(self.direction * 10).clamp(64, 2400);
     }
 }
 
-/// The default tuning.
+/// Returns the message with the default tuning.
 pub(crate) fn tune_params(proto: Proto) -> Message {
     // 0.6 has laser_damage before player_collision and player_hooking.
     let rest: &[i32] = if proto == Proto::V7 {
@@ -50,7 +50,7 @@ pub(crate) fn tune_params(proto: Proto) -> Message {
     )
 }
 
-/// The message of a 0.7 server about itself on entering.
+/// Returns the message with which a 0.7 server describes itself to a client that enters.
 pub(crate) fn server_info(name: &str, map: &str, players: i32) -> Message {
     let fields = [
         ("version", "0.7.5".into()),
@@ -67,7 +67,7 @@ pub(crate) fn server_info(name: &str, map: &str, players: i32) -> Message {
     Message::known(Proto::V7, "server_info", fields)
 }
 
-/// 0.7: the description of a client.
+/// Returns the 0.7 message that describes a client.
 pub(crate) fn client_info(id: i32, local: bool, tee: &Tee) -> Message {
     let fields = [("client_id", id.into()), ("local", i32::from(local).into())];
     Message::known(
@@ -77,7 +77,7 @@ pub(crate) fn client_info(id: i32, local: bool, tee: &Tee) -> Message {
     )
 }
 
-/// The name and the skin of a player.
+/// Returns the fields for the name, the clan, the country and the skin of a player.
 pub(crate) fn looks(proto: Proto, name: &str, clan: &str) -> [(&'static str, Datum); 4] {
     let skin = if proto == Proto::V7 {
         let parts = ["standard", "", "", "standard", "standard", "standard"].map(Datum::from);
@@ -93,7 +93,7 @@ pub(crate) fn looks(proto: Proto, name: &str, clan: &str) -> [(&'static str, Dat
     ]
 }
 
-/// A line of chat to all; `id` -1 is the server.
+/// Returns a message with a line of chat for all players. The `id` -1 is the server.
 pub(crate) fn chat(proto: Proto, id: i32, line: &str) -> Message {
     let head = [("client_id", id.into()), ("message", text(line))];
     let to_all = [("mode", 1.into()), ("target_id", (-1).into())];

@@ -39,6 +39,6 @@ pub enum End {
     Closed(String),
     /// The client gave up, for this reason. It closed the connection, if there was one.
     Failed(String),
-    /// The caller closed it with [`Client::close`](crate::Client::close).
+    /// The caller closed the connection with [`Client::close`](crate::Client::close).
     Left,
 }

@@ -8,11 +8,11 @@ use teetap_wire::{Dir, Proto};
 
 use crate::message::{Message, Reading, definition, registry};
 
-/// Snapshots until the client is in the game (0.6.5 client.cpp, `m_RecivedSnapshots`).
+/// Number of snapshots after which the client is in the game (0.6.5 client.cpp, `m_RecivedSnapshots`).
 const ENOUGH: u32 = 2;
-/// Ticks by which the client's prediction is ahead of its last snapshot.
+/// Number of ticks by which the client's prediction is ahead of its last snapshot.
 const AHEAD: i32 = 3;
-/// Milliseconds of a tick.
+/// Length of a tick in milliseconds.
 const TICK: u128 = 20;
 
 /// The controls of a player. The client sends them in every input until they change.
@@ -20,7 +20,7 @@ const TICK: u128 = 20;
 pub struct Input {
     /// Direction of walking: -1, 0 or 1.
     pub direction: i32,
-    /// Cursor, from the tee.
+    /// Position of the cursor, relative to the tee.
     pub target: (i32, i32),
     /// True to jump.
     pub jump: bool,
@@ -89,8 +89,8 @@ impl Game {
         newest.map_or(0, |((_, snapshot), kind)| snapshot.items_of(kind).count())
     }
 
-    /// Reads a message with a snapshot. Returns the tick and the fate of the snapshot if it is complete; the fate is
-    /// [`Fate::Broken`] if the message cannot be read.
+    /// Reads a message with a snapshot. Returns the tick and the fate of the snapshot if it is complete, otherwise
+    /// `None`. A message with a whole snapshot that cannot be read gives [`Fate::Broken`].
     pub(crate) fn snapshot(&mut self, now: Duration, message: &Reading<'_>) -> Option<(i32, Fate)> {
         let Reading { def, decoded, data } = message;
         let is_part = message.name() == "snap";
@@ -105,7 +105,7 @@ impl Game {
                 self.acked_at = now;
                 self.snapshots = self.snapshots.saturating_add(1);
             }
-            // The games read it once more.
+            // The games process a repeated snapshot once more.
             Fate::Again => self.snapshots = self.snapshots.saturating_add(1),
             Fate::NoBase => self.acked = -1,
             Fate::Late | Fate::Broken | Fate::BadCrc => {}
@@ -116,7 +116,7 @@ impl Game {
     /// Returns the next input.
     pub(crate) fn input(&mut self, now: Duration, input: Input) -> Message {
         self.inputs += 1;
-        // A few ticks ahead of the server, as the prediction of the games is.
+        // The input is intended for a few ticks ahead of the server, as in the prediction of the games.
         let since = i32::try_from(now.saturating_sub(self.acked_at).as_millis() / TICK).unwrap_or(0);
         let newest = self.acked.saturating_add(AHEAD).saturating_add(since);
         self.intended = self.intended.saturating_add(1).max(newest);
@@ -129,7 +129,7 @@ impl Game {
             ("fire", input.fire.into()),
             ("hook", i32::from(input.hook).into()),
         ];
-        // 0.6 has a flag for a player who plays, 0.7 has none and adds its ping correction.
+        // 0.6 has a flag for a playing client. 0.7 has no such flag and adds a ping correction.
         let mut correction = None;
         if self.proto == Proto::V7 {
             correction = Some(("ping_correction", 0.into()));

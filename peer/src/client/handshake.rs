@@ -1,7 +1,7 @@
 //! The client's handshake, until both tokens are known.
 //!
-//! Law: sends and accepts what the client of the variant does before its connection (network_conn.cpp, network_token.cpp).
-//! A client of 0.6 with tokens continues without them if the server answers without one.
+//! Law: sends and accepts what a client of the variant sends and accepts before its connection (network_conn.cpp,
+//! network_token.cpp). A client of 0.6 with tokens continues without them if the server answers without one.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(crate) struct Handshake {
     own: Token,
     /// 0.7: the token of the server, once it is known.
     server: Option<Token>,
-    /// Time of the next try; `None` if the client does not try again.
+    /// Time of the next attempt; `None` if the client does not try again.
     retry_at: Option<Duration>,
     /// True once CONNECT was sent.
     has_connected: bool,
@@ -31,18 +31,18 @@ pub(crate) struct Handshake {
 /// The effect of a datagram on the handshake.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// None.
+    /// The datagram has no effect.
     Nothing,
     /// The next step is due.
     Step(Step),
     /// The connection begins. True if the client sends an ACCEPT first.
     Online(Tokens, bool),
-    /// The server refused, for this reason.
+    /// The server refused the handshake, for this reason.
     Refused(String),
 }
 
 impl Handshake {
-    /// Creates a handshake of which the first step is due at once.
+    /// Creates a handshake whose first step is due at once.
     pub(crate) fn new(variant: Variant, own: Token) -> Self {
         Self {
             variant,
@@ -53,12 +53,12 @@ impl Handshake {
         }
     }
 
-    /// Returns the time of the next try.
+    /// Returns the time of the next attempt; `None` if the client does not try again.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.retry_at
     }
 
-    /// Returns the step that is due.
+    /// Returns the step that is due; `None` if no step is due.
     pub(crate) fn due(&mut self, now: Duration) -> Option<Step> {
         let is_due = self.retry_at.is_some_and(|at| now >= at);
         is_due.then(|| self.begin(now))
@@ -76,7 +76,7 @@ impl Handshake {
         step
     }
 
-    /// Returns the datagram of a step of the handshake.
+    /// Returns the datagram for a step of the handshake.
     pub(crate) fn datagram(&mut self, step: Step) -> Vec<u8> {
         let proto = self.variant.proto();
         let mut payload = Vec::new();
@@ -85,7 +85,7 @@ impl Handshake {
             control::token_request(self.own, &mut payload);
             token = Some(Token::NONE);
         } else {
-            // DDNet repeats the CONNECT of 0.7 in the form of its 0.6, which loses its own token.
+            // DDNet repeats the CONNECT of 0.7 in the form of its 0.6, which omits its own token.
             let is_repeated = self.variant == Variant::Ddnet7 && self.has_connected;
             let form = if is_repeated { Proto::Ddnet } else { proto };
             control::connect(form, self.own, &mut payload);
@@ -101,7 +101,7 @@ impl Handshake {
 
     /// Handles a datagram of the server.
     pub(crate) fn handle(&mut self, now: Duration, datagram: &[u8]) -> Answer {
-        // A client of DDNet learns from the answer to CONNECT if there are tokens.
+        // A client of DDNet learns from the answer to CONNECT whether there are tokens.
         let proto = match self.variant.proto() {
             Proto::Ddnet => Proto::V6,
             proto => proto,

@@ -1,4 +1,4 @@
-//! The client's join: the answer to each message of the server, unless the script has another one.
+//! The client's join: the answer to each message of the server, unless the script has an action for it.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Client {
                 let mut payload = Vec::new();
                 control::accept(&mut payload);
                 if let Phase::Online(connection) = &mut self.phase {
-                    // Once and never again: in a session it would reset the server's counters.
+                    // ACCEPT is sent only once, because a later one would reset the server's counters.
                     connection.control(now, &payload);
                 }
             }
@@ -90,8 +90,8 @@ impl Client {
         );
     }
 
-    /// Sends a message of the client's own. An error has ended the connection, or the message was too large, which only
-    /// a message of the script can be.
+    /// Sends a message of the client itself. Errors are ignored: after one, either the connection has ended, or the
+    /// message was too large, which is only possible for a message of the script.
     fn send_own(&mut self, now: Duration, message: &Message) {
         let _ended_or_too_large = self.send(now, message);
     }

@@ -1,7 +1,7 @@
 //! A client: its handshake, its join, its inputs and its end.
 //!
-//! Law: the join runs by itself, as in the games, except at the steps of the script. Everything else is up to the caller:
-//! messages received become events, and chat, pings and the end are commands.
+//! Law: the join runs by itself, as in the games, except at the steps of the script. Everything else is up to the
+//! caller: received messages become events, and chat, pings and closing are commands.
 
 mod config;
 mod event;
@@ -41,12 +41,12 @@ pub struct Client {
     started: Option<Duration>,
     game: Game,
     download: Option<Download>,
-    /// True once the client has sent `enter_game`, until another map.
+    /// True from the time when the client sends `enter_game` until the server changes the map.
     has_entered: bool,
     has_joined: bool,
     input: Input,
     input_at: Duration,
-    /// Token and counters of the connection.
+    /// Token of the connection, and its counters after its end.
     token: Option<Token>,
     counters: Counters,
     out: VecDeque<Vec<u8>>,
@@ -123,7 +123,7 @@ impl Client {
         }
     }
 
-    /// Returns the time of the next [`Client::tick`]; `None` if the client is over.
+    /// Returns the time of the next [`Client::tick`]; `None` if the connection has ended or no timer is running.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         match &self.phase {
@@ -143,7 +143,7 @@ impl Client {
         }
     }
 
-    /// Returns the next datagram to send.
+    /// Returns the next datagram to send; `None` if there is none.
     pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
         if let Phase::Online(connection) = &mut self.phase {
             self.out.extend(std::iter::from_fn(|| connection.poll_transmit()));
@@ -151,7 +151,8 @@ impl Client {
         self.out.pop_front()
     }
 
-    /// Returns the next event. Call it until it returns `None`: events are kept until then.
+    /// Returns the next event; `None` if there is none. Events are kept until they are returned, so call it until it
+    /// returns `None`.
     pub fn poll_event(&mut self) -> Option<ClientEvent> {
         self.events.pop_front()
     }
@@ -159,8 +160,8 @@ impl Client {
     /// Sends a message.
     ///
     /// # Errors
-    /// Returns a [`SendError`] before and after the connection, and for a message larger than a chunk. A full buffer ends
-    /// the connection, as in the games.
+    /// Returns a [`SendError`] before and after the connection, or if the message is larger than a chunk. A full
+    /// buffer ends the connection, as in the games.
     pub fn send(&mut self, now: Duration, message: &Message) -> Result<(), SendError> {
         let Phase::Online(connection) = &mut self.phase else {
             return Err(SendError::NotConnected);
@@ -172,10 +173,10 @@ impl Client {
         sent
     }
 
-    /// Says a line to all players.
+    /// Sends a line of chat to all players.
     ///
     /// # Errors
-    /// As [`Client::send`].
+    /// Returns a [`SendError`] as [`Client::send`] does.
     pub fn say(&mut self, now: Duration, line: &str) -> Result<(), SendError> {
         let message = [("message", text(line))];
         let to_all = [("mode", 1.into()), ("target", (-1).into())];
@@ -187,30 +188,30 @@ impl Client {
     /// Requests a `ping_reply`.
     ///
     /// # Errors
-    /// As [`Client::send`].
+    /// Returns a [`SendError`] as [`Client::send`] does.
     pub fn ping(&mut self, now: Duration) -> Result<(), SendError> {
         self.send(now, &Message::known(self.proto(), "ping", []))
     }
 
-    /// Sets the controls that the next inputs carry.
+    /// Sets the controls that the next inputs contain.
     pub fn set_input(&mut self, input: Input) {
         self.input = input;
     }
 
-    /// Sends a datagram as it is, beside the connection.
+    /// Sends a datagram unchanged, outside the connection.
     pub fn transmit(&mut self, datagram: Vec<u8>) {
         self.out.push_back(datagram);
     }
 
-    /// Releases the oldest step at which the client stopped: sends the usual, now and whenever the step is due again. Returns the
-    /// step.
+    /// Releases the oldest step at which the client stopped: the client behaves as usual at this step, now and
+    /// whenever the step is due again. Returns the step; `None` if the client did not stop.
     pub fn proceed(&mut self, now: Duration) -> Option<Step> {
         let step = self.stops.release()?;
         self.perform(now, step);
         Some(step)
     }
 
-    /// Closes the connection for a reason. A client in its handshake stops silently.
+    /// Closes the connection for a reason. During its handshake, the client ends without sending anything.
     pub fn close(&mut self, now: Duration, reason: &str) {
         match &mut self.phase {
             Phase::Over => return,
@@ -220,7 +221,7 @@ impl Client {
         self.end(End::Left);
     }
 
-    /// Returns true if the connection has ended. The last datagrams may still have to be sent.
+    /// Returns true if the connection has ended. The last datagrams may not have been sent yet.
     #[must_use]
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over)
@@ -241,13 +242,14 @@ impl Client {
         }
     }
 
-    /// Returns the token of the datagrams that the client sends; `None` before the connection, and without tokens.
+    /// Returns the token of the datagrams that the client sends; `None` before the connection, or if it has no
+    /// tokens.
     #[must_use]
     pub fn token(&self) -> Option<Token> {
         self.token
     }
 
-    /// Returns the counts of the connection.
+    /// Returns the counters of the connection.
     #[must_use]
     pub fn counters(&self) -> Counters {
         match &self.phase {
@@ -274,7 +276,7 @@ impl Client {
         self.game.players()
     }
 
-    /// Returns the oldest step at which the client stopped.
+    /// Returns the oldest step at which the client stopped; `None` if there is none.
     #[must_use]
     pub fn stopped(&self) -> Option<Step> {
         self.stops.current()
@@ -291,7 +293,7 @@ impl Client {
         self.perform(now, Step::Info);
     }
 
-    /// Closes the connection because it cannot go on.
+    /// Closes the connection because it cannot continue.
     fn give_up(&mut self, now: Duration, reason: &str) {
         if let Phase::Online(connection) = &mut self.phase {
             connection.close(now, reason);
