@@ -1,8 +1,8 @@
-//! The proof of the address of a client without tokens: a number hidden in a join of the game.
+//! The proof of the address of a client without tokens, by a number that is hidden in a join.
 //!
-//! Law: nothing is kept until the number comes back. The server answers CONNECT, then sends the beginning of a join whose
-//! empty snapshots have the number for a tick. The first input of the client acks the newest snapshot, and so contains it
-//! (0.6.5 network_server.cpp, `ConstructLegacyHandshake` and `DecodeLegacyHandshake`).
+//! Law: keeps nothing until the client returns the number. The server answers CONNECT, then sends the beginning of a
+//! join whose last empty snapshot has the number as its tick. The first input of the client acks the newest snapshot,
+//! and so contains the number (0.6.5 network_server.cpp, `ConstructLegacyHandshake` and `DecodeLegacyHandshake`).
 
 use teetap_wire::{Dir, Flags, Header, Packet, Proto, Scratch, Seq, Token, packet, write_chunk};
 
@@ -10,16 +10,17 @@ use crate::Variant;
 use crate::map::Map;
 use crate::message::{Delivered, Message};
 
-/// Number of the last vital message of a challenge; the session continues after it.
+/// Sequence number of the last vital message of a challenge. The session continues after it.
 pub(super) const LAST: u16 = 2;
 
-/// Returns the number for a token: a positive tick with two more before it.
+/// Returns the number for a token. It is at least 2, so that two ticks come before it.
 fn number(token: Token) -> i32 {
     let tick = u32::from_be_bytes(token.0) & 0x3fff_ffff;
     tick.max(2).cast_signed()
 }
 
-/// Makes the datagram of a challenge: a map that every client has, and three snapshots, the number in the last.
+/// Creates the datagram of a challenge: a map that every client has, `con_ready`, and three snapshots, the last of
+/// which has the number.
 pub(super) fn challenge(token: Token) -> Vec<u8> {
     let number = number(token);
     let snapshot = |tick: i32, delta: i32| {
@@ -43,7 +44,7 @@ pub(super) fn challenge(token: Token) -> Vec<u8> {
     let mut payload = Vec::new();
     let mut num_chunks = 0;
     for (seq, message) in chunks {
-        // The messages are small.
+        // The messages are small enough for a chunk.
         if write_chunk(Proto::V6, seq, false, &message.data, &mut payload).is_ok() {
             num_chunks += 1;
         }

@@ -9,30 +9,31 @@ use crate::script::Script;
 pub struct ServerConfig {
     /// Secret from which tokens are derived.
     pub secret: u64,
-    /// The variants that the server accepts. A client of 0.6 whose tokens are not among them is accepted without tokens, if
-    /// [`Variant::V6`] is. With [`Variant::Ddnet7`] the server accepts 0.7 as DDNet does, without it as Teeworlds.
+    /// The variants that the server accepts. A client of 0.6 whose tokens are not among them is accepted without
+    /// tokens if [`Variant::V6`] is, or if `challenges` is true. With [`Variant::Ddnet7`], the server accepts 0.7 as
+    /// DDNet does, otherwise as Teeworlds does.
     pub variants: Vec<Variant>,
-    /// True if clients without tokens have to prove their address by the tick that they ack, as with
+    /// True if clients without tokens must prove their address by the tick that they ack, as with
     /// `sv_allow_old_clients` of 0.6.5.
     pub challenges: bool,
     /// Maximum number of clients, 1 to 16.
     pub slots: i32,
-    /// Name, for clients of 0.7.
+    /// Name of the server, for clients of 0.7.
     pub name: String,
     /// Message of the day.
     pub motd: String,
-    /// The map.
+    /// Map of the server.
     pub map: Map,
     /// The actions of the server at the steps of each join.
     pub script: Script,
 }
 
-/// Maximum number of clients: all variants can name 16 (0.6.5 protocol.h, `MAX_CLIENTS`).
+/// Maximum number of clients that all variants support (0.6.5 protocol.h, `MAX_CLIENTS`).
 pub(super) const MAX_CLIENTS: i32 = 16;
 
 impl ServerConfig {
-    /// Creates the settings of a server of 16 clients that accepts every variant. Its map is `dm1`, which
-    /// clients cannot download.
+    /// Creates the settings of a server with 16 slots that accepts every variant. Its map is `dm1`, which clients
+    /// cannot download.
     #[must_use]
     pub fn new(secret: u64) -> Self {
         Self {

@@ -1,7 +1,7 @@
-//! The first datagrams of a client: answers without state, until the client has proved its address.
+//! The first datagrams of a client, which are answered without state until the client has proved its address.
 //!
-//! Law: nothing is kept of an address before a datagram with the right token, except in 0.6 without tokens, whose servers
-//! make a slot for each CONNECT (0.6.4 network_server.cpp, `Recv`).
+//! Law: keeps nothing about an address before it sends a datagram with the right token. The exception is 0.6 without
+//! tokens and challenges, whose servers assign a slot for each CONNECT (0.6.4 network_server.cpp, `Recv`).
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::Variant;
 use crate::connection::{Connection, Tokens, control_datagram};
 use crate::script::Step;
 
-/// The effect of a first datagram.
+/// The effect of the first datagram of a client.
 #[derive(Debug)]
 pub(super) enum Greeting {
-    /// None.
+    /// The datagram has no effect.
     Nothing,
-    /// These datagrams answer it, at this step of the join.
+    /// The server answers with these datagrams, at this step of the join.
     Answers(Step, Vec<Vec<u8>>),
     /// The client gets a slot.
     Welcome(Welcome),
@@ -31,14 +31,14 @@ pub(super) struct Welcome {
     pub(super) kind: Kind,
 }
 
-/// The way in which the session of a slot begins.
+/// The way in which a client's session begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The server accepts, and repeats it until the client sends data.
+    /// The server accepts the client, and repeats this until the client sends data.
     Pending,
-    /// The server accepts once.
+    /// The server accepts the client once.
     Accepted,
-    /// The client was accepted before; its datagram is the first of the session if this is true.
+    /// The client was accepted before. The value is true if its datagram is the first of the session.
     Online(bool),
     /// The client has passed a challenge.
     Challenged,
@@ -56,7 +56,7 @@ impl Welcome {
     /// Returns the payload with which the server accepts the client.
     pub(super) fn accept(&self) -> Vec<u8> {
         let mut payload = Vec::new();
-        // 0.7.5 sends no token there. DDNet appends its own, which no client reads.
+        // 0.7.5 sends no token here. DDNet appends its own, which no client reads.
         control::connect_accept(self.tokens.proto, Token::NONE, &mut payload);
         if let (Variant::Ddnet7, Some(token)) = (self.variant, self.tokens.expected) {
             payload.extend_from_slice(&token.0);
@@ -65,7 +65,7 @@ impl Welcome {
     }
 }
 
-/// Returns the answer to the first datagram of a client, for which the server has the token `given`.
+/// Returns the answer to the first datagram of a client whose address has the token `given`.
 pub(super) fn greet(config: &ServerConfig, given: Token, datagram: &[u8]) -> Greeting {
     let serves = |variant| config.variants.contains(&variant);
     let seven = [Variant::Ddnet7, Variant::V7]
@@ -113,7 +113,7 @@ fn welcome(variant: Variant, expected: Option<Token>, sent: Option<Token>, kind:
     })
 }
 
-/// Answers a CONNECT of 0.6.
+/// Returns the answer to a CONNECT of 0.6.
 fn connect(config: &ServerConfig, given: Token, proto: Proto, client: Option<Token>) -> Greeting {
     let serves = |variant| config.variants.contains(&variant);
     let accepted = |proto, token, in_payload| {
@@ -138,7 +138,8 @@ fn connect(config: &ServerConfig, given: Token, proto: Proto, client: Option<Tok
     }
 }
 
-/// Returns the effect of a datagram that is none of a handshake: it may be the first with the right token.
+/// Returns the effect of any other datagram. It can be the first one with the right token, or the proof of a
+/// challenge.
 fn established(config: &ServerConfig, given: Token, datagram: &[u8]) -> Greeting {
     let serves = |variant| config.variants.contains(&variant);
     let mut scratch = Scratch::default();

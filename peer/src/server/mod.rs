@@ -1,7 +1,7 @@
-//! A server: every variant on one socket, enough of a game for a client to join and play.
+//! A server that accepts every variant on one socket, with enough of a game for a client to join and play.
 //!
-//! Law: tokens are derived from a secret and the address. A slot is bound to an address and port; `greeting.rs` answers before
-//! there is one. The server runs a small world by itself, except at the steps of its script.
+//! Law: tokens are derived from a secret and the address. A slot belongs to an address and port; before there is a
+//! slot, `greeting.rs` answers. The server runs a small world by itself, except at the steps of its script.
 
 mod challenge;
 mod config;
@@ -26,9 +26,9 @@ use slot::{Effect, Slot};
 pub use config::ServerConfig;
 pub use slot::{ClientState, ClientView};
 
-/// Length of a tick; 50 a second.
+/// Length of a tick: there are 50 ticks per second.
 const TICK: Duration = Duration::from_millis(20);
-/// Servers that wait for data of a client repeat that they have accepted it.
+/// Interval at which a server repeats that it has accepted a client, until the client sends data.
 const REPEAT: Duration = Duration::from_millis(500);
 
 /// Something that happened to a client of a server.
@@ -40,7 +40,7 @@ pub enum ServerEvent {
     Message {
         /// The client id.
         client: i32,
-        /// The message.
+        /// The received message.
         message: Delivered,
     },
     /// A client entered the game.
@@ -52,14 +52,14 @@ pub enum ServerEvent {
     Stopped {
         /// The client id.
         client: i32,
-        /// The step.
+        /// The step of the script.
         step: Step,
     },
-    /// A client left, or was closed.
+    /// A client left, or the server closed its connection.
     Left {
-        /// The client at its end.
+        /// The client as it was at its end.
         client: ClientView,
-        /// The reason of the CLOSE, or of the end of the connection.
+        /// The reason from the CLOSE, or for the end of the connection.
         reason: String,
     },
 }
@@ -87,7 +87,7 @@ impl Server {
         }
     }
 
-    /// Handles a datagram.
+    /// Handles a datagram of a client.
     pub fn handle(&mut self, now: Duration, from: SocketAddr, datagram: &[u8]) {
         let known = self.slots.iter_mut().find(|(_, slot)| slot.address == from);
         let Some((&id, slot)) = known else {
@@ -138,7 +138,7 @@ impl Server {
         let world = TICK.saturating_mul(self.tick.saturating_add(1).cast_unsigned());
         let slots = self.slots.values().map(|slot| match slot.state {
             ClientState::InGame => world,
-            // A connection that failed is closed at the next tick.
+            // A failed connection is closed at the next tick.
             _ if slot.failed.is_some() => Duration::ZERO,
             _ => slot
                 .accept_at
@@ -148,7 +148,7 @@ impl Server {
         slots.min()
     }
 
-    /// Returns the next datagram to send, with its receiver.
+    /// Returns the next datagram to send, with its destination; `None` if there is none.
     pub fn poll_transmit(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
         self.out.pop_front().or_else(|| {
             self.slots
@@ -157,7 +157,8 @@ impl Server {
         })
     }
 
-    /// Returns the next event. Call it until it returns `None`: events are kept until then.
+    /// Returns the next event; `None` if there is none. Events are kept until they are returned, so call it until it
+    /// returns `None`.
     pub fn poll_event(&mut self) -> Option<ServerEvent> {
         self.events.pop_front()
     }
@@ -165,27 +166,27 @@ impl Server {
     /// Sends a message to a client.
     ///
     /// # Errors
-    /// Returns a [`SendError`] if there is no such client, or its connection cannot carry the message. A full buffer ends the
-    /// connection at the next tick.
+    /// Returns a [`SendError`] if there is no such client, or if its connection cannot transfer the message. A full
+    /// buffer ends the connection at the next tick.
     pub fn send(&mut self, now: Duration, client: i32, message: &Message) -> Result<(), SendError> {
         let slot = self.slots.get_mut(&client).ok_or(SendError::NotConnected)?;
         slot.send(now, message)
     }
 
-    /// Says a line to all players, as the server itself.
+    /// Sends a line of chat to all players, as the server itself.
     pub fn say(&mut self, now: Duration, line: &str) {
         self.broadcast(now, |proto| world::chat(proto, -1, line));
     }
 
-    /// Releases the oldest step at which the server stopped for a client: sends the usual, now and whenever the step is due again.
-    /// Returns the step.
+    /// Releases the oldest step at which the server stopped for a client: the server behaves as usual at this step,
+    /// now and whenever the step is due again. Returns the step; `None` if the server did not stop for this client.
     pub fn proceed(&mut self, now: Duration, client: i32) -> Option<Step> {
         let step = self.slots.get_mut(&client)?.stops.release()?;
         self.perform(now, client, step);
         Some(step)
     }
 
-    /// Closes the connection of a client for a reason. Returns false if there is no such client.
+    /// Closes the connection of a client for a reason, and frees its slot. Returns false if there is no such client.
     pub fn close(&mut self, now: Duration, client: i32, reason: &str) -> bool {
         let slot = self.slots.get_mut(&client);
         let is_there = slot.map(|slot| slot.connection.close(now, reason)).is_some();
@@ -193,7 +194,7 @@ impl Server {
         is_there
     }
 
-    /// Closes every connection. The clients stay in the list.
+    /// Closes every connection, but keeps the clients in the list.
     pub fn shut_down(&mut self, now: Duration) {
         for slot in self.slots.values_mut() {
             slot.connection.close(now, "Server shutdown");
@@ -206,17 +207,17 @@ impl Server {
         self.slots.is_empty()
     }
 
-    /// Returns the clients, by their ids.
+    /// Returns the clients, in the order of their ids.
     pub fn clients(&self) -> impl Iterator<Item = ClientView> + '_ {
         self.slots.iter().map(|(id, slot)| slot.view(*id))
     }
 
-    /// Handles a datagram of an address without a slot.
+    /// Handles a datagram from an address without a slot.
     fn greet(&mut self, now: Duration, from: SocketAddr, datagram: &[u8]) {
         match greet(&self.config, token(self.config.secret, from), datagram) {
             Greeting::Nothing => {}
             Greeting::Answers(step, answers) => {
-                // There is no client yet to stop for: any action only leaves the answer out.
+                // There is no client yet whose step could be released, so any action only omits the answer.
                 if self.config.script.action(step).is_none() {
                     self.out.extend(answers.into_iter().map(|answer| (from, answer)));
                 }
@@ -225,7 +226,7 @@ impl Server {
         }
     }
 
-    /// Gives a client a slot.
+    /// Assigns a slot to a client.
     fn welcome(&mut self, now: Duration, from: SocketAddr, welcome: &Welcome, datagram: &[u8]) {
         let slots = 0..self.config.slots.min(MAX_CLIENTS);
         let Some(id) = slots.into_iter().find(|id| !self.slots.contains_key(id)) else {
@@ -246,7 +247,7 @@ impl Server {
             Kind::Pending | Kind::Accepted => self.perform(now, id, Step::ConnectAccept),
             Kind::Online(false) => {}
             Kind::Online(true) => self.handle(now, from, datagram),
-            // The map that the client has so far was that of the challenge.
+            // The only map that the client knows so far is that of the challenge.
             Kind::Challenged => {
                 if let Some(slot) = self.slots.get_mut(&id) {
                     slot.state = ClientState::Connecting;
@@ -307,7 +308,7 @@ impl Server {
             }
             slot.send_own(now, &world::client_info(id, true, &tee));
         }
-        // A 0.6 client learns the name from a snapshot, a 0.7 client prints the entry by itself.
+        // A 0.6 client learns the name from a snapshot. A 0.7 client announces new players by itself.
         let line = format!("'{}' entered and joined the game", tee.name);
         for (other, slot) in playing(&mut self.slots) {
             if slot.proto() != Proto::V7 {

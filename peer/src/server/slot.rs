@@ -16,45 +16,45 @@ use crate::message::{Delivered, Message, Reading, registry, text, version};
 use crate::script::{Step, Stops};
 use crate::world::{self, Tee};
 
-/// Ticks a snapshot is kept as a base for deltas.
+/// Number of ticks for which a snapshot is kept as a base for deltas.
 const KEPT: i32 = 150;
-/// Maximum number of letters of a name and of a clan.
+/// Maximum numbers of characters of a name and of a clan.
 const NAME: usize = 15;
 const CLAN: usize = 11;
 
-/// The place of a client in its join, as its server sees it.
+/// The progress of a client's join, as its server sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientState {
-    /// The server waits for `info`.
+    /// The server expects `info`.
     Auth,
-    /// The client gets the map; the server waits for `ready`.
+    /// The client gets the map, and the server expects `ready`.
     Connecting,
-    /// The server waits for `cl_start_info`.
+    /// The server expects `cl_start_info`.
     Ready,
-    /// The server waits for `enter_game`.
+    /// The server expects `enter_game`.
     Entering,
     /// The client is in the game.
     InGame,
 }
 
-/// A client as its server sees it.
+/// A client, as its server sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientView {
     /// The client id, from 0.
     pub id: i32,
-    /// The address that its datagrams are sent from.
+    /// The address from which the client sends.
     pub address: SocketAddr,
-    /// The variant that it speaks.
+    /// The variant of the client.
     pub variant: Variant,
-    /// The place in its join.
+    /// The progress of the client's join.
     pub state: ClientState,
-    /// The name; empty before `cl_start_info`.
+    /// Name of the player; empty before `cl_start_info`.
     pub name: String,
-    /// The token that the server gave to its address, whether the variant has tokens or not.
+    /// Token that the server derived for the address, even if the variant has no tokens.
     pub token: Token,
-    /// Inputs received.
+    /// Number of inputs received.
     pub inputs: u64,
-    /// The counts of the connection.
+    /// Counters of the connection.
     pub counters: Counters,
 }
 
@@ -77,24 +77,24 @@ pub(super) struct Slot {
     pub(super) connection: Connection,
     pub(super) state: ClientState,
     pub(super) stops: Stops,
-    /// Time at which the server accepts the client once more.
+    /// Time at which the server repeats its acceptance; `None` if it does not repeat it.
     pub(super) accept_at: Option<Duration>,
     pub(super) accept: Vec<u8>,
     pub(super) tee: Tee,
-    /// Number of the part of the map that was requested last, or that is the next in 0.7.
+    /// Number of the part of the map that was requested last, or in 0.7 of the next part.
     part: usize,
     sizes: Sizes,
     snaps: BTreeMap<i32, Snapshot>,
-    /// Tick of the snapshot that the client has; -1: none.
+    /// Tick of the stored snapshot that the client acked; -1 if there is none.
     acked: i32,
     intended: i32,
     inputs: u64,
-    /// The reason why the server must close the connection.
+    /// The reason why the server must close the connection; `None` if it need not.
     pub(super) failed: Option<&'static str>,
 }
 
 impl Slot {
-    /// Creates a slot after the handshake, with a tee at `x`.
+    /// Creates a slot for a client after its handshake, with a tee at `x`.
     pub(super) fn new(
         address: SocketAddr,
         variant: Variant,
@@ -144,13 +144,13 @@ impl Slot {
         sent
     }
 
-    /// Queues a message of the server's own. An error ends the connection at the next tick, or the message was too large,
-    /// which only a message of the script can be.
+    /// Queues a message of the server itself. Errors are ignored: either the connection ends at the next tick, or the
+    /// message was too large, which is only possible for a message of the script.
     pub(super) fn send_own(&mut self, now: Duration, message: &Message) {
         let _ends_or_too_large = self.send(now, message);
     }
 
-    /// Handles a message. A message that does not fit the state is ignored, as by the games.
+    /// Handles a message. A message that does not fit the state is ignored, as in the games.
     pub(super) fn message(&mut self, now: Duration, tick: i32, message: &Delivered) -> Effect {
         use ClientState::{Auth, Connecting, Entering, InGame, Ready};
         let proto = self.proto();
@@ -166,7 +166,7 @@ impl Slot {
                 return Effect::Step(Step::MapChange);
             }
             ("request_map_data", Connecting) => {
-                // In 0.7 the server keeps count itself.
+                // In 0.7, the server counts the parts itself.
                 self.part = match reading.int("chunk") {
                     Some(part) if proto != Proto::V7 => usize::try_from(part).unwrap_or(usize::MAX),
                     _ => self.part,
@@ -232,7 +232,7 @@ impl Slot {
         }
     }
 
-    /// Handles an input; `None` if a field is missing.
+    /// Handles an input. Returns `None`, without any effect, if a field is missing.
     fn input(&mut self, now: Duration, tick: i32, input: &Reading<'_>) -> Option<()> {
         let (acked, intended) = (input.int("ack_snapshot")?, input.int("intended_tick")?);
         let (direction, target_x) = (input.int("input.direction")?, input.int("input.target_x")?);
@@ -244,7 +244,7 @@ impl Slot {
             self.intended = intended;
             self.tee.direction = direction.clamp(-1, 1);
             self.tee.angle = target_x.clamp(-800, 800);
-            // Milliseconds between the arrival of the input and the tick it is meant for.
+            // Milliseconds between the arrival of the input and the tick for which it is intended.
             let left = intended.saturating_sub(tick).clamp(-1000, 1000) * 20;
             let timing = [("input_pred_tick", intended.into()), ("time_left", left.into())];
             self.send_own(now, &Message::known(self.proto(), "input_timing", timing));
@@ -252,7 +252,8 @@ impl Slot {
         Some(())
     }
 
-    /// Returns true if a snapshot is due: until the client has acked one, five a second; then 25, as in the games.
+    /// Returns true if a snapshot is due. There are five per second until the client has acked one, then 25, as in
+    /// the games.
     pub(super) fn is_due(&self, tick: i32) -> bool {
         let every = if self.acked > 0 { 2 } else { 10 };
         self.snaps
@@ -260,8 +261,8 @@ impl Slot {
             .is_none_or(|(last, _)| tick - last >= every)
     }
 
-    /// Keeps a snapshot, and returns the messages that bring it: as a delta to the one that the client has acked, or to
-    /// the empty one.
+    /// Stores a snapshot, and returns the messages with it. It is sent as a delta to the snapshot that the client has
+    /// acked, or to the empty one.
     #[expect(
         clippy::expect_used,
         reason = "both snapshots are made of the built-in definitions"
@@ -312,7 +313,7 @@ impl Slot {
     }
 }
 
-/// Returns the text of a field without control characters, cut at `len` letters.
+/// Returns the text of a field without control characters, limited to `len` characters.
 fn short(reading: &Reading<'_>, path: &str, len: usize) -> String {
     let text = reading.text(path).unwrap_or_default();
     text.chars()
