@@ -1,4 +1,4 @@
-//! Two connections against each other.
+//! Two connections that exchange datagrams.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn message(vital: bool, data: &[u8], flush: bool) -> Message {
     Message { vital, flush, data }
 }
 
-/// Sends `count` numbered vital messages both ways and gives what each end received, in order.
+/// Sends `count` numbered vital messages both ways and returns what each end received, in order.
 fn exchange(variant: Variant, count: u32, conditions: Conditions, seed: u64) -> [Vec<u32>; 2] {
     let mut ends = pair(variant);
     let mut link: Hop<(usize, Vec<u8>)> = Hop::new(conditions, seed);
@@ -109,7 +109,7 @@ fn a_datagram_with_a_wrong_token_or_ack_is_dropped() {
         assert_eq!(a.handle(now, &bad), Received::Dropped, "{what}");
     }
     assert!(matches!(a.handle(now, &good), Received::Messages(m) if m.len() == 1));
-    // An ack that went back.
+    // An ack below a later one.
     for number in 1..=2 {
         a.send(now, &message(true, b"y", true)).unwrap();
         b.handle(now, &a.poll_transmit().unwrap());
@@ -169,7 +169,7 @@ fn a_vital_message_without_an_ack_ends_the_connection() {
         while let Some(datagram) = a.poll_transmit() {
             last = datagram;
         }
-        // The other end hears nothing but a keepalive now and then.
+        // `b` receives nothing from `a` but keeps sending, so that `a` does not time out.
         b.send(now, &message(false, b"x", now.as_millis().is_multiple_of(1000)))
             .unwrap();
         if let Err(reason) = ticked {
@@ -199,7 +199,7 @@ fn after_a_challenge_the_first_vital_chunk_defines_the_ack() {
         Received::Messages(messages) => messages.len(),
         received => panic!("{received:?}"),
     };
-    // The fourth defines the ack, the fifth follows it, the third is then an old one.
+    // The fourth chunk defines the ack, the fifth follows it, and the third is then an old one.
     assert_eq!([delivered(3), delivered(4), delivered(2)], [1, 1, 0]);
     assert_eq!((server.counters().duplicates, server.counters().gaps), (1, 0));
 }

@@ -1,4 +1,4 @@
-//! Each client joins and plays on each server that it can talk to.
+//! Joins of each client on each server that it can communicate with.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use super::{BAD, FINE, To, World, config};
 use crate::Variant::{Ddnet, Ddnet7, V6, V7, V65};
 use crate::{ClientEvent, End, ServerConfig, ServerEvent, Variant};
 
-/// Seeds of bad lines for each pair.
+/// Number of seeds for each pair.
 const SEEDS: u64 = 200;
-/// Lines of chat that each client says.
+/// Number of lines of chat that each client sends.
 const LINES: usize = 3;
 
-/// A server of the field, by the variants that it serves.
+/// Returns the settings of a server that accepts these variants.
 fn server(variants: &[Variant], challenges: bool) -> ServerConfig {
     let mut config = ServerConfig::new(7);
     config.variants = variants.to_vec();
@@ -27,11 +27,11 @@ struct Pair {
     client: Variant,
     server: ServerConfig,
     proto: Proto,
-    /// True if a datagram of the handshake is sent only once: if it is lost, the games do not join either.
+    /// True if a datagram of the handshake is sent only once. If it is lost, the games do not join either.
     is_fragile: bool,
 }
 
-/// Lets clients play on a server that serves these variants, each over bad lines of all seeds.
+/// Lets clients play on a server that accepts these variants, over a bad line with each seed.
 fn play_on(served: &[Variant], challenges: bool, clients: &[(Variant, Proto, bool)]) {
     for (client, proto, is_fragile) in clients {
         let pair = Pair {
@@ -46,10 +46,11 @@ fn play_on(served: &[Variant], challenges: bool, clients: &[(Variant, Proto, boo
     }
 }
 
-/// Lets a client of a pair and a client of 0.7 play over a bad line, and checks what both and the server saw.
+/// Lets a client of a pair and a client of 0.7 play over a bad line, and checks what both clients and the server
+/// received.
 fn play(pair: &Pair, seed: u64) {
     let mut settings = pair.server.clone();
-    // The guest plays on every server, so that there is a player to talk to.
+    // The server accepts 0.7 too, so that the second client is a player to chat with.
     if !settings.variants.contains(&Variant::Ddnet7) && !settings.variants.contains(&Variant::V7) {
         settings.variants.push(Variant::V7);
     }
@@ -116,7 +117,7 @@ fn play(pair: &Pair, seed: u64) {
     leave(&mut world, &what);
 }
 
-/// Closes the clients and checks that the server saw the first one leave.
+/// Closes the clients and checks that the server noticed the end of the first one.
 fn leave(world: &mut World, what: &str) {
     let now = world.now;
     for client in &mut world.clients {
@@ -135,7 +136,7 @@ fn leave(world: &mut World, what: &str) {
         ServerEvent::Left { client, reason } if client.name == "player 0" => Some(reason.as_str()),
         _ => None,
     });
-    // A CLOSE is sent once: if it is lost, the server sees silence, or no acks.
+    // A CLOSE is sent only once. If it is lost, the server ends the client for silence or missing acks.
     let reason = left.unwrap_or_else(|| panic!("{what}: the server did not see the end"));
     let is_close = reason == "enough seen";
     assert!(
@@ -175,7 +176,7 @@ fn a_server_of_0_6_5_lets_clients_without_its_tokens_prove_their_address() {
 #[test]
 fn a_server_of_ddnet_serves_0_6_and_0_7() {
     let clients = [
-        // The guest of 0.7 is accepted only once there.
+        // This server accepts the second client, of 0.7, only once.
         (V65, Proto::V6, true),
         (Ddnet, Proto::Ddnet, true),
         (V7, Proto::V7, true),
@@ -200,13 +201,13 @@ fn a_variant_that_a_server_does_not_serve_gets_no_answer() {
             world.server_events
         );
         let end = world.client_events[0].pop();
-        // Only 0.7 gives up.
+        // Only the client of 0.7 gives up.
         let failed = ClientEvent::Ended(End::Failed("no answer from the server".to_owned()));
         assert_eq!(end, Some(failed).filter(|_| client == Variant::V7), "{client}");
     }
 }
 
-/// Returns true for a control message with this id, wherever the variant has its payload.
+/// Returns true for a control message with this id, at the payload position of each variant.
 fn is_control(datagram: &[u8], id: u8) -> bool {
     let seven = datagram.first() == Some(&0x04);
     let six = datagram.first().is_some_and(|first| first & 0xf0 == 0x10);
@@ -230,7 +231,7 @@ fn a_lost_datagram_that_is_sent_once_ends_the_join_as_in_the_games() {
             |to, datagram| !(to == To::Server(0) && is_control(datagram, 5)),
             "no answer from the server",
         ),
-        // The ACCEPT of 0.7 is sent once by DDNet, and a repeated CONNECT is not answered.
+        // DDNet sends the ACCEPT of 0.7 only once, and does not answer a repeated CONNECT.
         (
             Variant::V7,
             |to, datagram| !(to == To::Client(0) && is_control(datagram, 2)),

@@ -5,7 +5,7 @@ use teetap_kit::link::Conditions;
 use super::{BAD, FINE, World, config};
 use crate::{ClientEvent, End, Map, MapFile, ServerConfig, Step, Variant};
 
-/// Bytes that no compression makes small.
+/// Returns random bytes, which are not compressible.
 fn map_of(len: usize) -> Vec<u8> {
     let mut random = teetap_kit::link::Random::new(5);
     std::iter::repeat_with(|| random.bits().to_be_bytes()[0])
@@ -43,7 +43,7 @@ fn every_variant_downloads_maps_of_every_length() {
         (Ddnet7, vec![Ddnet7]),
         (Ddnet7, vec![V7]),
     ] {
-        // Around the lengths of one part and of one request.
+        // Lengths around those of one part and of one request.
         for len in [
             1,
             895,
@@ -73,7 +73,7 @@ fn every_variant_downloads_maps_of_every_length() {
 fn downloads_survive_bad_lines() {
     for variant in [Variant::V6, Variant::V65, Variant::V7] {
         let map = map_of(20_000);
-        // In 0.7 the parts of a request leave together, and of a shuffled burst only a few are in order.
+        // In 0.7, the parts of a request are sent together, and few parts of a reordered burst are in order.
         let is_burst = variant == Variant::V7;
         let jitter = if is_burst { 0 } else { BAD.jitter };
         let conditions = Conditions { jitter, ..BAD };
@@ -84,8 +84,8 @@ fn downloads_survive_bad_lines() {
             let joined = world.run_until(200, |world| world.clients[0].has_joined());
             let (end, now) = (world.client_events[0].last(), world.now);
             let what = format!("{variant}, seed {seed}: {end:?} after {now:?}");
-            // After a lost resend request a server resends one part a second, so the last one of a burst may not be acked
-            // within 10 s (0.7.5 network_conn.cpp, `Update`).
+            // After a lost resend request, a server resends one part per second, so the last part of a burst may not
+            // be acked within 10 s (0.7.5 network_conn.cpp, `Update`).
             let is_too_weak = matches!(
                 end,
                 Some(ClientEvent::Ended(End::Closed(reason))) if reason.starts_with("Too weak")

@@ -1,4 +1,5 @@
-//! The peers in virtual time, over links that lose, delay, reorder and duplicate; and against the foreign peers of the kit.
+//! The peers in virtual time, over links that lose, delay, reorder and duplicate datagrams, and with the independent
+//! peers of the kit.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,7 +15,7 @@ mod maps;
 mod oracle;
 mod scripts;
 
-/// The step of time in tests that do not use deadlines.
+/// The time step in tests that do not use deadlines.
 const STEP: Duration = Duration::from_millis(5);
 
 const FINE: Conditions = Conditions {
@@ -24,7 +25,7 @@ const FINE: Conditions = Conditions {
     duplicate: 0.0,
 };
 
-/// A line that loses every tenth datagram, reorders, and duplicates some.
+/// A line that loses every tenth datagram, reorders datagrams, and duplicates some.
 const BAD: Conditions = Conditions {
     delay: 5 * MS,
     jitter: 60 * MS,
@@ -32,7 +33,7 @@ const BAD: Conditions = Conditions {
     duplicate: 0.03,
 };
 
-/// The time of the kit's links.
+/// Converts a time to microseconds, the unit of the kit's links.
 fn micros(now: Duration) -> u64 {
     u64::try_from(now.as_nanos().div_ceil(1000)).unwrap()
 }
@@ -60,7 +61,7 @@ struct World {
     link: Hop<(To, Vec<u8>)>,
     server_events: Vec<ServerEvent>,
     client_events: Vec<Vec<ClientEvent>>,
-    /// Datagrams that return false get lost.
+    /// Filter that returns false for datagrams that get lost.
     passes: fn(To, &[u8]) -> bool,
 }
 
@@ -77,7 +78,7 @@ impl World {
         }
     }
 
-    /// Moves to the next deadline, at most to `end`. Returns false if nothing is left to happen before `end`.
+    /// Moves to the next deadline, at most to `end`. Returns false if nothing happens until `end`.
     fn step(&mut self, end: Duration) -> bool {
         self.transmit();
         let clients = self.clients.iter().filter_map(Client::deadline);
@@ -121,7 +122,7 @@ impl World {
             .extend(std::iter::from_fn(|| self.server.poll_event()));
     }
 
-    /// Runs until the condition holds. Returns false if it does not hold `seconds` later.
+    /// Runs until the condition holds. Returns false if it does not hold within this number of seconds.
     fn run_until(&mut self, seconds: u64, condition: impl Fn(&Self) -> bool) -> bool {
         let end = self.now + Duration::from_secs(seconds);
         for _ in 0..200_000 {

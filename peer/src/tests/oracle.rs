@@ -1,7 +1,7 @@
-//! The peers against those of the kit, which share no code with this crate nor with `wire`: a mistake that both sides of
-//! this crate make alike would show here.
+//! The peers with those of the kit, which have no code in common with this crate or with `wire`. A mistake that both
+//! sides of this crate have in common is found here.
 //!
-//! The kit has connections and handshakes of every variant, and of the game only what the tests put into it.
+//! The kit has connections and handshakes of every variant. Of the game, it has only what the tests add.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use teetap_wire::{Dir, Proto};
 use super::{BAD, FINE, address, config, micros};
 use crate::{Client, ClientEvent, Server, ServerConfig, ServerEvent, Variant};
 
-/// Time moves by this, microseconds.
+/// Time step in microseconds.
 const STEP: u64 = 5 * MS;
 const SEEDS: u64 = 30;
 
-/// The same variant in the words of the kit.
+/// Returns the kit's value for the same variant.
 const fn foreign(variant: Variant) -> Foreign {
     match variant {
         Variant::V6 => Foreign::V6,
@@ -28,7 +28,7 @@ const fn foreign(variant: Variant) -> Foreign {
     }
 }
 
-/// A system message: its id in 0.6 and in 0.7, and its ints.
+/// Returns a system message, from its ids in 0.6 and in 0.7 and its ints.
 fn system(variant: Variant, [six, seven]: [i32; 2], ints: &[i32]) -> Vec<u8> {
     let id = if variant.proto() == Proto::V7 { seven } else { six };
     let mut message = Vec::new();
@@ -45,7 +45,7 @@ const READY: [i32; 2] = [14, 18];
 const ENTER_GAME: [i32; 2] = [15, 19];
 const INPUT: [i32; 2] = [16, 20];
 
-/// A game message without fields.
+/// Returns `sv_ready_to_enter`, a game message without fields.
 fn ready_to_enter() -> Vec<u8> {
     // 8 in both protocols (datasrc/network.py).
     let mut message = Vec::new();
@@ -63,7 +63,7 @@ fn map_change(variant: Variant) -> Vec<u8> {
     message
 }
 
-/// Two hops, towards the server and towards the client.
+/// Two hops: towards the server and towards the client.
 struct Line([Hop<Vec<u8>>; 2]);
 
 impl Line {
@@ -71,7 +71,7 @@ impl Line {
         Self([Hop::new(conditions, seed), Hop::new(conditions, !seed)])
     }
 
-    /// Makes the line a bad one, once the datagrams that a handshake sends only once have arrived.
+    /// Switches to bad conditions. It is called when the datagrams that a handshake sends only once have arrived.
     fn worsen(&mut self) {
         for hop in &mut self.0 {
             hop.conditions = BAD;
@@ -79,7 +79,7 @@ impl Line {
     }
 }
 
-/// Answers each message of the client of this crate as a server's game would, in the bytes of the kit.
+/// Answers each message of a client of this crate as a server of the games would, with bytes from the kit.
 fn serve(variant: Variant, server: &mut peer::Server, answered: &mut usize, now: u64) {
     let Some(slot) = server.peer_mut(address(1)) else {
         return;
@@ -193,7 +193,7 @@ fn our_clients_join_the_servers_of_the_kit() {
     }
 }
 
-/// The messages of a foreign client's join, each sent when the one before it was answered.
+/// Returns the `info` of a client of the kit, the first message of its join.
 fn hello(variant: Variant) -> Vec<u8> {
     let mut message = vec![0x03];
     let version: &[u8] = match variant.proto() {
@@ -252,7 +252,7 @@ fn join_our_server(variant: Variant, settings: &ServerConfig, seed: u64) {
         for message in delivered {
             let is = |ids| message.data.starts_with(&system(variant, ids, &[]));
             let answer = match () {
-                // The kit answers these itself in a join with a challenge.
+                // In a join with a challenge, the kit answers these itself.
                 () if settings.challenges && (is(MAP_CHANGE) || is(CON_READY)) => continue,
                 () if is(MAP_CHANGE) => system(variant, READY, &[]),
                 () if is(CON_READY) => start_info(variant),
@@ -327,7 +327,7 @@ fn clients_of_the_kit_join_our_server() {
         (V65, &token),
         (Ddnet, &token),
     ] {
-        // The kit's own join answers are those of a client without tokens.
+        // The answers that the kit itself gives in a join are those of a client without tokens.
         let settings = &ServerConfig {
             challenges: settings.challenges && variant != V65,
             ..settings.clone()

@@ -1,4 +1,4 @@
-//! Scripts: every step of both sides skipped, stopped at and replaced.
+//! Scripts that skip, stop at and replace every step of both sides.
 
 use teetap_wire::{Dir, Side};
 
@@ -8,7 +8,7 @@ use crate::{
     Variant,
 };
 
-/// Returns true if the join of a variant has a step.
+/// Returns true if the join of a variant includes a step.
 fn has(variant: Variant, step: Step) -> bool {
     let seven = matches!(variant, Variant::V7 | Variant::Ddnet7);
     match step {
@@ -18,7 +18,7 @@ fn has(variant: Variant, step: Step) -> bool {
     }
 }
 
-/// Returns true if the peers stop for good without a step: the other side waits for it, or there is no other.
+/// Returns true if a join never completes without a step.
 fn is_needed(variant: Variant, step: Step) -> bool {
     match step {
         Step::Accept => variant == Variant::Ddnet,
@@ -47,7 +47,7 @@ fn world(variant: Variant, step: Step, action: Action) -> World {
     World::new(server, vec![client], FINE, 1)
 }
 
-/// Every variant with every step of its join.
+/// Returns every variant with every step of its join.
 fn steps() -> impl Iterator<Item = (Variant, Step)> {
     let all = Variant::ALL
         .into_iter()
@@ -71,7 +71,7 @@ fn a_skipped_step_ends_the_join_if_it_is_needed() {
 #[test]
 fn a_join_can_be_driven_step_by_step() {
     for (variant, step) in steps() {
-        // These answers have no client yet that a server could stop for.
+        // A server gives these answers before there is a client whose step could be released.
         let is_stateless = step == Step::TokenReply
             || step == Step::ConnectAccept && matches!(variant, Variant::V65 | Variant::Ddnet);
         if is_stateless {
@@ -109,7 +109,7 @@ fn a_join_can_be_driven_step_by_step() {
 #[test]
 fn a_script_sends_other_messages_in_place_of_a_step() {
     for (variant, step) in steps() {
-        // Without a connection there is nothing to send a message over.
+        // Without a connection, no message can be sent.
         if step < Step::Info {
             continue;
         }
@@ -150,7 +150,7 @@ fn a_raw_datagram_is_sent_beside_the_connection() {
     world.run_for(1);
     assert_eq!(world.clients[0].stopped(), Some(Step::Connect));
     assert!(world.server.is_empty());
-    // A CONNECT by hand: the server makes a slot for it.
+    // A CONNECT that the test sends itself, for which the server assigns a slot.
     world.clients[0].transmit(b"\x10\0\0\x01".to_vec());
     world.run_for(1);
     assert_eq!(world.server.clients().count(), 1);
