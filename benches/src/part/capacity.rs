@@ -1,8 +1,8 @@
-//! Capacity: 1 / CPU time per datagram, against the minimal and the batching forwarder; and the part of that time
+//! Capacity: 1 / CPU time per datagram, relative to the minimal and the batching forwarder, and the part of that time
 //! outside the kernel.
 //!
-//! The traffic is the game's, with the time between the ticks left out: the proxy is busy all the while, and what a
-//! datagram costs is work, not waking up.
+//! The traffic is that of the game without the time between the ticks. The proxy is busy all the time, so a datagram
+//! costs work and not wakeups.
 
 use anyhow::Result;
 
@@ -11,12 +11,13 @@ use crate::load::Plan;
 use crate::stats::{Report, least, median, most, number};
 use crate::traffic::Traffic;
 
-/// The figures to be reached with some number of sessions, by dialect as in [`DIALECTS`].
+/// The goals for a number of sessions, by dialect as in [`DIALECTS`].
 struct Goal {
     sessions: usize,
-    /// The capacity against the minimal forwarder.
+    /// Goals for the capacity relative to the minimal forwarder.
     minimal: [f64; 2],
-    /// The capacity against the batching forwarder, and the time outside the kernel for a datagram in microseconds.
+    /// Goals for the capacity relative to the batching forwarder, and for the time outside the kernel per datagram,
+    /// in microseconds.
     batching: Option<[(f64, f64); 2]>,
 }
 
@@ -38,19 +39,19 @@ const GOALS: [Goal; 3] = [
     },
 ];
 
-/// Datagrams on their way at once.
+/// Maximum number of datagrams on their way at once.
 pub(super) const WINDOW: usize = 64;
 
-/// The cost of a datagram to one subject.
+/// The cost of a datagram for one subject.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
-    /// Nanoseconds of CPU time in each run.
+    /// Nanoseconds of CPU time per datagram, for each run.
     pub(super) total: Vec<f64>,
-    /// Nanoseconds outside the kernel, over all runs.
+    /// Nanoseconds outside the kernel per datagram, over all runs.
     user: f64,
 }
 
-/// Measures and prints.
+/// Measures, and prints the results.
 pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     let (runs, datagrams) = (run.either(9, 3), run.either(60_000, 10_000));
     report.line(&format!(
@@ -108,7 +109,7 @@ fn print(
     ));
 }
 
-/// The costs of each subject, in the order of [`Which::ALL`](crate::subject::Which::ALL).
+/// Returns the costs of each subject, in the order of [`Which::ALL`](crate::subject::Which::ALL).
 pub(super) fn interleaved(run: &Run, plan: &Plan<'_>, runs: usize, datagrams: usize) -> Result<[Costs; 4]> {
     let mut benches = run.all(plan)?;
     let mut costs: [Costs; 4] = Default::default();
@@ -128,7 +129,8 @@ pub(super) fn interleaved(run: &Run, plan: &Plan<'_>, runs: usize, datagrams: us
     Ok(costs)
 }
 
-/// Capacity against the first, run by run, so that a machine that changes its speed changes nothing.
+/// Returns the capacity of the second subject relative to the first. It is computed run by run, so that changes in
+/// the speed of the machine have no effect.
 fn capacity(first: &[f64], second: &[f64]) -> f64 {
     let ratios: Vec<f64> = first
         .iter()
@@ -138,7 +140,7 @@ fn capacity(first: &[f64], second: &[f64]) -> f64 {
     median(&ratios)
 }
 
-/// Microseconds, with the range.
+/// Returns the median cost in microseconds with its range, as a text.
 pub(super) fn figure(costs: &[f64]) -> String {
     let micro = |nanoseconds: f64| nanoseconds / 1000.0;
     format!(

@@ -1,4 +1,4 @@
-//! A flood of first datagrams, each from a port of its own, beside a session in play.
+//! A flood of first datagrams, each from a port of its own, beside a joined session.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -13,19 +13,19 @@ use crate::stats::{Report, number};
 use crate::subject::Which;
 use crate::traffic::Traffic;
 
-/// The variants, with their first datagrams: CONNECT, in 0.7 the token request.
+/// The variants whose first datagrams are sent: CONNECT, or in 0.7 the token request.
 const FLOODS: [(Variant, &str); 4] = [
     (Variant::V6, "0.6"),
     (Variant::V65, "0.6.5"),
     (Variant::Ddnet, "DDNet"),
     (Variant::V7, "0.7"),
 ];
-/// Ports taken of each address.
+/// Number of ports used of each address.
 const PORTS: u32 = 50_000;
 const FIRST_PORT: u32 = 10_000;
-/// The session goes on for so long when the flood is over.
+/// Time for which the session continues after the flood.
 const AFTERWARDS: Duration = Duration::from_secs(1);
-/// Token that the server gives to every client.
+/// Token that the server assigns to every client.
 const SERVER_TOKEN: [u8; 4] = [7, 1, 2, 3];
 const MIB: f64 = 1024.0 * 1024.0;
 
@@ -37,11 +37,11 @@ struct Flood {
     time: Duration,
     count: u32,
     sent: u32,
-    /// Addresses that were not to be had.
+    /// Number of addresses that could not be bound.
     skipped: u32,
 }
 
-/// Measures and prints.
+/// Measures, and prints the results.
 pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     let (count, time) = (
         run.either(100_000, 20_000),
@@ -86,7 +86,8 @@ fn one(mut bench: Bench, mut flood: Flood, plan: &Plan<'_>, name: &str, report: 
     bench.load.paced(flood.time + AFTERWARDS, Spread::Even, |load| {
         flood.go_on()?;
         answer(load)?;
-        // After the flood: while sockets come and go, the kernel's table lists some of them twice.
+        // Only after the flood, because the kernel's table lists some sockets twice while sockets are opened and
+        // closed.
         if flood.is_over() && looked.elapsed() > Duration::from_millis(100) {
             looked = Instant::now();
             most = most.max(proc::upstream_sockets(server)?);
@@ -96,7 +97,7 @@ fn one(mut bench: Bench, mut flood: Flood, plan: &Plan<'_>, name: &str, report: 
     let tally = bench.load.take_tally();
     let (_, highest) = subject.memory()?;
     let growth = number(highest.saturating_sub(before)) / MIB;
-    // The new client's server has the same address: the one that the proxy knows.
+    // The new client's server has the same address, because the proxy knows only this one.
     let begun = Instant::now();
     let newcomer = Plan { sessions: 1, ..*plan };
     let socket = bench.load.into_server();
@@ -104,7 +105,7 @@ fn one(mut bench: Bench, mut flood: Flood, plan: &Plan<'_>, name: &str, report: 
     let took = begun.elapsed().as_secs_f64();
     drop(load);
     let lost = number(tally.lost + tally.wrong);
-    // The session in play has a socket as well.
+    // The joined session also has a socket.
     let upstream = number(u64::try_from(most)?) - 1.0;
     let words = [
         report.at_most(&format!("flood of {name}: memory growth in MiB"), growth, 16.0),
@@ -122,7 +123,7 @@ fn one(mut bench: Bench, mut flood: Flood, plan: &Plan<'_>, name: &str, report: 
     Ok(())
 }
 
-/// Waits until the program has put away the socket with which it asks the server once who it is, at most 3 s.
+/// Waits until the program has closed the socket with which it queries the server once, at most 3 s.
 fn await_probe(server: SocketAddr) -> Result<()> {
     for _ in 0..60 {
         if proc::upstream_sockets(server)? == 1 {
@@ -138,14 +139,14 @@ impl Flood {
         self.sent == self.count
     }
 
-    /// Sends what is due.
+    /// Sends the datagrams that are due.
     fn go_on(&mut self) -> Result<()> {
         let share = self.start.elapsed().as_secs_f64() / self.time.as_secs_f64();
         while self.sent < self.count && f64::from(self.sent) < share * f64::from(self.count) {
             let number = self.sent + self.skipped;
             let host = u8::try_from(number / PORTS)?;
             let port = u16::try_from(FIRST_PORT + number % PORTS)?;
-            // The port is taken: the next one.
+            // If the port is in use, the next one is tried.
             match UdpSocket::bind((Ipv4Addr::new(127, 1, 0, host + 1), port)) {
                 Ok(socket) => {
                     socket.send_to(&self.datagram, self.to)?;
@@ -158,7 +159,7 @@ impl Flood {
     }
 }
 
-/// Answers the proxy's CONNECTs as a server does that has not decided anything yet.
+/// Answers each CONNECT from an address without a session with a CONNECTACCEPT.
 fn answer(load: &mut Load) -> Result<()> {
     for (port, bytes) in load.take_strangers() {
         let Some(variant @ (Variant::V6 | Variant::V65 | Variant::Ddnet)) = control::offered(&bytes) else {

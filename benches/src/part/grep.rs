@@ -15,7 +15,7 @@ use crate::proc;
 use crate::recording::{self, Format};
 use crate::stats::{Report, median, most, number};
 
-/// Sessions, kind of file, and what to call it.
+/// The recorded sessions, the file format, and the name in the table.
 const RECORDINGS: [(&str, Format, &str); 4] = [
     ("rich-dd16", Format::Pcap, "DDNet, pcap"),
     ("rich-tw07", Format::Pcap, "0.7, pcap"),
@@ -23,7 +23,7 @@ const RECORDINGS: [(&str, Format, &str); 4] = [
     ("rich-tw07", Format::PcapNg, "0.7, pcapng of teetap"),
 ];
 
-/// A message that is rare, one in a text, a direction; and all that is odd, for which every message is decoded.
+/// A rare message, a condition on a text, a direction, and `judge`, which decodes every message.
 const COMMANDS: [&[&str]; 4] = [
     &["grep", "--quiet", "rcon_cmd"],
     &["grep", "--quiet", r#"sv_chat.message contains "x""#],
@@ -32,24 +32,24 @@ const COMMANDS: [&[&str]; 4] = [
 ];
 
 const MB: f64 = 1e6;
-/// The interval at which the memory is looked at.
+/// Interval at which the memory is read.
 const LOOK: Duration = Duration::from_millis(5);
-/// MB/s of wall time.
+/// Goal for the speed in MB/s of wall time.
 const GOAL: f64 = 100.0;
-/// MiB, however long the recording is.
+/// Goal for the memory in MiB, independent of the length of the recording.
 const MEMORY: f64 = 32.0;
 
-/// One run.
+/// The figures of one run.
 struct Figures {
-    /// MB/s.
+    /// Speed in MB/s.
     speed: f64,
-    /// Seconds of CPU time.
+    /// CPU time in seconds.
     cpu: f64,
-    /// MiB.
+    /// Highest memory in MiB.
     memory: f64,
 }
 
-/// Measures and prints. `megabytes`: how long the recordings are.
+/// Measures recordings of `megabytes` MB, and prints the results.
 pub(crate) fn measure(run: &Run, megabytes: u64, report: &mut Report) -> Result<()> {
     let (size, runs) = (run.either(megabytes, 16) * 1_000_000, run.either(3, 1));
     report.line(&format!(
@@ -85,7 +85,7 @@ pub(crate) fn measure(run: &Run, megabytes: u64, report: &mut Report) -> Result<
     Ok(())
 }
 
-/// Runs a command once; no match is not a failure.
+/// Runs a command once. The command does not fail if nothing matches.
 fn read(run: &Run, words: &[&str], path: &Path) -> Result<Figures> {
     let size = number(path.metadata()?.len());
     let mut command = Command::new(&run.teetap);
@@ -102,7 +102,7 @@ fn read(run: &Run, words: &[&str], path: &Path) -> Result<Figures> {
         .with_context(|| format!("cannot start {}", run.teetap.display()))?;
     let mut memory = 0;
     let status = loop {
-        // One that has ended has none any more.
+        // A process that has ended reports no memory.
         memory = proc::memory(child.id()).map_or(memory, |(_, highest)| highest.max(memory));
         if let Some(status) = child.try_wait()? {
             break status;
@@ -118,7 +118,7 @@ fn read(run: &Run, words: &[&str], path: &Path) -> Result<Figures> {
     })
 }
 
-/// Seconds that all children that have ended have run.
+/// Returns the CPU time in seconds of all children that have ended.
 fn children_cpu() -> Result<f64> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let seconds = |time: TimeVal| number(u64::try_from(time.num_microseconds()).unwrap_or_default()) / 1e6;

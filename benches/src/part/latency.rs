@@ -1,7 +1,7 @@
-//! Added latency at the speed of the game, against the naive tokio forwarder.
+//! Added latency at the speed of the game, compared with the naive tokio forwarder.
 //!
-//! A datagram's time is from just before it is sent until the kernel has it in the receiver's queue. What the same
-//! takes without anything between client and server is subtracted.
+//! The latency of a datagram is the time from just before it is sent until the kernel has it in the receiver's queue.
+//! The latency without a process between client and server is subtracted.
 
 use std::time::Duration;
 
@@ -21,11 +21,11 @@ const SESSIONS: usize = 64;
 struct Figures {
     p50: Vec<f64>,
     p99: Vec<f64>,
-    /// CPU time per datagram, in microseconds; 0 where nothing is between.
+    /// CPU time per datagram, in microseconds; empty without a process between client and server.
     cost: Vec<f64>,
 }
 
-/// Measures and prints.
+/// Measures, and prints the results.
 pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     let (rounds, time) = (run.either(5, 2), Duration::from_secs(run.either(3, 1)));
     report.line(&format!(
@@ -62,7 +62,7 @@ pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Sessions with nothing between client and server.
+/// Joins sessions without a process between client and server.
 fn straight(plan: &Plan<'_>) -> Result<Load> {
     let server = Socket::open(plan.stamped)?;
     let addr = server.addr()?;
@@ -116,7 +116,7 @@ fn print(name: &str, spread: Spread, [direct, rest @ ..]: &[Figures; 5], report:
 }
 
 impl Figures {
-    /// One round; how many datagrams it had.
+    /// Plays one round, and returns its number of datagrams.
     fn play(&mut self, load: &mut Load, time: Duration, spread: Spread) -> Result<u64> {
         load.paced(time, spread, |_| Ok(()))?;
         let tally = load.take_tally().clean("a run at game speed")?;
@@ -126,7 +126,7 @@ impl Figures {
 
     fn add(&mut self, latencies: Latencies, spread: Spread) {
         let Latencies { c2s, s2c } = latencies;
-        // In a burst only the snapshots are of interest.
+        // In a burst, only the snapshots are of interest.
         let inputs = if spread == Spread::Even { c2s } else { Vec::new() };
         let mut micros: Vec<f64> = s2c
             .into_iter()

@@ -36,18 +36,19 @@ pub(crate) use self::watch::measure as watch;
 /// The two dialects whose traffic is measured, with their names.
 const DIALECTS: [(Variant, &str); 2] = [(Variant::V7, "0.7"), (Variant::Ddnet, "DDNet")];
 
-/// The way to measure.
+/// The settings of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// The binary.
+    /// Path of the binary.
     pub(crate) teetap: PathBuf,
-    /// Fewer and shorter runs.
+    /// True for fewer and shorter runs.
     pub(crate) quick: bool,
-    /// The cores on which each part runs.
+    /// The cores for the load generator and the subjects.
     pub(crate) cores: Cores,
 }
 
-/// A subject with sessions in play through it. The load goes first, so that nothing is sent to a process that has ended.
+/// A subject with sessions joined through it. The load is dropped first, so that nothing is sent to a process that
+/// has ended.
 #[derive(Debug)]
 struct Bench {
     load: Load,
@@ -55,7 +56,7 @@ struct Bench {
 }
 
 impl Run {
-    /// One of two, depending on [`Run::quick`].
+    /// Returns one of two values, depending on [`Run::quick`].
     fn either<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
@@ -73,7 +74,7 @@ impl Run {
         Ok(Bench { load, subject })
     }
 
-    /// All of them, in the order of [`Which::ALL`].
+    /// Starts all subjects and joins sessions through them, in the order of [`Which::ALL`].
     fn all(&self, plan: &Plan<'_>) -> Result<Vec<Bench>> {
         Which::ALL
             .into_iter()
@@ -83,11 +84,11 @@ impl Run {
 }
 
 impl Bench {
-    /// CPU time in nanoseconds per datagram, of `datagrams` as fast as they go.
+    /// Returns the CPU time in nanoseconds per datagram, for `datagrams` sent as fast as possible.
     fn cost(&mut self, datagrams: usize, window: usize) -> Result<f64> {
         let before = self.subject.cpu_time()?;
         self.load.fast(datagrams, window)?;
-        // The work of the subject after the last datagram belongs to the run.
+        // The work of the subject after the last datagram is part of the run.
         std::thread::sleep(std::time::Duration::from_millis(2));
         let after = self.subject.cpu_time()?;
         let tally = self.load.take_tally().clean("a run as fast as it goes")?;

@@ -1,4 +1,4 @@
-//! Playing through one subject for some seconds, so that a profiler can look at it.
+//! Traffic through one subject for some seconds, for a profiler.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ pub(crate) struct Play {
     paced: bool,
 }
 
-/// Plays and prints what it cost.
+/// Plays, and prints the cost.
 pub(crate) fn play(run: &Run, play: &Play, report: &Report) -> Result<()> {
     let known = DIALECTS
         .into_iter()

@@ -1,6 +1,6 @@
-//! The cost of rules and of link lines, and how exact their delays are.
+//! The cost of rules and of link lines, and the accuracy of their delays.
 //!
-//! Everything is compared with the same binary without rules, in turn with it.
+//! Everything is compared with the same binary without rules, measured in turn with it.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::stats::{Report, median, number, percentile};
 use crate::subject::Subject;
 use crate::traffic::Traffic;
 
-/// Sessions for rules.
+/// Number of sessions for rules.
 const SESSIONS: usize = 16;
-/// Sessions for link lines.
+/// Number of sessions for link lines.
 const LINKED: usize = 64;
 
-/// Messages that the traffic does not have, of both directions and of all protocols.
+/// Messages that the traffic does not contain, of both directions and of all protocols.
 const RARE: [&str; 20] = [
     "sv_motd",
     "sv_broadcast",
@@ -47,10 +47,10 @@ const DELAY: Duration = Duration::from_millis(20);
 /// Goals for the error of a delay in milliseconds: median and 99th percentile.
 const GOALS: (f64, f64) = (0.3, 2.0);
 
-/// A set of rules: its name, the rules, and the greatest cost against none.
+/// A set of rules: its name, the rules, and the goal for the cost relative to no rules.
 type Set = (&'static str, Vec<String>, Option<f64>);
 
-/// Measures and prints.
+/// Measures, and prints the results.
 pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     let (runs, datagrams) = (run.either(7, 3), run.either(60_000, 10_000));
     report.line(&format!(
@@ -74,7 +74,7 @@ pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     accuracy(run, report)
 }
 
-/// The sets of rules. The traffic has inputs, snapshots, and one chat message in 8 datagrams of the server.
+/// Returns the sets of rules. The traffic has inputs, snapshots, and one chat message in 8 datagrams of the server.
 fn rules() -> Vec<Set> {
     let each = |action: &str, count: usize| -> Vec<String> {
         let rule = |number: usize, name: &&str| format!("r{number}: {action} when {name}");
@@ -123,7 +123,7 @@ fn links() -> Vec<Set> {
     ]
 }
 
-/// Compares sets of rules with the first one.
+/// Compares the costs of sets of rules with those of the first set.
 fn compare(
     run: &Run,
     plan: &Plan<'_>,
@@ -158,7 +158,7 @@ fn compare(
     Ok(())
 }
 
-/// Starts the binary with rules, and sessions through it.
+/// Starts the binary with rules, and joins sessions through it.
 fn start(run: &Run, plan: &Plan<'_>, rules: &[String]) -> Result<Bench> {
     let mut options = vec!["-q", "--seed", "7"];
     for rule in rules {
@@ -170,7 +170,7 @@ fn start(run: &Run, plan: &Plan<'_>, rules: &[String]) -> Result<Bench> {
     Ok(Bench { load, subject })
 }
 
-/// Measures how long datagrams are delayed beyond what the rules say, the forwarding without rules not counted.
+/// Measures the errors of delays by rules and link lines. The latency without rules is subtracted.
 fn accuracy(run: &Run, report: &mut Report) -> Result<()> {
     let time = Duration::from_secs(run.either(10, 1));
     report.line(&format!(
@@ -188,7 +188,7 @@ fn accuracy(run: &Run, report: &mut Report) -> Result<()> {
         let rule = format!("delay {}ms when not vital", DELAY.as_millis());
         let mut plain = latencies(&mut start(run, &plan, &[])?, time)?;
         let base = percentile(&mut plain, 0.5);
-        // The part that is the machine's.
+        // The variation that the machine causes.
         let mut spread: Vec<f64> = plain.iter().map(|delay| (delay - base).abs()).collect();
         let (median, most) = (percentile(&mut spread, 0.5), percentile(&mut spread, 0.99));
         report.line(&format!("| {name}, no delay | {median:.3} | {most:.3} | - |"));
@@ -198,7 +198,7 @@ fn accuracy(run: &Run, report: &mut Report) -> Result<()> {
             bench.load.loosen();
             let delays = latencies(&mut bench, time)?;
             let count = delays.len();
-            // Vital messages of the rule are not delayed.
+            // The rule does not delay vital messages.
             let delayed = delays.into_iter().filter(|delay| *delay > wanted / 2.0);
             let mut errors: Vec<f64> = delayed.map(|delay| (delay - wanted).abs()).collect();
             if errors.len() < count / 2 {
@@ -218,10 +218,10 @@ fn accuracy(run: &Run, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Plays at game speed. Returns the time that each datagram took, in milliseconds.
+/// Plays at game speed. Returns the latency of each datagram, in milliseconds.
 ///
 /// # Errors
-/// Less than half of what was sent arrived.
+/// Returns an error if less than half of the datagrams arrived.
 fn latencies(bench: &mut Bench, time: Duration) -> Result<Vec<f64>> {
     bench.load.paced(time, Spread::Even, |_| Ok(()))?;
     let sent = bench.load.take_tally().sent;

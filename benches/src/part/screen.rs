@@ -1,7 +1,7 @@
-//! The cost of the terminal UI: latency of the traffic with and without it, the time from a key to its frame, and the bytes of
-//! a frame.
+//! The cost of the terminal UI: the latency of the traffic with and without it, the time from a key to its frame, and
+//! the bytes of a frame.
 //!
-//! The screen is a pseudo-terminal of 120 by 40 cells that is read as fast as it is written (see [`crate::eye`]).
+//! The screen is a pseudo-terminal of 120 by 40 cells, which is read as fast as it is written (see [`crate::eye`]).
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use crate::stats::{Report, least, median, most, number, percentile};
 use crate::subject::{Subject, Which};
 use crate::traffic::Traffic;
 
-/// Sessions of the runs: many players, and 20 000 messages a second.
+/// Numbers of sessions: many players, and 20 000 messages per second.
 const SESSIONS: [usize; 2] = [64, 267];
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// Measures and prints.
+/// Measures, and prints the results.
 pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     let (rounds, time) = (run.either(5, 1), Duration::from_secs(run.either(4, 2)));
     report.line(&format!(
@@ -66,7 +66,7 @@ fn one(
     let (mut with, mut eye) = watched(run, &plan)?;
     let (mut plain, mut shown) = (Figures::default(), Figures::default());
     for _ in 0..rounds {
-        // The screen is read in both, so that the load generator does the same.
+        // The screen is read in both cases, so that the load generator does the same work.
         plain.play(&mut without, time, |_| eye.take())?;
         eye.look(false);
         shown.play(&mut with, time, |_| eye.take_and_press())?;
@@ -108,7 +108,7 @@ fn one(
     Ok(())
 }
 
-/// Starts the built binary with its screen, and joins sessions through it.
+/// Starts the built binary with its terminal UI, and joins sessions through it.
 fn watched(run: &Run, plan: &Plan<'_>) -> Result<(Bench, Eye)> {
     let server = Socket::open(plan.stamped)?;
     let (eye, inner) = Eye::open()?;
@@ -118,7 +118,7 @@ fn watched(run: &Run, plan: &Plan<'_>) -> Result<(Bench, Eye)> {
 }
 
 impl Figures {
-    /// One round.
+    /// Plays one round.
     fn play(
         &mut self,
         bench: &mut Bench,

@@ -1,5 +1,5 @@
-//! A script in the loop: each input is held until a subscriber of the control socket releases it. The time that this takes
-//! is the latency with the script, less the latency without a rule.
+//! A script in the loop: each input is held until a subscriber of the control socket releases it. The time that this
+//! takes is the latency with the script minus the latency without a rule.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
@@ -17,12 +17,12 @@ use crate::stats::{Report, number, percentile};
 use crate::subject::Subject;
 use crate::traffic::Traffic;
 
-/// The goal for the time that a message waits for the script, in milliseconds: the median.
+/// Goal for the median time that a message is held, in milliseconds.
 const GOAL: f64 = 1.0;
-/// The time until the control socket is there.
+/// Time limit until the control socket accepts a connection.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Measures and prints.
+/// Measures, and prints the results.
 pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     let time = Duration::from_secs(run.either(10, 2));
     report.line(&format!(
@@ -49,8 +49,8 @@ pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Plays at game speed, with a script at the control socket if there is one. Returns the milliseconds that each datagram
-/// of the client took.
+/// Plays at game speed, with a script at the control socket if there is one. Returns the latency of each datagram of
+/// the client, in milliseconds.
 fn inputs(run: &Run, plan: &Plan<'_>, control: Option<&Path>, time: Duration) -> Result<Vec<f64>> {
     let mut options = vec!["-q", "--seed", "7"];
     if let Some(path) = control {
@@ -80,7 +80,8 @@ fn inputs(run: &Run, plan: &Plan<'_>, control: Option<&Path>, time: Duration) ->
         .collect())
 }
 
-/// Connects to the control socket, and subscribes to what every subscriber gets.
+/// Connects to the control socket, and subscribes to messages that are not sent, so that only the events for all
+/// subscribers are received.
 fn subscribe(path: &Path) -> Result<UnixStream> {
     let begun = Instant::now();
     let mut stream = loop {
@@ -94,7 +95,7 @@ fn subscribe(path: &Path) -> Result<UnixStream> {
     Ok(stream)
 }
 
-/// Releases each message that is held, until the run ends. Returns their number.
+/// Releases each held message until the run ends. Returns the number of messages.
 fn release_all(stream: &UnixStream) -> Result<u64> {
     let mut released = 0;
     for line in BufReader::new(stream).lines() {

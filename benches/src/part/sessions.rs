@@ -1,4 +1,4 @@
-//! A thousand sessions: whether they live, what memory they take, and what a datagram costs then.
+//! A thousand sessions: whether they stay alive, their memory, and the cost of a datagram among them.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ const FEW: usize = 16;
 const MANY: usize = 1000;
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// Measures and prints.
+/// Measures, and prints the results.
 pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
-    // Longer than any peer's patience with silence.
+    // Longer than the timeout of any peer.
     let time = Duration::from_secs(run.either(15, 3));
     report.line(&format!(
         "\n{MANY} sessions at game speed for {time:?}, all datagrams checked"
@@ -54,7 +54,7 @@ fn alive(run: &Run, report: &mut Report, variant: Variant, name: &str, time: Dur
     load.paced(time, Spread::Even, |_| Ok(()))?;
     let cpu = number(subject.cpu_time()? - cpu) / 1e9 / time.as_secs_f64();
     let played = load.take_tally();
-    // Then each once more, gently: they all live.
+    // One more turn of each session shows that all are alive.
     load.fast(3 * MANY, capacity::WINDOW)?;
     load.take_tally().clean("a thousand sessions, each once more")?;
     let open = proc::upstream_sockets(addr)?;

@@ -1,9 +1,9 @@
 //! The cost of watching: CPU time per datagram of the whole process, with plain output, a recording, and both.
 //!
-//! The traffic comes in bursts as fast as it goes, with pauses in which the watchers catch up: nothing is missed, and waking
-//! up costs little.
+//! The traffic is sent in bursts as fast as possible, with pauses in which the watchers catch up. No event is missed,
+//! and wakeups cost little.
 //!
-//! An event is decoded once however many watch, so two watchers should cost less than the sum of each alone.
+//! An event is decoded once for any number of watchers, so two watchers should cost less than the sum of each alone.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::stats::{Report, median, number};
 use crate::subject::Subject;
 use crate::traffic::Traffic;
 
-/// The watchers of a run, and the options for them; `FILE` stands for a new recording. Stdout is discarded.
+/// The watchers of a run, and their options. `FILE` stands for a new recording. Stdout is discarded.
 const WATCHED: [(&str, &[&str]); 5] = [
     ("none", &["-q"]),
     ("plain lines", &[]),
@@ -29,14 +29,14 @@ const WATCHED: [(&str, &[&str]); 5] = [
 const FILE: &str = "FILE";
 
 const SESSIONS: usize = 16;
-/// Datagrams of a burst.
+/// Number of datagrams in a burst.
 const BURST: usize = 2000;
 /// Time in which the watchers catch up after a burst.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Time in which the last events are written.
 const REST: Duration = Duration::from_millis(300);
 
-/// Measures and prints; with `before`, an older binary beside the built one.
+/// Measures, and prints the results. `before` is an older binary that is measured beside the built one.
 pub(crate) fn measure(run: &Run, before: Option<&Path>, report: &Report) -> Result<()> {
     let (runs, bursts) = (run.either(7, 1), run.either(20, 5));
     report.line(&format!(
@@ -74,7 +74,7 @@ pub(crate) fn measure(run: &Run, before: Option<&Path>, report: &Report) -> Resu
     Ok(())
 }
 
-/// Nanoseconds per datagram of one run.
+/// Returns the nanoseconds per datagram of one run.
 fn cost(run: &Run, teetap: &Path, options: &[&str], plan: &Plan<'_>, bursts: usize) -> Result<f64> {
     let folder = TempDir::new()?;
     let file = folder.path().join("run.pcapng");
