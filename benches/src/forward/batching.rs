@@ -1,7 +1,7 @@
-//! The batching forwarder: as the minimal one, with many datagrams for each system call (`recvmmsg`, `sendmmsg`).
+//! The batching forwarder: like the minimal one, with many datagrams per system call (`recvmmsg`, `sendmmsg`).
 //!
-//! Datagrams of clients are received in batches and leave by one upstream socket for each client. Datagrams of the server
-//! arrive at these sockets and leave in batches.
+//! Datagrams of clients are received in batches, and sent by one upstream socket for each client. Datagrams of the
+//! server are received from these sockets, and sent in batches.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::net::SocketAddr;
@@ -14,13 +14,14 @@ use nix::sys::socket::{ControlMessage, MsgFlags, MultiHeaders, SockaddrIn, recvm
 use super::sockets::{LISTEN, Sockets};
 use crate::net::LARGEST;
 
-/// The largest number of datagrams for one call.
+/// Maximum number of datagrams per call.
 const BATCH: usize = 64;
 
 struct Forwarder {
     sockets: Sockets<SockaddrIn>,
     buffers: Vec<Vec<u8>>,
-    /// Headers for receiving only: the others point to addresses that are gone after the call.
+    /// Headers for receiving only, because those for sending contain pointers to addresses that are invalid after the
+    /// call.
     received: MultiHeaders<SockaddrIn>,
     sent: MultiHeaders<SockaddrIn>,
 }
@@ -54,7 +55,7 @@ impl Forwarder {
             let fd = self.sockets.listen.as_raw_fd();
             match recvmmsg(fd, &mut self.received, &mut slices, MsgFlags::MSG_DONTWAIT, None) {
                 Ok(received) => arrived.extend(received.map(|datagram| (datagram.address, datagram.bytes))),
-                // None, or an ICMP error of a client that has left.
+                // There is no datagram, or an ICMP error from a client that has left.
                 Err(_) => return Ok(()),
             }
         }
@@ -69,13 +70,13 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Takes one datagram of each upstream socket that has some: epoll names it again when there are more.
+    /// Receives one datagram from each readable upstream socket. Epoll reports the socket again if there are more.
     fn receive_from_server(&mut self, events: &[EpollEvent]) -> Result<()> {
         let (mut clients, mut lens) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         for event in events.iter().filter(|event| event.data() != LISTEN) {
             let upstream = self.sockets.upstream(usize::try_from(event.data())?);
             if let (Some((client, upstream)), Some(buffer)) = (upstream, self.buffers.get_mut(lens.len())) {
-                // An error: nothing is there, or the server has closed its socket.
+                // An error means that there is no datagram, or that the server has closed its socket.
                 if let Ok(len) = upstream.recv(buffer) {
                     clients.push(Some(*client));
                     lens.push(len);
@@ -92,7 +93,7 @@ impl Forwarder {
             .map(|(buffer, len)| [IoSlice::new(buffer.get(..len).unwrap_or_default())])
             .collect();
         let (fd, none) = (self.sockets.listen.as_raw_fd(), [] as [ControlMessage<'_>; 0]);
-        // Like the network, it may drop.
+        // Like the network, the forwarder may drop datagrams.
         let _dropped = sendmmsg(
             fd,
             &mut self.sent,

@@ -1,4 +1,4 @@
-//! The minimal forwarder: epoll, plain receives and sends, nothing allocated per datagram.
+//! The minimal forwarder: epoll, plain receives and sends, and no allocation per datagram.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use nix::sys::epoll::EpollEvent;
 use super::sockets::{LISTEN, Sockets};
 use crate::net::LARGEST;
 
-/// Datagrams read from the listen socket before the upstream sockets have their turn.
+/// Maximum number of datagrams read from the listen socket before the upstream sockets are read.
 const BURST: usize = 32;
 
 struct Forwarder {
@@ -39,7 +39,7 @@ impl Forwarder {
             let (len, from) = match self.sockets.listen.recv_from(&mut self.buffer) {
                 Ok(received) => received,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                // An ICMP error of a client that has left.
+                // An ICMP error from a client that has left.
                 Err(_) => continue,
             };
             if let Some(bytes) = self.buffer.get(..len) {
@@ -49,7 +49,7 @@ impl Forwarder {
         Ok(())
     }
 
-    /// One datagram: epoll names the socket again when there are more, and mostly there are none.
+    /// Receives one datagram. Epoll reports the socket again if there are more, which is rare.
     fn receive_from_server(&mut self, index: usize) {
         let Some((client, upstream)) = self.sockets.upstream(index) else {
             return;

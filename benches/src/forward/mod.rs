@@ -1,7 +1,7 @@
-//! The plain forwarders that teetap is measured beside. Each runs as a process of its own.
+//! The plain forwarders with which teetap is compared. Each runs as its own process.
 //!
-//! Law: they know addresses and nothing of the protocol, and give every client an upstream socket of its own, as a
-//! proxy has to.
+//! Law: the forwarders know addresses but not the protocol, and have an upstream socket for every client, as a proxy
+//! must.
 
 mod batching;
 mod minimal;

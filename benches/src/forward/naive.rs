@@ -34,7 +34,7 @@ async fn serve(listen: SocketAddr, target: SocketAddr) -> Result<()> {
                 upstream
             }
         };
-        // Like the network, it may drop.
+        // Like the network, the forwarder may drop datagrams.
         let _dropped = upstream.send(buffer.get(..len).unwrap_or_default()).await;
     }
 }

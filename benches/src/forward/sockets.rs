@@ -1,4 +1,4 @@
-//! The sockets of the forwarders with epoll: one for all clients, and one for each client towards the server.
+//! The sockets of the forwarders that use epoll: one for all clients, and an upstream socket for each client.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -36,7 +36,7 @@ impl<A: Copy + Eq + Hash> Sockets<A> {
         })
     }
 
-    /// Waits for sockets that can be read, and returns as many as have room in `events`.
+    /// Waits until sockets are readable, and returns their events, up to the length of `events`.
     pub(super) fn wait<'e>(&self, events: &'e mut [EpollEvent]) -> Result<&'e [EpollEvent]> {
         let count = match self.epoll.wait(events, EpollTimeout::NONE) {
             Ok(count) => count,
@@ -46,19 +46,19 @@ impl<A: Copy + Eq + Hash> Sockets<A> {
         Ok(events.get(..count).unwrap_or_default())
     }
 
-    /// Returns the upstream socket with this index, and its client.
+    /// Returns the upstream socket with this index, and its client; `None` if there is none.
     pub(super) fn upstream(&self, index: usize) -> Option<&(A, UdpSocket)> {
         self.upstreams.get(index)
     }
 
-    /// Sends a datagram of a client to the server, by a new socket where the client has none.
+    /// Sends a datagram of a client to the server, by a new socket if the client has none.
     pub(super) fn send_up(&mut self, client: A, bytes: &[u8]) -> Result<()> {
         let index = match self.indices.get(&client) {
             Some(index) => *index,
             None => self.connect(client)?,
         };
         if let Some((_, upstream)) = self.upstreams.get(index) {
-            // Like the network, it may drop.
+            // Like the network, the forwarder may drop datagrams.
             let _dropped = upstream.send(bytes);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Joining: real handshakes by the test kit's peers, whose tokens and numbers the traffic then continues.
+//! Joining: real handshakes by the test kit's peers. The traffic then continues with their tokens and numbers.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -12,11 +12,11 @@ use super::{LARGEST, Lane, Latencies, Load, SERVER, Session, Tally};
 use crate::net::Socket;
 use crate::traffic::{Traffic, Way};
 
-/// Clients that join at the same time.
+/// Number of clients that join at the same time.
 const AT_ONCE: usize = 32;
-/// The time that a batch of clients may take.
+/// Time limit for a batch of clients.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The interval at which the peers look at the time.
+/// Interval at which the peers run their timers.
 const UPDATE_EVERY: Duration = Duration::from_millis(50);
 /// First byte of the clients' first message, as in a real one.
 const INFO: u8 = 3;
@@ -31,12 +31,12 @@ pub(crate) struct Plan<'a> {
     pub(crate) traffic: &'a Traffic,
     /// The number of sessions.
     pub(crate) sessions: usize,
-    /// True if datagrams are stamped, for latencies.
+    /// True if sockets have timestamps, for latencies.
     pub(crate) stamped: bool,
 }
 
 impl<'a> Plan<'a> {
-    /// A plan of this many sessions of this traffic, not stamped.
+    /// Creates a plan with this many sessions of this traffic, without timestamps.
     pub(crate) fn new(traffic: &'a Traffic, sessions: usize) -> Self {
         let stamped = false;
         Self {
@@ -62,14 +62,14 @@ struct Joining {
     buffer: Vec<u8>,
 }
 
-/// Joins all sessions at `subject`, which has the server socket as its target.
+/// Joins all sessions through `subject`, whose target is the server socket.
 pub(crate) fn join(plan: &Plan<'_>, server: Socket, subject: SocketAddr) -> Result<Load> {
     let options = Options::endless();
     let policy = Policy {
         max_clients: usize::MAX,
         max_clients_per_ip: usize::MAX,
         options: options.clone(),
-        // As a real server answers with its map.
+        // Like a real server, which answers with its map.
         ..Policy::greets(GREETING)
     };
     let mut joining = Joining {
@@ -99,14 +99,14 @@ pub(crate) fn join(plan: &Plan<'_>, server: Socket, subject: SocketAddr) -> Resu
 }
 
 impl Client {
-    /// Returns true if client and server have received each other.
+    /// Returns true if the client has received the answer to its first message.
     fn was_greeted(&self) -> bool {
         !self.peer.delivered.is_empty()
     }
 }
 
 impl Joining {
-    /// Microseconds since the start, from one second on: the peers take 0 for "never".
+    /// Returns the microseconds since the start, plus one second, because 0 means "never" to the peers.
     fn now(&self) -> u64 {
         let since = self.start.elapsed() + Duration::from_secs(1);
         u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
@@ -131,7 +131,7 @@ impl Joining {
         Ok(())
     }
 
-    /// Lets the last answers arrive, without making new ones.
+    /// Handles the last datagrams without running the timers, which would send new ones.
     fn settle(&mut self) -> Result<()> {
         let begun = Instant::now();
         while begun.elapsed() < UPDATE_EVERY {
@@ -141,7 +141,7 @@ impl Joining {
         Ok(())
     }
 
-    /// Carries datagrams; `recent` = the last so many clients are looked at.
+    /// Exchanges datagrams. Only the last `recent` clients are checked, except when the timers run.
     fn pump(&mut self, recent: usize) -> Result<()> {
         let now = self.now();
         let due = self.updated.elapsed() >= UPDATE_EVERY;
@@ -224,7 +224,7 @@ impl Joining {
     }
 }
 
-/// By this message the server's slot is found that belongs to a client.
+/// Returns the first message of a client, by which its slot at the server is found.
 fn hello(index: usize) -> Vec<u8> {
     let mut message = vec![INFO];
     message.extend(format!("session {index}").bytes());

@@ -1,4 +1,5 @@
-//! One direction of a session: what was sent and has not arrived yet, and the check of what arrives.
+//! One direction of a session: the datagrams that were sent and have not arrived yet, and the check of arriving
+//! datagrams.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -15,14 +16,14 @@ pub(super) struct Lane {
     turn: usize,
     /// Number of the last vital message sent.
     seq: u16,
-    /// Number of the last vital message that arrived: the ack of the other direction.
+    /// Number of the last vital message that arrived, which is the ack of the other direction.
     arrived: u16,
     flying: VecDeque<Flying>,
-    /// True if datagrams may overtake others and be written anew: with a later ack, compressed or not.
+    /// True if datagrams may overtake others and may be rewritten with a later ack or another compression.
     is_loose: bool,
 }
 
-/// A datagram on its way.
+/// A datagram that was sent and has not arrived yet.
 #[derive(Clone, Copy, Debug)]
 struct Flying {
     turn: usize,
@@ -35,19 +36,20 @@ struct Flying {
 /// The result of checking a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// A datagram as it was sent, apart from the token, which is the receiver's. So many before it did not arrive.
+    /// The datagram is as it was sent, except for the token, which is the receiver's.
     Right {
         /// The time at which it was sent.
         sent_at: u64,
-        /// Datagrams of this direction that were skipped.
+        /// Number of datagrams that were sent before it in this direction and did not arrive.
         lost: usize,
     },
-    /// A datagram that was never sent.
+    /// The datagram was never sent.
     Wrong,
 }
 
 impl Lane {
-    /// `seq` vital messages were sent before, and `arrived`.
+    /// Creates a lane. The last vital message that was sent had the number `seq`, and the last that arrived had
+    /// `arrived`.
     pub(super) fn new((sent, expected): (Rc<[Ready]>, Rc<[Ready]>), seq: u16, arrived: u16) -> Self {
         Self {
             sent,
@@ -60,7 +62,7 @@ impl Lane {
         }
     }
 
-    /// Lets datagrams overtake others, and be written anew, from now on.
+    /// Accepts from now on that datagrams overtake others and are rewritten.
     pub(super) fn loosen(&mut self) {
         self.is_loose = true;
     }
@@ -73,7 +75,7 @@ impl Lane {
         self.flying.len()
     }
 
-    /// Writes the next datagram into `out`; it is on its way from then on.
+    /// Writes the next datagram into `out`, and records it as sent.
     pub(super) fn next(&mut self, ack: u16, at: u64, out: &mut Vec<u8>) {
         let turn = self.turn;
         self.turn = (turn + 1) % self.sent.len();
@@ -89,7 +91,7 @@ impl Lane {
     /// Checks a datagram at its receiver: token, ack, numbers and payload.
     pub(super) fn check(&mut self, bytes: &[u8], work: &mut Vec<u8>) -> Verdict {
         for lost in 0..self.flying.len() {
-            // The contents come again and again: the last one is meant.
+            // The contents repeat, so a loose lane searches from the datagram that was sent last.
             let lost = if self.is_loose {
                 self.flying.len() - 1 - lost
             } else {
@@ -122,7 +124,8 @@ impl Lane {
         Verdict::Wrong
     }
 
-    /// Gives up what is still on its way; the count. The numbers go on as if it had arrived.
+    /// Gives up the datagrams that have not arrived, and returns their number. The numbering continues as if they had
+    /// arrived.
     pub(super) fn give_up(&mut self) -> usize {
         self.arrived = self.seq;
         self.flying.drain(..).count()

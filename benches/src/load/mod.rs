@@ -1,7 +1,8 @@
-//! The load generator: clients and a server in one thread, sessions joined with real handshakes, prebuilt traffic.
+//! The load generator: clients and a server in one thread, sessions joined with real handshakes, and prebuilt
+//! traffic.
 //!
-//! Law: every datagram is checked where it arrives, byte for byte: the receiver's own token, the ack, the numbers of
-//! vital messages, the payload. It never sleeps while it measures, and what it costs itself is not counted anywhere.
+//! Law: every datagram is checked where it arrives: the receiver's own token, the ack, the numbers of vital messages,
+//! and the payload. The generator never sleeps while it measures, and its own cost is not counted anywhere.
 
 mod join;
 mod lane;
@@ -20,36 +21,36 @@ use crate::traffic::Way;
 
 pub(crate) use self::join::{Plan, join};
 
-/// The time between two inputs of a client.
+/// Time between two inputs of a client.
 const INPUT_EVERY: Duration = Duration::from_millis(20);
-/// The time between two snapshots for a client; two inputs, one snapshot: the pattern of the traffic.
+/// Time between two snapshots for a client. The traffic repeats a pattern of two inputs and one snapshot.
 const SNAPSHOT_EVERY: Duration = Duration::from_millis(40);
-/// Silence after which what is on its way counts as lost: longer than a busy machine lets a process wait.
+/// Silence after which the missing datagrams count as lost. It is longer than a busy machine delays a process.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The value by which epoll reports the server's socket; a client's is reported by its index.
+/// The value by which epoll reports the server's socket. A client's socket is reported by its index.
 const SERVER: u64 = u64::MAX;
 
-/// The spread of traffic at game speed over time.
+/// The distribution of game-speed traffic over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spread {
-    /// Evenly.
+    /// All datagrams evenly.
     Even,
-    /// All snapshots of a tick at once, as a server sends them; inputs evenly.
+    /// All snapshots of a tick at once, as a server sends them, and inputs evenly.
     Burst,
 }
 
-/// The counts of datagrams sent, received and lost.
+/// Counts of datagrams by their outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// Sent.
+    /// Number of datagrams sent.
     pub(crate) sent: u64,
-    /// Arrived as they should.
+    /// Datagrams that arrived correctly.
     pub(crate) right: u64,
-    /// Never arrived.
+    /// Datagrams that never arrived.
     pub(crate) lost: u64,
-    /// Arrived otherwise than sent.
+    /// Datagrams that arrived and were never sent.
     pub(crate) wrong: u64,
-    /// Came from an address without a session, such as a probe's.
+    /// Datagrams from an address without a session, such as that of a probe.
     pub(crate) stray: u64,
 }
 
@@ -62,7 +63,7 @@ pub(crate) struct Latencies {
     pub(crate) s2c: Vec<u64>,
 }
 
-/// A session in play.
+/// A joined session.
 #[derive(Debug)]
 struct Session {
     client: Socket,
@@ -72,7 +73,7 @@ struct Session {
     s2c: Lane,
 }
 
-/// Sessions in play through one subject.
+/// The joined sessions through one subject.
 #[derive(Debug)]
 pub(crate) struct Load {
     server: Socket,
@@ -82,20 +83,20 @@ pub(crate) struct Load {
     events: Vec<EpollEvent>,
     buffer: Vec<u8>,
     work: Vec<u8>,
-    /// Datagrams on their way.
+    /// Number of datagrams that were sent and have not arrived yet.
     flying: usize,
-    /// The client whose turn it is in the endless pattern of [`Self::fast`].
+    /// Position in the endless pattern of [`Self::fast`].
     turn: usize,
     stamped: bool,
     latencies: Latencies,
     tally: Tally,
-    /// Datagrams of addresses without a session, for a caller that answers them.
+    /// Datagrams from addresses without a session, for a caller that answers them.
     strangers: Vec<(u16, Vec<u8>)>,
 }
 
 impl Load {
-    /// Plays as fast as it goes, `window` datagrams on their way at most, until `datagrams` have been sent and have
-    /// arrived. All sessions in turn, each with two inputs and a snapshot.
+    /// Sends datagrams as fast as possible, until `datagrams` have been sent and have arrived. At most `window` are
+    /// on their way at once. The sessions have turns of two inputs and a snapshot.
     pub(crate) fn fast(&mut self, datagrams: usize, window: usize) -> Result<()> {
         let mut left = datagrams;
         let mut received = Instant::now();
@@ -119,7 +120,7 @@ impl Load {
         Ok(())
     }
 
-    /// Plays at the speed of the game; `beside` is called about every 100 us.
+    /// Plays at the speed of the game, and calls `beside` about every 100 us.
     pub(crate) fn paced(
         &mut self,
         time: Duration,
@@ -142,7 +143,7 @@ impl Load {
                 }
                 self.send(session, way)?;
                 missing += 1;
-                // Behind its time it sends in a row; what arrives meanwhile must not pile up.
+                // If sending is late, there are no pauses, but arriving datagrams must still be received.
                 if missing >= 128 {
                     missing = 0;
                     self.poll()?;
@@ -153,7 +154,7 @@ impl Load {
         self.settle()
     }
 
-    /// Waits for what is on its way, then gives it up.
+    /// Waits for the datagrams on their way, then counts the missing ones as lost.
     pub(crate) fn settle(&mut self) -> Result<()> {
         let mut received = Instant::now();
         while self.flying > 0 && received.elapsed() < PATIENCE {
@@ -170,22 +171,22 @@ impl Load {
         self.sessions.len()
     }
 
-    /// The server's socket.
+    /// Returns the server's socket.
     pub(crate) fn server(&self) -> &Socket {
         &self.server
     }
 
-    /// Ends the sessions silently; the server's socket stays.
+    /// Ends the sessions without a message, and returns the server's socket.
     pub(crate) fn into_server(self) -> Socket {
         self.server
     }
 
-    /// Takes the counts since the last call.
+    /// Returns the counts since the last call.
     pub(crate) fn take_tally(&mut self) -> Tally {
         std::mem::take(&mut self.tally)
     }
 
-    /// Lets datagrams overtake others, and be written anew, from now on.
+    /// Accepts from now on that datagrams overtake others and are rewritten.
     pub(crate) fn loosen(&mut self) {
         for session in &mut self.sessions {
             session.c2s.loosen();
@@ -193,17 +194,17 @@ impl Load {
         }
     }
 
-    /// The latencies since the last call; empty without timestamps.
+    /// Returns the latencies since the last call; empty without timestamps.
     pub(crate) fn take_latencies(&mut self) -> Latencies {
         std::mem::take(&mut self.latencies)
     }
 
-    /// Takes the datagrams from addresses without a session since the last call, with the ports.
+    /// Returns the datagrams from addresses without a session since the last call, with the ports.
     pub(crate) fn take_strangers(&mut self) -> Vec<(u16, Vec<u8>)> {
         std::mem::take(&mut self.strangers)
     }
 
-    /// One pattern at game speed: when after its start, which session, which way.
+    /// Returns one pattern at game speed: for each datagram, the time after the start, the session and the direction.
     fn schedule(&self, spread: Spread) -> Vec<(Duration, usize, Way)> {
         let count = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
         let mut plan = Vec::new();
@@ -212,7 +213,7 @@ impl Load {
             plan.push((phase, index, Way::C2s));
             plan.push((phase + INPUT_EVERY, index, Way::C2s));
             let phase = match spread {
-                // Another order than the inputs', half a step beside them.
+                // The order differs from that of the inputs, and the times are between those of the inputs.
                 Spread::Even => {
                     let step = SNAPSHOT_EVERY / count;
                     step * (number * 7 % count) + step / 4
@@ -248,7 +249,7 @@ impl Load {
         Ok(())
     }
 
-    /// Takes what has arrived; how many datagrams.
+    /// Receives datagrams that have arrived, and returns their number.
     fn poll(&mut self) -> Result<usize> {
         let count = self.epoll.wait(&mut self.events, EpollTimeout::ZERO)?;
         let mut taken = 0;
@@ -257,7 +258,7 @@ impl Load {
                 break;
             };
             if data == SERVER {
-                // One at a time would be fair, but slow.
+                // Receiving one datagram at a time would be fair, but slow.
                 for _ in 0..32 {
                     if !self.at_server()? {
                         break;
@@ -329,7 +330,7 @@ impl Load {
 }
 
 impl Tally {
-    /// Returns the load if everything arrived as it should.
+    /// Returns the counts if every datagram arrived correctly.
     pub(crate) fn clean(self, what: &str) -> Result<Self> {
         if self.lost > 0 || self.wrong > 0 || self.right != self.sent {
             bail!("{what}: {self:?}");
