@@ -1,4 +1,4 @@
-//! The cost of a filter for each message.
+//! The cost of a filter per message.
 //!
 //!     cargo bench -p teetap-bench --bench filter
 

@@ -1,4 +1,4 @@
-//! The cost of rules for each message.
+//! The cost of rules per message.
 //!
 //!     cargo bench -p teetap-bench --bench rules
 
@@ -9,7 +9,7 @@ use teetap_rules::{Message, Opening, Program, Shared};
 use teetap_wire::def::{Datum, Registry};
 use teetap_wire::{Dir, Proto};
 
-/// Conditions that name other messages than those that are sent, as most rules do.
+/// Conditions on messages that are not sent, as in most rules.
 const RARE: [&str; 5] = [
     "sv_vote_set",
     "c2s and cl_emoticon.emoticon > 2",
@@ -18,7 +18,7 @@ const RARE: [&str; 5] = [
     "sv_chat.message contains \"foo\"",
 ];
 
-/// Returns this many rules.
+/// Returns this many rules, with these conditions in turn.
 fn source(count: usize, conditions: &[&str]) -> String {
     let rules = (0..count).map(|number| {
         let condition = conditions.iter().cycle().nth(number).copied().unwrap_or_default();

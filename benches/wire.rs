@@ -19,7 +19,7 @@ use teetap_wire::{
     Dir, Packet, Proto, Rewrite, Scratch, Seq, Token, Trailing, compress, decompress, rewrite, varint,
 };
 
-/// Bytes of a medium snapshot.
+/// Size in bytes of a medium snapshot.
 const MEDIUM: usize = 318;
 const OLD: [u8; 4] = [1, 2, 3, 4];
 const NEW: Token = Token([0x9a, 0xbc, 0xde, 0xf0]);
@@ -28,7 +28,7 @@ fn snapshot() -> Vec<u8> {
     message::snapshot(17, 2_000_000, MEDIUM, &mut Random::new(3))
 }
 
-/// Datagrams with one message each, as the dialects write them.
+/// Returns datagrams with one message each, in each dialect and packing.
 fn datagrams(message: &[u8]) -> Vec<(String, Proto, Vec<u8>)> {
     let dialects = [
         (Variant::V7, Proto::V7, "0.7"),
@@ -143,7 +143,7 @@ fn packets(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Messages as 0.7 sends them, read into records that are used again.
+/// Measures the decoding of 0.7 messages into records that are reused.
 fn definitions(criterion: &mut Criterion) {
     let registry = Registry::builtin();
     let mut chat = vec![6, 1, 3, 0x40];
@@ -215,7 +215,7 @@ fn definitions(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A world of 16 players and some pickups, in which most players move.
+/// Returns two states of a world with 16 players and some pickups, between which most players have moved.
 fn worlds() -> [Snapshot; 2] {
     let mut random = Random::new(3);
     let [mut now, mut then] = [Snapshot::new(), Snapshot::new()];
@@ -244,7 +244,7 @@ fn worlds() -> [Snapshot; 2] {
     [now, then]
 }
 
-/// A thousand messages of 0.7 with snapshots, each a difference to the one before.
+/// Returns a thousand messages of 0.7 with snapshots, each as a delta to the previous one.
 fn messages(worlds: &[Snapshot; 2], sizes: &Sizes) -> Vec<Vec<u8>> {
     let mut named = Registry::builtin().named(Proto::V7, Some(Class::System), "snap_single");
     let Some(single) = named.next() else {
@@ -261,7 +261,7 @@ fn messages(worlds: &[Snapshot; 2], sizes: &Sizes) -> Vec<Vec<u8>> {
         assert!(counts.is_ok() && written.is_ok(), "a snapshot");
         message
     };
-    // A complete world does not fit one part: it comes bit by bit.
+    // A complete world does not fit into one part, so items are added step by step.
     let mut before = Snapshot::new();
     (0..1000)
         .map(|at| {
@@ -281,7 +281,7 @@ fn messages(worlds: &[Snapshot; 2], sizes: &Sizes) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Snapshots of a medium size: read, written, followed.
+/// Measures the reading, writing and following of medium-sized snapshots.
 fn snapshots(criterion: &mut Criterion) {
     let registry = Registry::builtin();
     let sizes = Sizes::new(registry, Proto::V7);

@@ -1,7 +1,7 @@
-//! The use of the cores: the load generator keeps the first one to itself, the subjects have the rest.
+//! The assignment of cores: the load generator has the first one, and the subjects have the others.
 //!
-//! On one core with the generator a subject would find its datagrams in batches and look cheaper than it is; beside it,
-//! some subjects would be lucky and others not.
+//! A subject on the generator's core would find its datagrams in batches, and would seem cheaper than it is. Without
+//! an assignment, this would happen to some subjects and not to others.
 
 use std::io;
 
@@ -11,14 +11,14 @@ use nix::unistd::Pid;
 /// The cores of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Cores {
-    /// Returns the number of cores.
+    /// Number of cores that this process may use.
     pub(crate) count: usize,
     generator: CpuSet,
     subjects: CpuSet,
 }
 
 impl Cores {
-    /// Shares out the cores that this process may use; a single one is shared by all.
+    /// Divides the cores that this process may use. If there is only one, all processes use it.
     pub(crate) fn share() -> io::Result<Self> {
         let all = sched_getaffinity(SELF)?;
         let allowed: Vec<usize> = (0..CpuSet::count())
@@ -40,7 +40,7 @@ impl Cores {
 
     /// Starts a process on the subjects' cores.
     pub(crate) fn start<T>(&self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        // Inherited by whatever is started.
+        // Started processes inherit the affinity.
         sched_setaffinity(SELF, &self.subjects)?;
         let started = start();
         sched_setaffinity(SELF, &self.generator)?;

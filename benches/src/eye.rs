@@ -1,7 +1,8 @@
-//! A person in front of the terminal UI: presses keys, and sees what is written to the screen.
+//! A simulated user of the terminal UI, who presses keys and reads the screen.
 //!
-//! Law: while the load runs, bytes are only taken and stamped; what they show is worked out afterwards. A model of a screen
-//! beside the load generator would delay its datagrams, and the program would seem slower than it is.
+//! Law: while the load runs, bytes are only read and timestamped. Their effect on the screen is computed afterwards,
+//! because a screen model beside the load generator would delay its datagrams, and the program would seem slower than
+//! it is.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -12,39 +13,39 @@ use anyhow::{Context as _, Result};
 
 const COLUMNS: NonZero<u16> = NonZero::new(120).unwrap();
 const ROWS: NonZero<u16> = NonZero::new(40).unwrap();
-/// Keys that show other views, and a text that only that view has.
+/// Keys that show other views, each with a text that only its view has.
 const KEYS: [(&str, &str); 4] = [
     ("4", "client | proxy"),
     ("6", "rtt c/s "),
     ("2", "drop  inj"),
     ("1", "following"),
 ];
-/// The time between two keys: no multiple of the time between frames.
+/// Minimum time between two keys. It is not a multiple of the time between frames.
 const REST: Duration = Duration::from_millis(213);
-/// The sequence that ends each frame: the cursor is hidden.
+/// The sequence that ends each frame: it hides the cursor.
 const FRAME: &[u8] = b"\x1b[?25l";
 
-/// The terminal, and what was seen in it.
+/// The terminal, with the record of its output and of the pressed keys.
 pub(crate) struct Eye {
     terminal: File,
     screen: vt100::Parser,
     seen: Vec<Seen>,
     pressed: Vec<Pressed>,
-    /// The number of keys pressed so far.
+    /// Number of keys pressed so far.
     turn: usize,
     figures: Figures,
 }
 
-/// The cost of the screen, and its speed.
+/// The response times and the output of the terminal UI.
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
-    /// The time from each key to the frame with its view, in milliseconds.
+    /// Time from each key to the frame with its view, in milliseconds.
     pub(crate) keys: Vec<f64>,
     pub(crate) frames: usize,
     pub(crate) bytes: usize,
 }
 
-/// Bytes that were read at once.
+/// Bytes that were read in one call.
 struct Seen {
     at: Instant,
     bytes: Vec<u8>,
@@ -52,12 +53,12 @@ struct Seen {
 
 struct Pressed {
     at: Instant,
-    /// A text of the view that the key shows.
+    /// A text that only the view of the key has.
     text: &'static str,
 }
 
 impl Eye {
-    /// Opens a terminal; the second value is the end of the program.
+    /// Opens a terminal. The second value is the end for the program.
     pub(crate) fn open() -> Result<(Self, File)> {
         let (terminal, inner) = teetap_kit::terminal::open(COLUMNS.get(), ROWS.get())?;
         rustix::io::ioctl_fionbio(&terminal, true)?;
@@ -72,7 +73,7 @@ impl Eye {
         Ok((eye, inner))
     }
 
-    /// Takes what was written, without a look at it.
+    /// Reads the output of the program without interpreting it.
     pub(crate) fn take(&mut self) -> Result<()> {
         let mut block = [0; 4096];
         loop {
@@ -89,7 +90,7 @@ impl Eye {
         }
     }
 
-    /// Takes what was written, and presses the next key when it is time to.
+    /// Reads the output of the program, and presses the next key if it is due.
     pub(crate) fn take_and_press(&mut self) -> Result<()> {
         self.take()?;
         if self.pressed.last().is_none_or(|last| last.at.elapsed() >= REST) {
@@ -102,18 +103,18 @@ impl Eye {
         Ok(())
     }
 
-    /// Types keys.
+    /// Types keys into the terminal.
     pub(crate) fn press(&mut self, keys: &str) -> io::Result<()> {
         self.terminal.write_all(keys.as_bytes())
     }
 
-    /// Shows itself what was taken since the last call, and counts it where `counted`.
+    /// Interprets the output that was read since the last call. Counts its frames and bytes if `counted` is true.
     pub(crate) fn look(&mut self, counted: bool) {
         let mut pressed = self.pressed.drain(..).peekable();
         let mut waiting: Option<Pressed> = None;
         for Seen { at, bytes } in self.seen.drain(..) {
             while let Some(next) = pressed.next_if(|next| next.at <= at) {
-                // A view that did not come before the next key counts as long as that.
+                // If a view is not shown before the next key, the time until that key is recorded.
                 let late = waiting.replace(next);
                 let until = waiting.as_ref().map_or(at, |next| next.at);
                 self.figures.keys.extend(late.map(|late| millis(late.at, until)));

@@ -1,11 +1,13 @@
-//! Measures the built teetap binary: capacity, latency, memory, how it stands a flood, and how fast it reads recordings.
+//! Measures the built teetap binary: capacity, latency, memory, behaviour in a flood, and speed on recordings.
 //!
-//! Law: every figure that depends on the machine is a ratio to a plain forwarder from the same run, measured in turn
-//! with it; only MB/s of recordings, where there is nothing to compare with, are not. Every datagram is checked where it arrives; a run in which one is lost or wrong gives no figure but an
-//! error. Nothing leaves the loopback interface; as root everything runs in a network namespace of its own.
+//! Law: every figure that depends on the machine is compared with a figure of another process from the same run,
+//! measured in turn with it. The exception is the MB/s of recordings, because there is nothing to compare it with.
+//! Every datagram is checked where it arrives. In most parts, a run in which one is lost or wrong gives an error
+//! instead of a figure. Nothing leaves the loopback interface. If this is permitted, as for root, everything runs in
+//! its own network namespace.
 //!
-//! CPU time is what the kernel says the threads of a process have run, in nanoseconds. The load generator's does not
-//! count.
+//! CPU time is the time in nanoseconds that the threads of a process have run, as the kernel reports it. That of the
+//! load generator is not counted.
 
 mod cores;
 mod eye;
@@ -34,7 +36,7 @@ use crate::cores::Cores;
 use crate::part::Run;
 use crate::stats::Report;
 
-/// The environment variable that names the binary.
+/// Environment variable with the path of the binary.
 const BUILT: &str = "TEETAP_BENCH_BINARY";
 
 /// Measures the built teetap binary beside two plain forwarders.
@@ -115,7 +117,7 @@ fn main() -> Result<ExitCode> {
         None => build()?,
     };
     seclude(&teetap)?;
-    // A thousand clients for each subject.
+    // Each subject has up to a thousand clients.
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?;
     let mut report = Report::default();
@@ -179,7 +181,7 @@ fn measure(cli: &Cli, run: &Run, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Builds the binary in release mode; it is beside this one then.
+/// Builds the binary in release mode, and returns its path beside this program.
 fn build() -> Result<PathBuf> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
@@ -205,7 +207,8 @@ fn build() -> Result<PathBuf> {
     Ok(teetap)
 }
 
-/// Restarts in a network namespace of its own where that is allowed: no foreign packets, ports or captures there.
+/// Restarts in a network namespace of its own if that is permitted, so that there are no foreign packets, ports or
+/// captures.
 fn seclude(teetap: &Path) -> Result<()> {
     const SECLUDED: &str = "TEETAP_BENCH_SECLUDED";
     let unshare = |script: &str| {

@@ -1,15 +1,17 @@
-//! Inputs and snapshots as players make them: the game's messages, with made-up contents of the usual kind.
+//! Inputs and snapshots: messages of the game, with invented contents that resemble those of players.
 //!
-//! The costs depend on their sizes, and on bytes that compress like real ones (many zeros, small differences, a
-//! few large numbers). The recorded sessions of the project are of one or two players and have only small snapshots.
+//! Costs depend on the sizes of messages and on their compressibility, so the contents compress like real ones (many
+//! zeros, small differences, a few large numbers). The recorded sessions of the project have one or two players, and
+//! so only small snapshots.
 //!
 //! Sources: Teeworlds 0.6.5 and 0.7.5 `client.cpp` (`SendInput`), `server.cpp` (`DoSnapshot`), `snapshot.cpp`
 //! (`CreateDelta`), `compression.cpp` (`Pack`).
 
 use teetap_kit::link::Random;
 
-/// An input: the last snapshot's tick, the tick it is for, the size, and the numbers of the player's input, mostly
-/// small. The game has ten of them; here are twenty, so that a clear datagram has about 40 bytes.
+/// Returns an input: the tick of the last snapshot, the tick for which it is intended, the size, and the values of
+/// the player's input, most of which are small. The game has ten values. Here there are twenty, so that a clear
+/// datagram has about 40 bytes.
 pub(crate) fn input(id: i32, tick: i32, random: &mut Random) -> Vec<u8> {
     let mut message = Vec::new();
     for value in [id, tick, tick + 3, 80] {
@@ -22,21 +24,21 @@ pub(crate) fn input(id: i32, tick: i32, random: &mut Random) -> Vec<u8> {
         put_int(value, &mut message);
     }
     message.extend([0; 10]);
-    // The time since the last snapshot, in milliseconds.
+    // Milliseconds since the last snapshot.
     put_int(small(random, 40), &mut message);
     message
 }
 
-/// A snapshot in one part: ticks, checksum, size, and differences of items until it has about `size` bytes.
+/// Returns a snapshot in one part: ticks, checksum, size, and item differences, with about `size` bytes.
 pub(crate) fn snapshot(id: i32, tick: i32, size: usize, random: &mut Random) -> Vec<u8> {
-    /// Numbers of a character.
+    /// Number of values of a character.
     const CHARACTER: usize = 22;
     let mut delta = Vec::new();
     let mut items = 0;
     let mut body = Vec::new();
     while body.len() + 16 < size {
         items += 1;
-        // The kind of item and its number.
+        // The type and the id of the item.
         put_int(9, &mut body);
         put_int(items - 1, &mut body);
         for place in 0..CHARACTER {
@@ -58,10 +60,10 @@ pub(crate) fn snapshot(id: i32, tick: i32, size: usize, random: &mut Random) -> 
     message
 }
 
-/// The difference of one number of a character between two snapshots.
+/// Returns the difference of one value of a character between two snapshots.
 pub(crate) fn difference(place: usize, random: &mut Random) -> i32 {
     match (place, random.below(10)) {
-        // The tick of the last movement.
+        // Tick of the last movement.
         (0, _) => 2,
         // Position, speed, hook.
         (1..=4, 0..=6) => small(random, 80) - 40,
@@ -76,7 +78,7 @@ fn small(random: &mut Random, bound: u64) -> i32 {
     i32::try_from(random.below(bound)).unwrap_or(0)
 }
 
-/// Appends a number in the game's packed form: sign and six bits, then seven at a time.
+/// Appends a number in the game's packed form: the sign and six bits, then seven bits per byte.
 fn put_int(value: i32, out: &mut Vec<u8>) {
     let sign = value < 0;
     let mut rest = if sign { !value } else { value };

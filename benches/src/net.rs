@@ -1,7 +1,7 @@
-//! Sockets of the load generator: non-blocking, with kernel receive timestamps where a latency is wanted.
+//! Sockets of the load generator: non-blocking, with kernel receive timestamps if latencies are measured.
 //!
-//! Law: a timestamp is taken by the kernel when the datagram reaches the receiver's queue, so the generator may be
-//! busy sending meanwhile without its own delay being measured.
+//! Law: the kernel creates a timestamp when the datagram reaches the receiver's queue, so the generator can be busy
+//! sending without an effect on the measurement.
 
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -12,10 +12,10 @@ use nix::errno::Errno;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
 
-/// Bytes of receive buffer that every socket here requests, the same as the proxy's.
+/// Bytes of receive buffer that every socket here requests, as the proxy does.
 pub(crate) const RECEIVE_BUFFER: usize = 4 << 20;
 
-/// Bytes of the largest datagram that is read.
+/// Number of bytes of the largest datagram that can be received.
 pub(crate) const LARGEST: usize = 2048;
 
 /// A socket on the loopback address.
@@ -25,19 +25,19 @@ pub(crate) struct Socket {
     stamped: bool,
 }
 
-/// A datagram that arrived.
+/// A received datagram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
-    /// The number of bytes in the buffer, from its start.
+    /// Number of bytes in the buffer, from its start.
     pub(crate) len: usize,
-    /// The sender's port; 0 where it was not requested.
+    /// Port of the sender; 0 if it was not requested.
     pub(crate) port: u16,
-    /// The time at which the kernel had it, in nanoseconds since 1970; 0 on a socket without timestamps.
+    /// Time at which the kernel received the datagram, in nanoseconds since 1970; 0 on a socket without timestamps.
     pub(crate) at: u64,
 }
 
 impl Socket {
-    /// A socket on a free port. `stamped`: with timestamps.
+    /// Opens a socket on a free port, with timestamps if `stamped` is true.
     pub(crate) fn open(stamped: bool) -> io::Result<Self> {
         let udp = plain((Ipv4Addr::LOCALHOST, 0).into())?;
         if stamped {
@@ -54,7 +54,7 @@ impl Socket {
         self.udp.local_addr()
     }
 
-    /// The next datagram, `None` when there is none. `named`: with the sender's port.
+    /// Returns the next datagram, with the sender's port if `named` is true; `None` if there is no datagram.
     pub(crate) fn receive(&self, buffer: &mut [u8], named: bool) -> io::Result<Option<Received>> {
         let received = if self.stamped {
             stamped(&self.udp, buffer)
@@ -75,7 +75,7 @@ impl Socket {
     }
 }
 
-/// A non-blocking socket with a large receive buffer.
+/// Binds a non-blocking socket with a large receive buffer.
 pub(crate) fn plain(addr: SocketAddr) -> io::Result<UdpSocket> {
     let udp = UdpSocket::bind(addr)?;
     udp.set_nonblocking(true)?;
@@ -83,7 +83,7 @@ pub(crate) fn plain(addr: SocketAddr) -> io::Result<UdpSocket> {
     Ok(udp)
 }
 
-/// Nanoseconds since 1970, of the same clock as the timestamps.
+/// Returns the nanoseconds since 1970, by the same clock as the timestamps.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)

@@ -1,7 +1,8 @@
-//! Long recordings, made of the recorded sessions that the tests share: one copy after the other, each with clients of its
-//! own, so that as many sessions follow each other as in a recording of days.
+//! Long recordings, made of copies of the recorded sessions of the tests. The copies follow each other, each with its
+//! own clients, so that there are as many sessions as in a recording of days.
 //!
-//! Law: the datagrams and the pauses between them are those of the real peers; only addresses and the time of day are ours.
+//! Law: the datagrams and the pauses between them are those of the real peers. Only the addresses and the time of day
+//! are invented.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,22 +19,22 @@ use teetap_proxy::io::Seen;
 use teetap_proxy::session::{Event, SessionId, Time, What};
 use teetap_wire::def::Registry;
 
-/// The kind of file.
+/// The file format of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// As tcpdump writes it.
+    /// The format of tcpdump.
     Pcap,
-    /// As `teetap -w` writes it: both legs, comments.
+    /// The format of `teetap -w`, with both legs and comments.
     PcapNg,
 }
 
 /// Microseconds between the end of a copy and the start of the next one.
 const PAUSE: u64 = 1_000_000;
-/// The start of the first one, in microseconds since 1970.
+/// Start of the first copy, in microseconds since 1970.
 const BEGIN: u64 = 1_700_000_000_000_000;
 const CLIENT_PORTS: std::ops::Range<usize> = 10_000..60_000;
 
-/// Writes a recording of at least `size` bytes with copies of the sessions of `name`.
+/// Writes a recording of at least `size` bytes, with copies of the recorded sessions `name`.
 pub(crate) fn write(name: &str, format: Format, size: u64, path: &Path) -> Result<()> {
     let packets = capture::recorded(name).with_context(|| format!("the sessions of {name}"))?;
     let copies = Copies::of(packets).with_context(|| format!("{name} is empty"))?;
@@ -76,7 +77,7 @@ impl Copies {
         })
     }
 
-    /// The client of a flow in a copy.
+    /// Returns the client address of a flow in a copy.
     fn client(&self, number: usize, flow: usize) -> SocketAddr {
         let (ports, ordinal) = (CLIENT_PORTS.len(), number * self.flows.len() + flow);
         let port = u16::try_from(CLIENT_PORTS.start + ordinal % ports).unwrap_or(u16::MAX);
@@ -104,7 +105,7 @@ impl Copies {
     }
 }
 
-/// The header of a pcap file: microseconds, Ethernet.
+/// Appends the header of a pcap file with microseconds and Ethernet frames.
 fn begin(out: &mut Vec<u8>) {
     out.extend(
         [0xa1b2_c3d4, 2 | 4 << 16, 0, 0, 0xffff, 1]
@@ -137,11 +138,11 @@ fn record(time: u64, from: SocketAddr, to: SocketAddr, payload: &[u8], out: &mut
     out.extend_from_slice(payload);
 }
 
-/// The events that a run of teetap would have recorded of them.
+/// The encoder of copies as events that a run of teetap would have recorded.
 struct Ours {
     encoder: Encoder,
     decoder: Decoder,
-    /// Sessions and time of the copies before.
+    /// Number of sessions in the previous copies.
     sessions: u32,
 }
 
@@ -184,7 +185,7 @@ impl Ours {
         Ok(())
     }
 
-    /// Gives an event its place in the whole, and addresses, which only a proxy knows.
+    /// Moves an event to the time and the session of its copy, and adds the addresses, which only a proxy knows.
     fn shift(
         &self,
         copies: &Copies,

@@ -2,22 +2,22 @@
 
 use std::io::{self, Write as _};
 
-/// The median; 0 of nothing.
+/// Returns the median; 0 if there are no values.
 pub(crate) fn median(values: &[f64]) -> f64 {
     percentile(&mut values.to_vec(), 0.5)
 }
 
-/// The least value.
+/// Returns the least value.
 pub(crate) fn least(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// The greatest value.
+/// Returns the greatest value.
 pub(crate) fn most(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// The value below which the share `rank` (0..=1) of all lies; 0 of nothing.
+/// Returns the value below which the share `rank` (0..=1) of the values lies; 0 if there are no values.
 pub(crate) fn percentile(values: &mut [f64], rank: f64) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let last = values.len().saturating_sub(1);
@@ -31,7 +31,7 @@ pub(crate) fn percentile(values: &mut [f64], rank: f64) -> f64 {
     values.get(place).copied().unwrap_or(0.0)
 }
 
-/// A count as a number to calculate with.
+/// Converts a count to a number for calculations.
 #[expect(
     clippy::cast_precision_loss,
     reason = "counts and nanoseconds of a run are far below 2^53"
@@ -40,30 +40,30 @@ pub(crate) fn number(count: u64) -> f64 {
     count as f64
 }
 
-/// Figures with their goals.
+/// The output of the figures, and the figures that missed their goals.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     missed: Vec<String>,
 }
 
 impl Report {
-    /// A line on stdout.
+    /// Prints a line to stdout.
     pub(crate) fn line(&self, text: &str) {
-        // stdout is closed: there is nothing left to print to.
+        // After an error, stdout is closed, so nothing more can be printed.
         let _closed = writeln!(io::stdout(), "{text}");
     }
 
-    /// The word for a figure that should be at least `goal`.
+    /// Returns a text on whether a figure is at least `goal`, and records a miss.
     pub(crate) fn at_least(&mut self, what: &str, figure: f64, goal: f64) -> String {
         self.word(what, figure >= goal, figure, format!("at least {goal:.2}"))
     }
 
-    /// The word for a figure that should be at most `goal`.
+    /// Returns a text on whether a figure is at most `goal`, and records a miss.
     pub(crate) fn at_most(&mut self, what: &str, figure: f64, goal: f64) -> String {
         self.word(what, figure <= goal, figure, format!("at most {goal:.2}"))
     }
 
-    /// The figures that missed their goal.
+    /// Returns the figures that missed their goals.
     pub(crate) fn missed(&self) -> &[String] {
         &self.missed
     }

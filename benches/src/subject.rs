@@ -1,6 +1,6 @@
-//! The subject of a measurement: a process between clients and server.
+//! The subject of a measurement: a process between the clients and the server.
 //!
-//! Law: a process is ended and reaped whatever happens, and its output is shown when it failed.
+//! Law: a process is always ended and reaped. If it does not start to listen, its output is shown.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -17,7 +17,7 @@ use tempfile::NamedTempFile;
 use crate::cores::Cores;
 use crate::proc;
 
-/// The time that a start or an end may take.
+/// Time limit for a start or an end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The kind of subject.
@@ -34,7 +34,7 @@ pub(crate) enum Which {
 }
 
 impl Which {
-    /// All of them.
+    /// All kinds of subjects.
     pub(crate) const ALL: [Self; 4] = [Self::Minimal, Self::Batching, Self::Naive, Self::Teetap];
 }
 
@@ -43,12 +43,12 @@ impl Which {
 pub(crate) struct Subject {
     child: Child,
     stderr: NamedTempFile,
-    /// The address that it listens on.
+    /// Address on which the process listens.
     pub(crate) addr: SocketAddr,
 }
 
 impl Subject {
-    /// Starts one in front of `target`. `teetap` is the binary.
+    /// Starts a subject in front of `target`. `teetap` is the path of the binary.
     pub(crate) fn start(which: Which, teetap: &Path, target: SocketAddr, cores: &Cores) -> Result<Self> {
         match which {
             Which::Teetap => Self::start_watched(teetap, &["-q"], target, cores),
@@ -58,7 +58,7 @@ impl Subject {
         }
     }
 
-    /// Starts the binary with these options; stdout is discarded.
+    /// Starts the binary with these options. Its stdout is discarded.
     pub(crate) fn start_watched(
         teetap: &Path,
         options: &[&str],
@@ -101,14 +101,14 @@ impl Subject {
         })
     }
 
-    /// Starts a process; without a terminal it reads nothing, and stdout is discarded.
+    /// Starts a process. Without a terminal, it has no input, and its stdout is discarded.
     fn spawn(
         cores: &Cores,
         terminal: Option<File>,
         arguments: impl FnOnce(&mut Command, &str) -> Result<()>,
     ) -> Result<Self> {
         let addr = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
-        // The limit of open files that a user's shell mostly has, whatever the load generator needs for itself.
+        // The usual limit of open files in a user's shell, independent of the needs of the load generator.
         let mut command = Command::new("sh");
         command.args(["-c", "ulimit -S -n 1024 && exec \"$@\"", "sh"]);
         arguments(&mut command, &addr.to_string())?;
@@ -124,29 +124,30 @@ impl Subject {
         Ok(subject)
     }
 
-    /// The process id.
+    /// Returns the process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Nanoseconds that it has run.
+    /// Returns the nanoseconds that the process has run.
     pub(crate) fn cpu_time(&self) -> Result<u64> {
         proc::cpu_time(self.pid())
     }
 
-    /// Nanoseconds that it has run outside the kernel.
+    /// Returns the nanoseconds that the process has run outside the kernel.
     pub(crate) fn user_time(&self) -> Result<u64> {
         proc::user_time(self.pid())
     }
 
-    /// Returns its memory in bytes: now, and at its highest.
+    /// Returns the memory of the process in bytes: the current and the highest value.
     pub(crate) fn memory(&self) -> Result<(u64, u64)> {
         proc::memory(self.pid())
     }
 
     fn wait_until_it_listens(&mut self) -> Result<()> {
         let begun = Instant::now();
-        // From the kernel: trying to bind the address here would now and then take it away.
+        // The kernel's table is read, because an attempt to bind the address here could make the process fail to bind
+        // it.
         while proc::sockets_at(self.addr)? == 0 {
             if let Some(status) = self.child.try_wait()? {
                 bail!("it ended with {status}: {}", self.words());

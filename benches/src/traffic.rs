@@ -1,8 +1,9 @@
-//! The traffic: inputs and snapshots, made ready to be sent over and over.
+//! The traffic: inputs and snapshots, prepared to be sent repeatedly.
 //!
-//! Law: everything that can be built before the clock runs is: packed, compressed where that is shorter as the real
-//! senders do, with its token. Left to patch are the ack and the number of a vital message. Vital messages are in clear packets, so that
-//! their number is at a known place. Built with the test kit's codec, which shares no code with the product.
+//! Law: as much as possible is built before the measurement. Datagrams are packed, compressed if that is shorter as
+//! in the real senders, and have their token. Only the ack and the number of a vital message are written later. Vital
+//! messages are in clear packets, so that their number is at a known place. The datagrams are built with the test
+//! kit's codec, which has no code in common with the product.
 
 use std::rc::Rc;
 
@@ -12,15 +13,15 @@ use teetap_kit::link::Random;
 
 use crate::message;
 
-/// Datagrams of each direction before they repeat.
+/// Number of datagrams in each direction before they repeat.
 const TURNS: usize = 32;
-/// Of so many datagrams one is a vital message: about three in a second from each side.
+/// Interval of vital messages in datagrams: about three vital messages per second from each side.
 const VITAL_C2S: usize = 16;
 const VITAL_S2C: usize = 8;
 
-/// Bytes of the least and of the greatest snapshot.
+/// Number of bytes of the smallest and the largest snapshot.
 const SNAPSHOTS: (usize, usize) = (100, 600);
-/// The tick of the first of them.
+/// Tick of the first snapshot.
 const TICK: usize = 2_000_000;
 
 /// One datagram of the traffic, without token and numbers.
@@ -38,16 +39,16 @@ pub(crate) struct Traffic {
     s2c: Vec<Content>,
 }
 
-/// A datagram with its token, ready for its numbers.
+/// A datagram with its token, into which only its numbers must be written.
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
     bytes: Vec<u8>,
-    /// The place of the header of the vital chunk.
+    /// Position of the header of the vital chunk; `None` without a vital chunk.
     vital_at: Option<usize>,
     variant: Variant,
 }
 
-/// A direction.
+/// The direction of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// From the client to the server.
@@ -57,11 +58,12 @@ pub(crate) enum Way {
 }
 
 impl Traffic {
-    /// The traffic of one dialect.
+    /// Creates the traffic of one dialect.
     pub(crate) fn new(variant: Variant) -> Self {
         let mut random = Random::new(5);
         let tick = |turn: usize| i32::try_from(TICK + 2 * turn).unwrap_or(0);
-        // A system message's id has its lowest bit set. The numbers: network protocol of 0.7 and of 0.6.
+        // The lowest bit of a system message's id is set. The numbers are those of the network protocols of 0.7 and
+        // 0.6.
         let (input, snapshot, chat) = if variant.is_seven() {
             (20 << 1 | 1, 8 << 1 | 1, 24 << 1)
         } else {
@@ -86,13 +88,13 @@ impl Traffic {
         }
     }
 
-    /// The dialect.
+    /// Returns the dialect of the traffic.
     pub(crate) fn variant(&self) -> Variant {
         self.variant
     }
 
-    /// The datagrams of one direction as they are sent with `sent` as token, and as they have to arrive with
-    /// `expected`.
+    /// Returns the datagrams of one direction, first as they are sent with the token `sent`, then as they must arrive
+    /// with the token `expected`.
     pub(crate) fn ready(&self, way: Way, sent: Token, expected: Token) -> (Rc<[Ready]>, Rc<[Ready]>) {
         let contents = match way {
             Way::C2s => &self.c2s,
@@ -102,7 +104,7 @@ impl Traffic {
             .iter()
             .map(|content| {
                 let first = self.build(content, sent, !content.vital);
-                // A sender that found compression useless is not corrected on the way.
+                // If the sender did not compress a datagram, the proxy does not compress it either.
                 let compressed = first.is_compressed();
                 (first, self.build(content, expected, compressed))
             })
@@ -110,7 +112,7 @@ impl Traffic {
             .into_rcs()
     }
 
-    /// A line about the sizes: clear payloads, and datagrams on the wire.
+    /// Returns a line about the sizes of clear payloads and of datagrams.
     pub(crate) fn summary(&self) -> String {
         let line = |name, way, contents: &[Content]| {
             let (sent, _) = self.ready(way, [1; 4], [1; 4]);
@@ -151,12 +153,12 @@ impl IntoRcs for (Vec<Ready>, Vec<Ready>) {
 }
 
 impl Ready {
-    /// Returns true if it carries a vital message.
+    /// Returns true if the datagram contains a vital message.
     pub(crate) fn is_vital(&self) -> bool {
         self.vital_at.is_some()
     }
 
-    /// Returns true if both datagrams have the same chunks, whatever their ack and their compression.
+    /// Returns true if both datagrams have the same chunks, independent of their acks and compression.
     pub(crate) fn has_chunks_of(&self, one: &[u8], other: &[u8]) -> bool {
         match [one, other].map(|bytes| open(self.variant, bytes)) {
             [Ok(one), Ok(other)] => one.payload == other.payload,
@@ -164,7 +166,7 @@ impl Ready {
         }
     }
 
-    /// The datagram with these numbers, in `out`.
+    /// Writes the datagram with these numbers into `out`.
     pub(crate) fn write(&self, ack: u16, seq: u16, out: &mut Vec<u8>) {
         out.clear();
         out.extend_from_slice(&self.bytes);
@@ -197,7 +199,7 @@ fn content(variant: Variant, message: &[u8], vital: bool) -> Content {
     Content { payload, vital }
 }
 
-/// Every `every`th of them replaced by the vital message.
+/// Replaces every `every`th content by the vital message.
 fn with_vitals(mut contents: Vec<Content>, vital: &Content, every: usize) -> Vec<Content> {
     for content in contents.iter_mut().skip(every - 1).step_by(every) {
         *content = vital.clone();
@@ -205,7 +207,7 @@ fn with_vitals(mut contents: Vec<Content>, vital: &Content, every: usize) -> Vec
     contents
 }
 
-/// Least to most of some sizes.
+/// Returns the range of some sizes, as a text.
 fn range(sizes: impl Iterator<Item = usize> + Clone) -> String {
     let (least, most) = (sizes.clone().min(), sizes.max());
     format!("{}-{}", least.unwrap_or(0), most.unwrap_or(0))
