@@ -101,7 +101,7 @@ pub(crate) fn chat(proto: Proto, id: i32, line: &str) -> Message {
     Message::known(proto, "sv_chat", head.into_iter().chain(to_all))
 }
 
-/// The snapshot of a tick for the client `viewer`.
+/// Returns the snapshot of a tick for the client `viewer`.
 pub(crate) fn snapshot(proto: Proto, tick: i32, tees: &BTreeMap<i32, Tee>, viewer: i32) -> Snapshot {
     let seven = proto == Proto::V7;
     let mut snap = Snapshot::new();

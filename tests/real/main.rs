@@ -1,6 +1,6 @@
 //! The built binary between game servers and clients that this project did not write.
 //!
-//! Law: every test takes a turn first: [`turn::shared`], or [`turn::alone`] where it measures time or memory.
+//! Law: every test waits for its turn first: [`turn::shared`], or [`turn::alone`] if it measures time or memory.
 
 #![expect(
     clippy::unwrap_used,

@@ -62,7 +62,7 @@ pub struct Layout {
     pub unused: u8,
     /// The place of the token.
     pub token: TokenPlace,
-    /// The length in bytes of the header before an optional token: 3, or 7 where the token is always present.
+    /// The length in bytes of the header before an optional token: 3, or 7 if the token is always present.
     pub header_len: usize,
     /// The number of bits of the chunk size in the second byte of a chunk header, 4 or 6. The bits above belong to
     /// the sequence number.

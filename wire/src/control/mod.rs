@@ -36,7 +36,7 @@ pub enum Control<'a> {
     },
     /// The server answers CONNECT. 0.7 calls it ACCEPT.
     ConnectAccept {
-        /// The server's token, where the variant carries it here.
+        /// The server's token; `None` if the variant does not send it here.
         token: Option<Token>,
         /// True if the four bytes after the id are `TKEN`.
         tken: bool,

@@ -1,4 +1,4 @@
-//! Values to write, or to keep: independent of the bytes they came from.
+//! Values to write or to keep, independent of the bytes from which they were read.
 
 use std::sync::Arc;
 

@@ -160,7 +160,7 @@ impl Decoded {
         let known = def
             .parts(None)
             .all(|(at, field)| field.optional || self.parts(None).any(|record| record.field == at));
-        // Bytes after the known fields would be taken for the new one.
+        // Bytes after the known fields would be read as the new field.
         if step.index.is_some() || !target.optional || !known || self.known_end < data.len() {
             return Err(EditError::Missing);
         }

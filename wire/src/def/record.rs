@@ -1,4 +1,4 @@
-//! The result of decoding: flat records over bytes that stay where they are.
+//! The result of decoding: flat records that refer to the decoded bytes and do not copy them.
 //!
 //! Law: a record holds the place of its bytes, not the bytes, so that a buffer of records can be reused for the next
 //! message. Callers that show or edit a record pass the bytes along ([`Source`]).

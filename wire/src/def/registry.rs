@@ -52,7 +52,7 @@ pub struct Found<'r> {
 #[derive(Debug)]
 struct Table {
     defs: Vec<Def>,
-    /// The definitions by class and number; [`NONE`] where there is none.
+    /// The definitions by class and number; [`NONE`] if there is no definition.
     small: [[u16; SMALL]; Class::ALL.len()],
     large: BTreeMap<(Class, i32), u16>,
     uuids: Vec<([u8; 16], Class, u16)>,

@@ -26,11 +26,11 @@ pub enum Admission {
     Open,
     /// The address is banned.
     Banned,
-    /// All slots are taken.
+    /// All slots are in use.
     Full,
     /// Too many clients have the same address.
     PerAddress,
-    /// Too many connections came from the address in a short time (DDNet).
+    /// Too many connections were opened from the address in a short time (DDNet).
     TooFast,
     /// A DDNet server that accepts no clients of 0.7.
     NoSeven,

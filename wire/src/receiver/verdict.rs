@@ -100,7 +100,7 @@ impl Answer {
 pub enum Refusal {
     /// The address is banned. The text names the reason and the time.
     Banned,
-    /// All slots are taken.
+    /// All slots are in use.
     Full,
     /// Too many clients have the same address.
     PerAddress,

@@ -135,7 +135,7 @@ impl<'t> Template<'t> {
         };
         self.check(form_at, &path, field, form)?;
         if form == Form::Raw {
-            // At the start of a gist it could be taken for the outcome of the message, which precedes the gist.
+            // At the start of a gist it could be mistaken for the outcome of the message, which precedes the gist.
             let before = self.done.iter().filter(|section| section.when == When::Always);
             let says = |part: &Part| !matches!(part, Part::Text(text) if text.trim().is_empty());
             if !before.flat_map(|section| &section.parts).any(says) {

@@ -74,7 +74,7 @@ pub(super) fn resolve<'i>(dialect: Dialect, items: &'i [Item], errors: &mut Erro
     (defs, names)
 }
 
-/// The names of things other than messages, and the definitions that took them.
+/// The names of things other than messages, and the definitions that have them.
 #[derive(Default)]
 struct Taken<'i> {
     by: BTreeMap<(u8, &'i str), (Scope, Mark)>,

@@ -33,7 +33,7 @@ const fn last(
     }
 }
 
-/// A row after which the receiver goes on.
+/// A row after which the receiver continues with the datagram.
 const fn step(
     name: &'static str,
     verdict: Verdict,
