@@ -84,7 +84,7 @@ impl Follow {
         let is_control = message.layer == Layer::Control;
         if name == "map_change" && !message.resend && self.stage >= Stage::Connecting && !self.is_false {
             // The map has changed: the client starts to load the new map.
-            self.download = None;
+            self.map.begin = None;
             self.has_asked = false;
             let place = self.steps.iter().position(|step| step.name == name);
             self.next = place.unwrap_or(self.next).min(self.next);
@@ -113,7 +113,7 @@ impl Follow {
     /// Returns true unless the last `ready` of the client was too early or not in a vital chunk.
     fn is_ready(&self) -> bool {
         let has_no_effect = |(name, why): &(&str, Why)| *name == "ready" && matches!(why, Why::Verdict(..));
-        self.stage >= Stage::Connecting && !self.misstep.as_ref().is_some_and(has_no_effect)
+        self.stage >= Stage::Connecting && !self.causes.misstep.as_ref().is_some_and(has_no_effect)
     }
 
     /// Returns true once the client has acked the secret tick, as far as the traffic shows.
@@ -126,14 +126,14 @@ impl Follow {
             && match self.kind {
                 JoinKind::Challenge => self.is_false || !self.has_asked,
                 // A DDNet client gets a challenge from a server that does not know its tokens.
-                JoinKind::Plain | JoinKind::Ddnet => !self.has_asked && !self.has_unseen,
+                JoinKind::Plain | JoinKind::Ddnet => !self.has_asked && !self.delivery.has_unseen,
                 JoinKind::Token | JoinKind::Seven | JoinKind::DdnetSeven => false,
             };
         if is_challenge {
             if self.kind != JoinKind::Challenge {
                 self.become_kind(JoinKind::Challenge);
                 self.is_false = true;
-                self.download = None;
+                self.map.begin = None;
                 let place = self.steps.iter().position(|step| step.name == name);
                 self.next = place.unwrap_or(self.next);
                 self.passed
@@ -144,7 +144,7 @@ impl Follow {
             }
             return;
         }
-        let is_in_game = (self.has_asked || self.has_unseen) && !self.is_false;
+        let is_in_game = (self.has_asked || self.delivery.has_unseen) && !self.is_false;
         if let Some(index) = self.find("snap", Side::Server, false).filter(|_| is_in_game) {
             self.pass(at, index, message);
             self.has_entered = true;
@@ -157,7 +157,7 @@ impl Follow {
             return;
         }
         if name == DOWNLOAD {
-            let begin = *self.download.get_or_insert(self.progress);
+            let begin = *self.map.begin.get_or_insert(self.stalls.progress);
             let took = at.since(begin);
             match self.passed.last_mut().filter(|step| step.name == DOWNLOAD) {
                 Some(step) => {
@@ -167,7 +167,7 @@ impl Follow {
                 None => self.add(DOWNLOAD, Side::Server, at, took),
             }
         } else {
-            self.download.get_or_insert(self.progress);
+            self.map.begin.get_or_insert(self.stalls.progress);
         }
         self.came(at, name, from, message);
     }
@@ -185,12 +185,10 @@ impl Follow {
         let Some(step) = self.steps.get(index).copied() else {
             return;
         };
-        let took = at.since(self.progress);
+        let took = at.since(self.stalls.progress);
         self.next = index + 1;
-        self.download = None;
-        if self.misstep.as_ref().is_some_and(|(name, _)| *name == step.name) {
-            self.misstep = None;
-        }
+        self.map.begin = None;
+        self.causes.counted(step.name);
         self.add(step.name, step.from, at, took);
         self.came(at, step.name, step.from, message);
     }

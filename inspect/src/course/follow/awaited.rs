@@ -1,0 +1,120 @@
+//! The message that a join waits for, and the reasons why it was not sent.
+
+use teetap_proxy::session::Time;
+use teetap_wire::{Side, receiver::JoinStep};
+
+use super::{CONNECT, CONNECT_ACCEPT, DOWNLOAD, Follow, REQUEST, download::Download};
+
+impl Follow {
+    pub(super) fn awaited_step(&self) -> Option<&JoinStep> {
+        let mut due = self.steps.iter().skip(self.next);
+        due.find(|step| step.is_needed)
+    }
+
+    /// Returns the next required message if this side has to send it.
+    pub(in crate::course) fn awaits(&self, from: Side) -> Option<&'static str> {
+        let step = self.awaited_step().filter(|step| step.from == from);
+        step.map(|step| step.name)
+    }
+
+    /// Returns the awaited message and its sender.
+    pub(super) fn awaited(&self) -> Option<(&'static str, Side)> {
+        if let Some(step) = self.skipped() {
+            return Some((step.name, step.from));
+        }
+        if let Some(last) = &self.delivery.last
+            && last.name == REQUEST
+            && self.map.download.is_none()
+        {
+            return Some((DOWNLOAD, Side::Server));
+        }
+        let of_map = self.map.download.as_ref().filter(|_| self.awaits_ready());
+        of_map
+            .and_then(Download::awaits)
+            .or_else(|| self.awaited_step().map(|step| (step.name, step.from)))
+    }
+
+    /// Returns true if the server has accepted CONNECT. Its session may open later, and a recording may begin with it.
+    pub(super) fn is_accepted(&self) -> bool {
+        self.is_online || self.passed.iter().any(|passed| passed.name == CONNECT_ACCEPT)
+    }
+
+    /// Returns CONNECT_ACCEPT if the server did not send it, and the client continued all the same.
+    fn skipped(&self) -> Option<&JoinStep> {
+        let mut steps = self.steps.iter().take(self.next).filter(|_| !self.is_accepted());
+        steps.find(|step| step.name == CONNECT_ACCEPT)
+    }
+
+    /// Returns the last message, and whether it was acked. `None` as the second value if the message is not vital.
+    pub(super) fn after(&self) -> (Option<&'static str>, Option<bool>) {
+        if self.skipped().is_some() {
+            let has_come = self.passed.iter().any(|passed| passed.name == CONNECT);
+            return (has_come.then_some(CONNECT), None);
+        }
+        let Some(last) = &self.delivery.last else {
+            return (None, None);
+        };
+        (Some(last.name), last.seq.map(|_| last.acked.is_some()))
+    }
+
+    /// Returns true if a rule or a link line kept a message back.
+    pub(super) fn is_kept(&self, at: Time, name: &str) -> bool {
+        let causes = &self.causes;
+        match causes.misstep_of(name) {
+            Some(why) => why.is_of_proxy(),
+            None => {
+                causes.known.is_none()
+                    && !self.is_anew()
+                    && (causes.lost.is_some() || self.late(at).is_some())
+            }
+        }
+    }
+
+    /// Returns true if the next step is the one after the download of the map.
+    pub(super) fn awaits_ready(&self) -> bool {
+        self.awaited_step().is_some_and(|step| step.name == "ready")
+    }
+
+    /// Returns true for a message of the map download if the join waits for the end of the download.
+    pub(super) fn is_of_download(&self, name: &str) -> bool {
+        [DOWNLOAD, REQUEST].contains(&name) && self.awaits_ready()
+    }
+
+    /// Returns true if the client has started the map download again.
+    fn is_anew(&self) -> bool {
+        self.map.download.as_ref().is_some_and(Download::is_anew)
+    }
+
+    /// Returns a reason other than a misstep for which a message was not sent.
+    pub(super) fn cause_of(&self, at: Time, name: &str) -> Option<String> {
+        let anew = "the client has begun the download anew, with part 0";
+        let anew = (self.is_anew() && [DOWNLOAD, REQUEST].contains(&name)).then(|| anew.to_owned());
+        let lost = self
+            .causes
+            .lost
+            .filter(|_| self.causes.misstep_of(name).is_none());
+        let lost = lost.map(|lost| lost.to_string());
+        self.causes
+            .known
+            .clone()
+            .or(anew)
+            .or(lost)
+            .or_else(|| self.late(at))
+            .or_else(|| self.causes.ack_of_connect(name))
+    }
+
+    /// Returns the delay of the last step by link lines if it is at least half of the time since then.
+    fn late(&self, at: Time) -> Option<String> {
+        let step = self.passed.last()?;
+        let delayed = step.delayed.as_ref().filter(|delayed| delayed.rules.is_none())?;
+        (delayed.time * 2 >= at.since(step.at)).then(|| format!("{} was {delayed}", step.name))
+    }
+
+    /// Returns how much of the map the client has, if a message of its download is awaited.
+    pub(super) fn parts(&self, name: &str) -> Option<String> {
+        let map = self.map.download.as_ref().filter(|_| self.is_of_download(name))?;
+        let (come, all) = map.progress();
+        let parts = if all == 1 { "part" } else { "parts" };
+        Some(format!("the client has {come} of {all} {parts} of the map"))
+    }
+}

@@ -1,0 +1,88 @@
+//! The delivery of a join's messages, as the acks of their receivers show it.
+
+use std::time::Duration;
+
+use teetap_proxy::session::Time;
+use teetap_wire::{Seq, Side};
+
+use super::acked::Acked;
+use crate::reading::Message;
+
+/// Time after which a receiver that does not ack a message has not received it. Longer than a round trip.
+const UNHEARD: Duration = Duration::from_millis(500);
+
+/// The last message of a join, and the acks of both sides.
+#[derive(Debug, Default)]
+pub(super) struct Delivery {
+    pub(super) last: Option<Last>,
+    /// The acks of each side.
+    acks: [Acked; 2],
+    /// Highest sequence number sent by the client to the server.
+    sent: Seq,
+    /// True if the server has acked sequence numbers without a recorded message: datagrams of the client are missing.
+    pub(super) has_unseen: bool,
+}
+
+/// The last message of a join.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Last {
+    pub(super) name: &'static str,
+    pub(super) from: Side,
+    /// Sequence number as its receiver sees it; `None` if the message is not vital.
+    pub(super) seq: Option<Seq>,
+    /// Time of the first ack of the message.
+    pub(super) acked: Option<Time>,
+    /// Time at which the message was sent.
+    at: Time,
+    /// True if its receiver sent later datagrams that do not ack it.
+    is_unheard: bool,
+}
+
+impl Delivery {
+    /// Forgets the acks, because both sides number their messages from the start again.
+    pub(super) fn restart(&mut self) {
+        self.acks = [Acked::default(); 2];
+    }
+
+    /// Records the sequence number of a message that the client sent to the server.
+    pub(super) fn client_sent(&mut self, message: &Message) {
+        let seq = message.seq_out.or(message.seq).filter(|_| message.vital);
+        self.sent = seq.filter(|seq| !seq.is_behind(self.sent)).unwrap_or(self.sent);
+    }
+
+    /// Records a message of the join.
+    pub(super) fn on_message(&mut self, at: Time, name: &'static str, from: Side, message: &Message) {
+        self.last = Some(Last {
+            name,
+            from,
+            seq: message.seq_out.or(message.seq).filter(|_| message.vital),
+            acked: None,
+            at,
+            is_unheard: false,
+        });
+    }
+
+    /// Records the ack in a datagram of this side.
+    pub(super) fn on_ack(&mut self, at: Time, sender: Side, ack: Seq) {
+        let Some(acked) = self.acks.get_mut(sender as usize) else {
+            return;
+        };
+        acked.advance(ack);
+        self.has_unseen |= sender == Side::Server && !ack.is_behind(self.sent);
+        if let Some(last) = &mut self.last
+            && last.from != sender
+            && let Some(seq) = last.seq
+        {
+            if acked.has(seq) {
+                last.acked.get_or_insert(at);
+            } else {
+                last.is_unheard |= at.since(last.at) >= UNHEARD;
+            }
+        }
+    }
+
+    /// Returns true if the last message was lost on the way, as far as the acks of its receiver show it.
+    pub(super) fn is_unheard(&self) -> bool {
+        self.last.is_some_and(|last| last.is_unheard)
+    }
+}
