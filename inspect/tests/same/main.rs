@@ -59,6 +59,7 @@ fn check_storm(name: &str, seed: u64, clients: &'static [Variant], server: &'sta
         clients,
         server,
         disturbance: STORMY,
+        floods: false,
     };
     check(name, setting);
 }
@@ -106,6 +107,19 @@ fn a_calm_run_of_all_variants_stays_the_same() {
         clients: &Variant::ALL,
         server: &Variant::ALL,
         disturbance: CALM,
+        floods: false,
     };
     check("calm", setting);
+}
+
+#[test]
+fn a_run_with_floods_stays_the_same() {
+    let setting = Setting {
+        seed: 8,
+        clients: &Variant::ALL,
+        server: &[Variant::Ddnet, Variant::V65, Variant::V6],
+        disturbance: STORMY,
+        floods: true,
+    };
+    check("floods", setting);
 }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroU32, time::Duration};
 
 use teetap_kit::{
+    codec::{self, NO_TOKEN, control},
     link::{Conditions, Hop, MS, Random, SECOND},
     world::{client_addr, config, listen_addr, route, upstream_addr},
 };
@@ -43,6 +44,14 @@ const STRANGE: [&[u8]; 12] = [
     b"",
 ];
 
+/// The variants of the CONNECT packets of a flood.
+const CONNECTS: [codec::Variant; 4] = [
+    codec::Variant::V6,
+    codec::Variant::V65,
+    codec::Variant::Ddnet,
+    codec::Variant::V7,
+];
+
 /// The peers of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Setting {
@@ -51,6 +60,8 @@ pub(crate) struct Setting {
     pub(crate) server: &'static [Variant],
     /// The probability that something happens in a step.
     pub(crate) disturbance: f64,
+    /// True if many unknown addresses send CONNECT now and then, and each server that is started speaks another variant.
+    pub(crate) floods: bool,
 }
 
 /// A client with its hops to the core.
@@ -91,8 +102,14 @@ const fn network(loss: f64, jitter: u64) -> Conditions {
 fn server(setting: Setting, generation: u64) -> Server {
     let data: Vec<u8> = (0..3000u32).map(|at| at.to_le_bytes()[0]).collect();
     let map = MapFile::new(data, None).expect("a map of this size");
+    let mut variants = setting.server.to_vec();
+    if setting.floods {
+        let first = usize::try_from(generation % 3).expect("a small number");
+        variants.rotate_left(first);
+        variants.truncate(2);
+    }
     Server::new(ServerConfig {
-        variants: setting.server.to_vec(),
+        variants,
         motd: "a message\nof the day".to_owned(),
         map: match generation % 2 {
             0 => Map::new("small", map.clone(), map),
@@ -318,7 +335,7 @@ impl Storm {
             }
             28 | 29 => self.players[number].client.close(now, "bye"),
             30 | 31 => self.players[number] = self.player(number),
-            32 if self.random.chance(0.2) => {
+            32 if self.setting.floods || self.random.chance(0.2) => {
                 self.server.shut_down(now);
                 self.collect();
                 let generation = self.random.bits();
@@ -358,7 +375,20 @@ impl Storm {
                 self.players[number].up.conditions = conditions;
                 self.players[number].down.conditions = conditions;
             }
+            54 if self.setting.floods => self.flood(),
             _ => {}
+        }
+    }
+
+    /// Sends a CONNECT of one variant from many addresses.
+    fn flood(&mut self) {
+        let (first, variant) = (self.random.bits(), self.pick(CONNECTS.len()));
+        for number in 0..400 {
+            let [.., high, low] = (first ^ number).to_be_bytes();
+            let addr = SocketAddr::from(([10, 2, high, low], 9000));
+            let token = self.random.token();
+            let connect = control::connect(CONNECTS[variant], token, NO_TOKEN);
+            self.from_client(addr, &connect);
         }
     }
 
