@@ -330,7 +330,7 @@ fn sessions_notices_connless_and_gaps() {
     let notice = Notice::Redirected { port: 7, listen: 9 };
     assert_eq!(
         texts(&at(What::Notice(notice)), Verbosity::Messages),
-        ["   0.001 #12 note: redirect to port 7: the client gets port 9, where the proxy listens for it"]
+        ["   0.001 #12 note: redirect to port 7: the client receives port 9, where the proxy listens for it"]
     );
     let notice = rows(
         &at(What::Notice(Notice::UpstreamSilent {

@@ -279,7 +279,7 @@ fn a_client_that_falls_silent_is_named_before_its_server_gives_up() {
                 ("peer-silent", By::Client),
                 "{variant:?}: {sentences:#?}"
             );
-            let text = "nothing came from the client for 3.5 s, although datagrams were sent to it; sent and not acked: ";
+            let text = "no datagram from the client for 3.5 s, although datagrams were sent to it; sent and not acked: ";
             assert!(silent.2.starts_with(text), "{silent:?}");
             // DDNet waits for 100 s, so it does not give up within this session.
             let ends = sentences.get(1).map(|(code, by, _)| (&**code, *by));

@@ -213,7 +213,7 @@ fn follows(variant: Variant) -> Result<()> {
         ![here, there, listen].contains(&behind),
         "redirected to port {port}"
     );
-    let status = format!("redirect: {behind} leads to {there} from now on");
+    let status = format!("redirect: {behind} now forwards to {there}");
     teetap.wait_for("where the other server is", |object| has_text(object, &status))?;
     teetap
         .errors()

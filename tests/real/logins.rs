@@ -181,7 +181,7 @@ fn each_step_that_a_client_forgets_is_named() -> Result<()> {
         let (stalls, (outcome, why)) = visit(&server, |client| client.without = step)?;
         let place = format!("after {after} the server waits for {step} from the client");
         ensure!(
-            stalls == [format!("the login stands still: {place}")],
+            stalls == [format!("login stalled: {place}")],
             "{step}: {stalls:?}"
         );
         let never = format!("after {after} the client never sent {step}; closed by the client \"bye\"");

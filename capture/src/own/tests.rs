@@ -167,7 +167,7 @@ fn answers_and_the_rules_place_and_hold_of_a_message_are_read_back() {
     for (what, packets) in [
         (What::Datagram(datagram), 2),
         (answer(Ok(())), 0),
-        (answer(Err("it is not held".into())), 0),
+        (answer(Err("the message is not held".into())), 0),
     ] {
         let event = Event {
             at: Time(7),

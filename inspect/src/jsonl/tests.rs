@@ -323,10 +323,10 @@ fn answer(result: Result<(), Cow<'static, str>>) -> What {
 fn answers_are_for_scripts_only() {
     let json = style(Verbosity::Messages);
     assert_eq!(
-        lines(answer(Err("it is not held".into())), json),
+        lines(answer(Err("the message is not held".into())), json),
         [json!({
             "v": 2, "t": 12.418_001, "event": "answer", "session": 2, "id": u64::MAX, "done": false,
-            "why": "it is not held",
+            "why": "the message is not held",
         })]
     );
     let quiet = Style { quiet: true, ..json };

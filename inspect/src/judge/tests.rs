@@ -410,10 +410,10 @@ fn decisions_of_the_proxy_are_findings_about_no_peer() {
         lines,
         [
             "warning answered-by-proxy: a limit of the proxy is reached: the proxy answered the CONNECT of 127.0.0.1:5000 by itself; the server \
-             would have got it and answered with a token of its own, as it did to others; by the proxy, 127.0.0.1:5000, at 0.005 s, 242 times \
+             would have received it and answered with a token of its own, as it did to others; by the proxy, 127.0.0.1:5000, at 0.005 s, 242 times \
              until 0.005 s",
             "warning dropped-by-proxy: a limit of the proxy is reached: the proxy dropped a datagram of 127.0.0.1:5000 that may open a session; \
-             the server would have got it; by the proxy, 127.0.0.1:5000, at 0.005 s",
+             the server would have received it; by the proxy, 127.0.0.1:5000, at 0.005 s",
         ]
     );
 }

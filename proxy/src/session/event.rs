@@ -72,8 +72,8 @@ impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, result, held: _ } = self;
         match result {
-            Ok(()) => write!(f, "command {} is done", id.0),
-            Err(why) => write!(f, "command {} is refused: {why}", id.0),
+            Ok(()) => write!(f, "command {}: done", id.0),
+            Err(why) => write!(f, "command {}: refused: {why}", id.0),
         }
     }
 }

@@ -318,7 +318,7 @@ impl Hold {
     /// Returns the reason if the message is not held, or if the queue is full.
     pub(crate) fn edit(&mut self, id: HeldId, data: &[u8]) -> Result<(), &'static str> {
         let bytes = self.bytes;
-        let held = self.find(id).ok_or("it is not held")?;
+        let held = self.find(id).ok_or("the message is not held")?;
         let bytes = bytes - held.data.len() + data.len();
         if bytes > BEYOND * MAX_BYTES {
             return Err("the hold queue is full");

@@ -171,9 +171,9 @@ notices! {
     } => "{client} speaks {client_speaks}; the server speaks only {server_speaks}, and does not answer";
 
     /// A CONNECT from a client that has a session. The new session waits beside the old one until its client
-    /// proves itself.
+    /// proves its address.
     Candidate "candidate" Info
-        => "CONNECT during a session: its new session waits beside the old one until it proves itself";
+        => "CONNECT during a session: a new session waits beside the old one until its client proves its address";
 
     /// The client restarted on its port: a new session replaces the old one, or the sequence numbers of the
     /// session begin anew.
@@ -181,7 +181,7 @@ notices! {
 
     /// A CONNECT of 0.7 names another token than the TOKEN request of the same client.
     OtherName "other_name" Info
-        => "CONNECT names another token than the TOKEN request: the server sends everything to that one";
+        => "CONNECT names another token than the TOKEN request: the server uses that token";
 
     /// The server opens the join with a legacy or anti-spoof challenge. Rules change nothing until the server
     /// acks the client.
@@ -226,7 +226,14 @@ notices! {
         why: Gone,
         /// True if its bytes were replaced.
         edited: bool,
-    } => "message {held} of {dir} is held no more: {why}{how}", how = if *edited { ", edited" } else { "" };
+    } => "{outcome} message {held} ({dir}){how}",
+        outcome = if *why == Gone::Dropped { "dropped" } else { "released" },
+        how = match (*why == Gone::Timeout, *edited) {
+            (true, true) => " after the maximum time, edited",
+            (true, false) => " after the maximum time",
+            (false, true) => ", edited",
+            (false, false) => "",
+        };
 
     /// The hold queue of a direction is full. Messages are neither held nor acked, so their sender
     /// retransmits them.
@@ -306,7 +313,7 @@ notices! {
     /// A user requested a complete snapshot: the proxy removes the snapshot acks from the client's inputs
     /// until the server sends one.
     Resync "resync" Info
-        => "resync: the acks of snapshots are removed from inputs until the server sends a complete one";
+        => "resync: snapshot acks are removed from inputs until the server sends a complete snapshot";
 
     /// The server sent a complete snapshot.
     Resynced "resynced" Info => "resync: the server sent a complete snapshot";
@@ -338,7 +345,7 @@ notices! {
         /// True if a rule or a link line held the next message back.
         #[cfg_attr(feature = "io", serde(default))]
         kept: bool,
-    } => "the login stands still: {place}", place = place(after.as_deref(), *acked, *from, waits_for, why.as_deref());
+    } => "login stalled: {place}", place = place(after.as_deref(), *acked, *from, waits_for, why.as_deref());
 
     /// A peer has sent nothing for a while, although datagrams were sent to it. Watchers derive this notice
     /// from the events of a session; the core does not emit it.
@@ -351,13 +358,13 @@ notices! {
         time: Duration,
         /// Sequence numbers that were sent to the peer and that it has not acked; `None` if there are none.
         unacked: Option<Box<str>>,
-    } => "nothing came from the {side} for {for_s:.1} s, although datagrams were sent to it{unacked}", for_s = time.as_secs_f64(),
+    } => "no datagram from the {side} for {for_s:.1} s, although datagrams were sent to it{unacked}", for_s = time.as_secs_f64(),
         unacked = unacked.as_ref().map_or(String::new(), |numbers| format!("; sent and not acked: {numbers}"));
 
     /// A session was ended to make room for another one, since too many sessions have clients that are not in
     /// the game, or the sockets are used up.
     HalfOpenLimit "half_open_limit" Warning
-        => "a limit of the proxy is reached: this session gave way to another one; the server has not ended it";
+        => "a limit of the proxy is reached: the proxy ended this session to make room for another one; the server did not end it";
 
     /// There was no room for the session of a CONNECT, so the proxy answered it without a session.
     AnsweredByProxy "answered_by_proxy" Warning {
@@ -366,7 +373,7 @@ notices! {
         /// The protocol of the answer.
         #[cfg_attr(feature = "io", serde(with = "crate::words"))]
         proto: Proto,
-    } => "a limit of the proxy is reached: the proxy answered the CONNECT of {client} by itself; the server would have got it and {reaction}",
+    } => "a limit of the proxy is reached: the proxy answered the CONNECT of {client} by itself; the server would have received it and {reaction}",
         reaction = if *proto == Proto::V6 { "decided about it" } else { "answered with a token of its own, as it did to others" };
 
     /// A request for a session, or the first packet after its answer, was dropped because there was no room
@@ -374,7 +381,7 @@ notices! {
     DroppedByProxy "dropped_by_proxy" Warning {
         /// The client.
         client: SocketAddr,
-    } => "a limit of the proxy is reached: the proxy dropped a datagram of {client} that may open a session; the server would have got it";
+    } => "a limit of the proxy is reached: the proxy dropped a datagram of {client} that may open a session; the server would have received it";
 
     /// Too many addresses send outside of sessions. The socket of one was closed, maybe before the answer to
     /// it was received.
@@ -423,7 +430,7 @@ notices! {
         to: SocketAddr,
         /// Size of the datagram in bytes.
         len: usize,
-    } => "{from} sent {to} {len} bytes that are not understood; later ones between them are only counted";
+    } => "{from} sent {to} {len} bytes that cannot be parsed; later datagrams between these addresses are only counted";
 
     /// The listen socket that a redirect needed is open.
     ListenerOpened "listener_opened" Info {
@@ -431,7 +438,7 @@ notices! {
         server: SocketAddr,
         /// The proxy's listen socket for that server.
         listen: SocketAddr,
-    } => "redirect: {listen} leads to {server} from now on";
+    } => "redirect: {listen} now forwards to {server}";
 
     /// A redirect is forwarded with the port of one of the proxy's listen sockets.
     Redirected "redirected" Info {
@@ -439,7 +446,7 @@ notices! {
         port: u16,
         /// The port in the redirect that the client receives.
         listen: u16,
-    } => "redirect to port {port}: the client gets port {listen}, where the proxy listens for it";
+    } => "redirect to port {port}: the client receives port {listen}, where the proxy listens for it";
 
     /// A redirect is forwarded unchanged, so the client may bypass the proxy.
     RedirectPasses "redirect_passes" Warning {
@@ -447,7 +454,7 @@ notices! {
         port: u16,
         /// The reason why the proxy has no listen socket for the port.
         why: Box<str>,
-    } => "redirect to port {port} passes unchanged, so the client may leave the proxy: {why}";
+    } => "redirect to port {port} is forwarded unchanged, so the client may bypass the proxy: {why}";
 }
 
 impl Notice {

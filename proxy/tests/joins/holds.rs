@@ -71,7 +71,7 @@ fn one_of_several_is_released_by_its_number() {
         assert_eq!(bench.release_one(held[1]), [""; 0]);
         assert_eq!(bench.release_one(held[0]), ["C a1 3:h"]);
         let results = bench.results();
-        assert_eq!(results, [Ok(()), Err("it is not held"), Ok(())]);
+        assert_eq!(results, [Ok(()), Err("the message is not held"), Ok(())]);
         let rules: Vec<_> = bench.placed.iter().map(|placed| &*placed.rules).collect();
         assert_eq!(rules, [&[RuleId(0)][..], &[RuleId(1)], &[]]);
     });
@@ -98,8 +98,8 @@ fn every_command_has_an_answer() {
             Ok(()),
             Err("there is no such session"),
             Ok(()),
-            Err("it is larger than a chunk can be"),
-            Err("it is not held"),
+            Err("the message is too large for a chunk"),
+            Err("the message is not held"),
             Ok(()),
             Err("the session is closing already"),
             Ok(()),

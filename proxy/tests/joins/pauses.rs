@@ -94,7 +94,7 @@ fn later_messages_wait_or_overtake() {
         bench.is("C a0 keepalive", &["S a2 keepalive"]);
         assert_eq!(bench.release_one(id(1)), ["C a1 1:p 2:a"]);
         assert_eq!(bench.release_one(id(1)), [""; 0]);
-        assert_eq!(bench.results(), [Ok(()), Err("it is not held")]);
+        assert_eq!(bench.results(), [Ok(()), Err("the message is not held")]);
         assert_eq!(waits(bench).last(), Some(&released(1, Gone::Released, false)));
     });
     with_rules(&vec![fate("p", pause(30, Order::Free))], |bench| {
@@ -171,10 +171,10 @@ fn held_messages_are_listed_edited_and_dropped() {
         assert_eq!(
             refused,
             [
-                "it is empty",
-                "it is larger than a chunk can be",
-                "it is not held",
-                "it is not held"
+                "the message is empty",
+                "the message is too large for a chunk",
+                "the message is not held",
+                "the message is not held"
             ]
         );
     });

@@ -250,7 +250,7 @@ fn nothing_is_injected_before_the_server_acks_the_client() {
         let refused = |why: &'static str| join.stage.times(&Notice::InjectRefused { why: why.into() });
         let (early, joining) = (
             refused("the session is not online"),
-            refused("a tokenless join is not over"),
+            refused("the join without tokens is not complete"),
         );
         assert!(
             early + joining == tried && joining > 0,

@@ -78,7 +78,7 @@ fn it_gives_up_and_can_be_requested_again() {
             let expected = [
                 Notice::Resync,
                 Notice::ResyncRefused {
-                    why: "the server sent none".into(),
+                    why: "the server sent no complete snapshot".into(),
                 },
             ];
             assert_eq!(std::mem::take(&mut bench.notices), expected);

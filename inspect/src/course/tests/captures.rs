@@ -46,8 +46,8 @@ fn only_lost_datagrams_let_the_logins_of_real_peers_stand_still() {
         }
         let expected: &[&str] = match &*name {
             "loss-tw07" => &[
-                "1.375 #1  warning: the login stands still: after info (not acked) the client waits for map_change from the server",
-                "3.521 #1  warning: the login stands still: after enter_game (not acked) the client waits for snap from the server",
+                "1.375 #1  warning: login stalled: after info (not acked) the client waits for map_change from the server",
+                "3.521 #1  warning: login stalled: after enter_game (not acked) the client waits for snap from the server",
             ],
             _ => &[],
         };

@@ -18,7 +18,7 @@ use play::Play;
 use script::{SCRIPTS, Script};
 
 /// Start of the line of a stall.
-const STALLED: &str = "warning: the login stands still: ";
+const STALLED: &str = "warning: login stalled: ";
 
 #[test]
 fn a_whole_join_enters_the_game_without_a_line() {

@@ -66,7 +66,7 @@ fn events() -> Vec<What> {
         What::Notice(Notice::Candidate),
         What::Notice(Notice::HalfOpenLimit),
         answer(Ok(())),
-        answer(Err("it is not held".into())),
+        answer(Err("the message is not held".into())),
     ]
 }
 

@@ -1,5 +1,5 @@
 //! Candidates: sessions that wait beside another session of their client and replace it when the client
-//! proves itself.
+//! proves its address.
 
 use teetap_wire::Proto;
 

@@ -8,8 +8,8 @@ use super::{Env, Link, phase::Phase};
 use crate::session::{Held, HeldId, Notice, Origin, Waiting, compose::fits};
 
 const NOT_ONLINE: &str = "the session is not online";
-const NOT_HELD: &str = "it is not held";
-const TOO_LARGE: &str = "it is larger than a chunk can be";
+const NOT_HELD: &str = "the message is not held";
+const TOO_LARGE: &str = "the message is too large for a chunk";
 
 impl Link {
     /// Sends a message of a user, or a message that a rule made for the other direction.
@@ -20,7 +20,7 @@ impl Link {
         let why = if self.online().is_none() {
             Some(NOT_ONLINE)
         } else if !self.may_arm(made.dir) {
-            Some("a tokenless join is not over")
+            Some("the join without tokens is not complete")
         } else if !fits(self.server.proto, made.data.len()) {
             Some(TOO_LARGE)
         } else if made.vital && !self.splice(made.dir).has_room(made.data.len()) {
@@ -79,7 +79,7 @@ impl Link {
     pub(crate) fn edit_held(&mut self, dir: Dir, id: HeldId, data: &[u8]) -> Result<(), &'static str> {
         self.must_be_online()?;
         if data.is_empty() {
-            return Err("it is empty");
+            return Err("the message is empty");
         }
         if !fits(self.server.proto, data.len()) {
             return Err(TOO_LARGE);

@@ -501,7 +501,7 @@ impl Link {
             Phase::Opening(_) => self.opening_timeout(env),
             Phase::Answered(answered) if silence >= answered.patience() => match answered.left.take() {
                 Some(reason) => self.begin_closing(Some(Side::Client), Some(&reason), env),
-                None => self.forget(b"the client never came", env),
+                None => self.forget(b"the client sent no packet after the handshake", env),
             },
             Phase::Online(_) => self.online_timeout(env),
             Phase::Closing(Closing { until, .. }) if *until <= env.now => self.finish(env),

@@ -242,7 +242,7 @@ impl Link {
             Acks::Go => {}
             Acks::GoLast => self.notice(
                 Notice::ResyncRefused {
-                    why: "the server sent none".into(),
+                    why: "the server sent no complete snapshot".into(),
                 },
                 env,
             ),
@@ -430,7 +430,7 @@ impl Link {
         env.out.event(env.now, Some(self.id()), What::Datagram(event));
     }
 
-    /// Reports the messages that are held from now on, and those that are held no more.
+    /// Reports the messages that are now held, and the messages that are no longer held.
     pub(super) fn report_waits(&mut self, dir: Dir, env: &mut Env) {
         if !self.splice(dir).has_waits() {
             return;

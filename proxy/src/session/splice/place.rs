@@ -120,9 +120,9 @@ impl Placing<'_> {
         verdict.before.retain(|made| fits(proto, made.data.len()));
         verdict.after.retain(|made| fits(proto, made.data.len()));
         let too_large = if was_edited && verdict.edit.is_none() {
-            Some("the new message is larger than a chunk can be")
+            Some("the new message is too large for a chunk")
         } else if verdict.before.len() + verdict.after.len() < made {
-            Some("the message is larger than a chunk can be")
+            Some("the message is too large for a chunk")
         } else if message.vital && !verdict.items.is_empty() {
             Some("a snapshot in a vital message cannot be changed")
         } else {
