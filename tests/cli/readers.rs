@@ -83,7 +83,7 @@ fn no_command_waits_for_a_pipe_without_a_writer() {
                 let (code, stderr) = ended(&reader(words, path), Stdio::null());
                 assert_eq!(code, Some(2), "{words:?}: {stderr}");
                 assert!(
-                    stderr.contains("its writer did not end within 10 s"),
+                    stderr.contains("its writer did not close it within 10 s"),
                     "{words:?}: {stderr}"
                 );
             });

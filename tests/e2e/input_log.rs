@@ -190,14 +190,14 @@ fn a_truncated_log_is_read_to_its_end_with_a_warning() {
         (
             ends[half] - 1,
             half - 1,
-            format!("breaks off in line {}", half + 1),
+            format!("ends in the middle of line {}", half + 1),
         ),
-        (ends[half], half, "has no last line".to_owned()),
-        (ends[last - 1], last - 1, "has no last line".to_owned()),
+        (ends[half], half, "has no end line".to_owned()),
+        (ends[last - 1], last - 1, "has no end line".to_owned()),
         (
             ends[last] - 5,
             last - 1,
-            format!("breaks off in line {}", last + 1),
+            format!("ends in the middle of line {}", last + 1),
         ),
     ] {
         let (stdout, stderr) = replay(&log[..length], 0);
@@ -364,7 +364,10 @@ fn other_files_and_damaged_logs_are_refused() {
         "line 2 of the input log is damaged",
     );
     check(&format!("{}{}", &log[..second], &log[second + 9..]), "line 2 of");
-    check(&format!("{log}{}", &log[second..]), "after the end");
+    check(
+        &format!("{log}{}", &log[second..]),
+        "the line follows the end line",
+    );
     let rules = "{\"t\":1,\"in\":{\"program\":{\"source\":\"drap when c2s\"}},\"out\":[]}\n";
     check(
         &format!("{}{rules}{}", &log[..second], &log[second..]),
@@ -423,7 +426,7 @@ fn a_full_disk_ends_the_log_with_a_warning_and_not_the_run() {
     let (_folder, path) = place("run.log");
     let script = "trap '' XFSZ; ulimit -f 32; exec \"$0\" demo --seconds 1 -q -l :0 --input-log \"$1\"";
     let (_, stderr) = run(Command::new("sh").args(["-c", script, TEETAP]).arg(&path), 0);
-    let warnings = stderr.matches("warning: the input log ends before the run: it could not be written");
+    let warnings = stderr.matches("warning: the input log ends before the run: a write failed: ");
     assert_eq!(warnings.count(), 1, "{stderr}");
     let log = fs::read_to_string(&path).unwrap();
     let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
@@ -434,10 +437,7 @@ fn a_full_disk_ends_the_log_with_a_warning_and_not_the_run() {
         inputs > 0 && stdout.starts_with(&format!("equal: {inputs} inputs ")),
         "{stdout}"
     );
-    assert!(
-        stderr.contains("could not be written any further: File too large"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("a write failed: File too large"), "{stderr}");
 }
 
 #[test]

@@ -98,15 +98,11 @@ fn files_that_are_no_journals_are_refused_before_the_start() {
     let wrong = header.replace("drop when", "drop wen");
     for (text, code, fragment) in [
         (String::new(), 5, "the file is empty"),
-        (
-            "{\"input_log\":4}\n".to_owned(),
-            5,
-            "it is not a journal of teetap: ",
-        ),
+        ("{\"input_log\":4}\n".to_owned(), 5, "not a journal of teetap: "),
         (
             format!("{header}\n{decision}"),
             5,
-            "line 2 is damaged: it is cut off",
+            "line 2 is damaged: the line is cut off",
         ),
         (format!("{header}\n{decision}\n"), 5, "no rule is called `b`"),
         (format!("{wrong}\n"), 2, "invalid rules in the journal "),

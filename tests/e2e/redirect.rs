@@ -246,7 +246,7 @@ fn follows(variant: Variant) -> Result<()> {
     // A redirect that would form a loop is forwarded unchanged, since it already leads to the proxy.
     ensure!(stage.redirected(true, port)? == port, "a port of the proxy's own");
     teetap.wait_for("a warning", |object| {
-        object["level"] == "warning" && has_text(object, "this proxy itself listens there")
+        object["level"] == "warning" && has_text(object, "this is the proxy's own listen address")
     })?;
     let now = stage.now();
     stage.host(true).says(&extended::RECONNECT, now);

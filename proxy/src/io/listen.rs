@@ -105,7 +105,7 @@ fn next_free(target: SocketAddr) -> Result<UdpSocket, StartError> {
 /// Returns the error of the operating system; `AddrInUse` if `target` is one of these addresses, or that of
 /// the new socket.
 pub(super) fn beside(first: SocketAddr, ours: &[SocketAddr], target: SocketAddr) -> io::Result<UdpSocket> {
-    let own = || io::Error::new(io::ErrorKind::AddrInUse, "this proxy itself listens there");
+    let own = || io::Error::new(io::ErrorKind::AddrInUse, "this is the proxy's own listen address");
     if ours.iter().any(|listen| is_same(*listen, target)) {
         return Err(own());
     }

@@ -298,8 +298,8 @@ impl Shared {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::QueueFull => f.write_str("entries came faster than they could be written"),
-            Self::WriteFailed(error) => write!(f, "it could not be written any further: {error}"),
+            Self::QueueFull => f.write_str("entries were produced faster than they could be written"),
+            Self::WriteFailed(error) => write!(f, "a write failed: {error}"),
             Self::Crashed => f.write_str("teetap crashed"),
         }
     }

@@ -67,7 +67,7 @@ fn a_full_queue_ends_the_log_and_not_the_run() {
     push(&mut sender, 25);
     assert!(!sender.is_open());
     let faults = sender.faults();
-    assert!(faults.news().unwrap().contains("came faster"));
+    assert!(faults.news().unwrap().contains("produced faster"));
     assert_eq!(faults.news(), None);
     let mut writer = Writer::new(file.reopen().unwrap(), file.path());
     writer.line(&header(), false).unwrap();
@@ -104,7 +104,7 @@ fn a_file_that_cannot_be_written_ends_the_log_and_not_the_run() {
     Writer::new(read_only, file.path()).run(receiver, &Arc::clone(&sender.shared));
     let news = sender.faults().news().unwrap();
     assert!(
-        news.starts_with("the input log ends before the run: it could not be written"),
+        news.starts_with("the input log ends before the run: a write failed: "),
         "{news}"
     );
     // The first entry without a receiver closes the sender.

@@ -279,7 +279,7 @@ impl Commands {
 
 /// The proxy did not accept a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the proxy takes no more requests")]
+#[error("the proxy has ended, or too many requests are pending")]
 pub struct Busy;
 
 /// The data thread panicked; the message is on stderr.

@@ -40,7 +40,7 @@ pub enum Unread {
     #[error("larger than {} KiB", .0 >> 10)]
     TooLarge(u64),
     /// The end of the pipe was not reached within [`PATIENCE`].
-    #[error("its writer did not end within {} s", PATIENCE.as_secs())]
+    #[error("its writer did not close it within {} s", PATIENCE.as_secs())]
     Late,
 }
 

@@ -62,7 +62,7 @@ fn a_pipe_without_a_writer_is_never_waited_for_long() {
         assert_eq!(regular(path, 9), Err("not a regular file".to_owned()));
         assert_eq!(
             read(path, 9),
-            Err("its writer did not end within 10 s".to_owned())
+            Err("its writer did not close it within 10 s".to_owned())
         );
     }
     // A writer that writes something but never closes the pipe.
@@ -70,7 +70,7 @@ fn a_pipe_without_a_writer_is_never_waited_for_long() {
     writer.write_all(b"drop when").unwrap();
     assert_eq!(
         read(&path, 9),
-        Err("its writer did not end within 10 s".to_owned())
+        Err("its writer did not close it within 10 s".to_owned())
     );
 }
 

@@ -178,10 +178,10 @@ impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
             Reason::Complete => f.write_str("it is complete"),
-            Reason::QueueFull => f.write_str("more came than could be written to it"),
+            Reason::QueueFull => f.write_str("entries were lost because the disk was too slow"),
             Reason::WriteFailed => {
                 let error = self.error.as_deref().unwrap_or("no reason given");
-                write!(f, "it could not be written any further: {error}")
+                write!(f, "a write failed: {error}")
             }
             Reason::Crashed => f.write_str("teetap crashed at its last input"),
         }

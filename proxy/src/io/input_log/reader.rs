@@ -42,7 +42,7 @@ pub enum ReadError {
     #[error("cannot read the input log: {0}")]
     System(#[from] io::Error),
     /// The file is not an input log.
-    #[error("not an input log: its first line is not that of one ({0})")]
+    #[error("not an input log: its first line is not the header of an input log ({0})")]
     NotALog(String),
     /// The log has a version that cannot be read.
     #[error("cannot read an input log of version {0}: this teetap reads {OLDEST} to {VERSION}")]
@@ -93,7 +93,7 @@ impl<R: BufRead> Reader<R> {
     pub fn open(mut log: R) -> Result<Self, ReadError> {
         let mut line = Vec::new();
         if !read_line(&mut log, &mut line)? {
-            return Err(ReadError::NotALog("it does not end".into()));
+            return Err(ReadError::NotALog("it has no line end".into()));
         }
         let not = |error: serde_json::Error| ReadError::NotALog(error.to_string());
         let version: Version = serde_json::from_slice(&line).map_err(not)?;
@@ -135,7 +135,7 @@ impl<R: BufRead> Reader<R> {
         }
         self.lines += 1;
         if self.end.is_some() {
-            return Err(self.damaged("it is after the end"));
+            return Err(self.damaged("the line follows the end line"));
         }
         if !whole {
             self.cut = Some(Cut::InLine(self.lines));
@@ -158,7 +158,7 @@ impl<R: BufRead> Reader<R> {
                 self.end = Some(end);
                 self.entry()
             }
-            _ => Err(self.damaged("it is neither an input nor the end")),
+            _ => Err(self.damaged("the line is neither an input nor the end")),
         }
     }
 
@@ -187,8 +187,8 @@ fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InLine(line) => write!(f, "it breaks off in line {line}"),
-            Self::NoEnd => f.write_str("it has no last line"),
+            Self::InLine(line) => write!(f, "it ends in the middle of line {line}"),
+            Self::NoEnd => f.write_str("it has no end line"),
             Self::Because(end) => end.fmt(f),
         }
     }

@@ -240,7 +240,7 @@ impl DecisionLine {
                     ..Impact::default()
                 },
             },
-            _ => return Err("neither of a rule nor of a link line"),
+            _ => return Err("expected a decision of a rule or of a link line"),
         };
         Ok(Decision {
             at: micros(self.t),

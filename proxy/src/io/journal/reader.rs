@@ -31,11 +31,11 @@ pub enum JournalError {
     /// The file is empty.
     #[error("the file is empty")]
     Empty,
-    /// The first line is not that of a journal.
-    #[error("it is not a journal of teetap: {0}")]
+    /// The first line is not the header of a journal.
+    #[error("not a journal of teetap: {0}")]
     Foreign(String),
     /// The journal has another version of the format.
-    #[error("it has version {0} of the format; this program reads version {VERSION}")]
+    #[error("cannot read a journal of version {0}: this teetap reads version {VERSION}")]
     Version(u32),
     /// A line is wrong.
     #[error("line {line} is damaged: {why}")]
@@ -46,7 +46,7 @@ pub enum JournalError {
         why: String,
     },
     /// The rules were replaced during the run, after this many seconds.
-    #[error("the rules changed {0:.3} s after the start, so its decisions are not those of one program")]
+    #[error("the rules changed {0:.3} s after the start, so its decisions belong to different programs")]
     RulesChanged(f64),
 }
 
@@ -79,15 +79,15 @@ impl Journal {
         for (line, text) in lines {
             let damaged = |why: String| JournalError::Damaged { line, why };
             if is_ended {
-                return Err(damaged("it stands after the end".to_owned()));
+                return Err(damaged("the line follows the end line".to_owned()));
             }
             if !text.ends_with(b"\n") {
-                return Err(damaged("it is cut off".to_owned()));
+                return Err(damaged("the line is cut off".to_owned()));
             }
             if let Ok(end) = serde_json::from_slice::<End>(text) {
                 if end.decisions != journal.decisions.len() as u64 {
                     let (found, wanted) = (journal.decisions.len(), end.decisions);
-                    return Err(damaged(format!("{found} decisions are before it, not {wanted}")));
+                    return Err(damaged(format!("expected {wanted} decisions, got {found}")));
                 }
                 is_ended = true;
             } else if let Ok(RulesLine { t, .. }) = serde_json::from_slice(text) {

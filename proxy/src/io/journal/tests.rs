@@ -126,14 +126,14 @@ fn other_files_are_refused_with_their_cause() {
     for foreign in ["\n", "{}\n", "hello", "{\"input_log\":4}\n", "\u{0}\u{1}"] {
         let error = refused(foreign);
         assert!(
-            error.starts_with("it is not a journal of teetap: "),
+            error.starts_with("not a journal of teetap: "),
             "{foreign:?}: {error}"
         );
     }
     let later = text.replacen("\"journal\":1", "\"journal\":9", 1);
-    assert!(refused(&later).starts_with("it has version 9 "));
+    assert!(refused(&later).starts_with("cannot read a journal of version 9: "));
     let cut = text.get(..text.len() - 3).unwrap();
-    assert_eq!(refused(cut), "line 6 is damaged: it is cut off");
+    assert_eq!(refused(cut), "line 6 is damaged: the line is cut off");
     let less = text.replacen("\"session\":3,\"dir\":\"c2s\"", "\"dir\":\"c2s\"", 1);
     let error = refused(&less);
     assert!(
@@ -143,7 +143,7 @@ fn other_files_are_refused_with_their_cause() {
     let both = text.replacen("\"rule\":\"slow\"", "\"rule\":\"slow\",\"link\":\"x\"", 1);
     assert_eq!(
         refused(&both),
-        "line 2 is damaged: neither of a rule nor of a link line"
+        "line 2 is damaged: expected a decision of a rule or of a link line"
     );
     let missing: String = text
         .split_inclusive('\n')
@@ -153,11 +153,11 @@ fn other_files_are_refused_with_their_cause() {
         .collect();
     assert_eq!(
         refused(&missing),
-        "line 5 is damaged: 3 decisions are before it, not 4"
+        "line 5 is damaged: expected 4 decisions, got 3"
     );
     assert_eq!(
         refused(&(text.clone() + "{}\n")),
-        "line 7 is damaged: it stands after the end"
+        "line 7 is damaged: the line follows the end line"
     );
     let (first, _) = text.split_once('\n').unwrap();
     let changed = format!("{first}\n{{\"t\":2.5,\"rules\":null}}\n");
