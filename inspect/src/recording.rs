@@ -83,7 +83,7 @@ pub struct Tally {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// An error of the operating system.
-    #[error("cannot read any further than byte {offset}: {error}")]
+    #[error("cannot read past byte {offset}: {error}")]
     System {
         /// Number of bytes read before the error.
         offset: u64,
@@ -94,7 +94,7 @@ pub enum ReadError {
     #[error("this is not a recording: {0}")]
     Unknown(&'static str),
     /// The recording ends in the middle of an item.
-    #[error("the recording breaks off: what begins at byte {0} is not all there")]
+    #[error("the recording is truncated: the item at byte {0} is incomplete")]
     Cut(u64),
     /// An item is invalid.
     #[error("the recording is damaged at byte {offset}: {text}")]

@@ -286,7 +286,7 @@ impl fmt::Display for Whole<'_> {
             write!(f, ", unreadable: {error}")?;
         }
         if reading.size.is_some() && out.is_empty() && datagram.leg.is_none() {
-            f.write_str(", not sent on")?;
+            f.write_str(", not forwarded")?;
         }
         if reading.is_refused {
             f.write_str(", refused")?;

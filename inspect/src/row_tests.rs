@@ -143,7 +143,7 @@ fn discarded_messages_and_notes_are_marked() {
     let empty = event(&packet(Flags::empty(), 1, 0, b""), &[], |_| {});
     assert_eq!(
         texts(&empty, Verbosity::Messages),
-        ["  12.418 #2  s→c datagram 31: 7 bytes, not sent on, ack 1, 0 chunks !empty-without-resend"]
+        ["  12.418 #2  s→c datagram 31: 7 bytes, not forwarded, ack 1, 0 chunks !empty-without-resend"]
     );
 }
 

@@ -190,7 +190,7 @@ fn a_damaged_recording_is_compared_as_far_as_it_can_be_read() {
     fs::write(&file, &whole[..whole.len() / 2]).unwrap();
     let (stdout, stderr) = run(&["diff", &path, file.to_str().unwrap()], 5);
     assert!(
-        stdout.contains("only in A") && stderr.contains("the recording breaks off"),
+        stdout.contains("only in A") && stderr.contains("the recording is truncated"),
         "{stdout}{stderr}"
     );
     let until = [

@@ -87,7 +87,7 @@ fn every_input_format_gives_the_same_bytes() {
         (
             "tcpdump",
             TCPDUMP.as_bytes(),
-            "the text of tcpdump\n1 lines without bytes left out\n\
+            "the text of tcpdump\n1 line without bytes ignored\n\
              28 bytes of headers skipped (IPv4, UDP): 127.0.0.1:4660 to 127.0.0.1:8303\n",
         ),
     ] {

@@ -207,7 +207,7 @@ fn a_killed_run_leaves_a_recording_that_can_be_appended_to() {
         fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
         let (shown, stderr) = open(&path, &[], 5);
         assert!(
-            shown.lines().count() > 20 && stderr.contains("breaks off"),
+            shown.lines().count() > 20 && stderr.contains("is truncated"),
             "{stderr}"
         );
         let (live, stderr) = demo(&path, &[]);
@@ -315,7 +315,7 @@ fn recordings_of_other_tools_are_shown_up_to_the_damage() {
         "the cut recording has other lines: {part:#?}"
     );
     assert!(part.len() > 50, "{} messages are left", part.len());
-    assert!(stderr.contains("breaks off: what begins at byte 1"), "{stderr}");
+    assert!(stderr.contains("is truncated: the item at byte 1"), "{stderr}");
     assert_eq!(objects(&cut).last().unwrap()["exit"], 5);
 }
 

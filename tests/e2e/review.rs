@@ -212,5 +212,5 @@ fn the_end_of_a_damaged_recording_is_reported_after_the_screen() {
     std::thread::sleep(Duration::from_millis(50));
     terminal.press("Q").unwrap();
     assert_eq!(end(&mut child), Some(5));
-    terminal.wait_for("the recording breaks off", PATIENCE).unwrap();
+    terminal.wait_for("the recording is truncated", PATIENCE).unwrap();
 }

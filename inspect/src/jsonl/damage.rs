@@ -36,8 +36,8 @@ impl Damage {
             return last;
         };
         match self.lines {
-            1 => text.push_str("; this line was passed over"),
-            lines => text.push_str(&format!("; this line and {} more were passed over", lines - 1)),
+            1 => text.push_str("; this line was skipped"),
+            lines => text.push_str(&format!("; this line and {} more were skipped", lines - 1)),
         }
         if let Some(last) = last {
             text.push_str(&format!("; {last}"));

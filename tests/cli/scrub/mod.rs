@@ -363,7 +363,7 @@ fn a_damaged_recording_is_scrubbed_up_to_the_damage() {
     fs::write(&path, &whole[..20_000]).unwrap();
     let stderr = scrub(&path, &out, &[], 5);
     assert!(
-        stderr.contains("warning: ") && stderr.contains("breaks off: what begins at byte 1"),
+        stderr.contains("warning: ") && stderr.contains("is truncated: the item at byte 1"),
         "{stderr}"
     );
     assert!(stderr.contains(" packets written to "), "{stderr}");
@@ -378,7 +378,7 @@ fn a_damaged_recording_is_scrubbed_up_to_the_damage() {
         let bytes = fs::read(&given).unwrap();
         fs::write(&given, &bytes[..bytes.len() - 9]).unwrap();
         let stderr = scrub(&given, &out, &[], 5);
-        assert!(stderr.contains("breaks off"), "{ending}: {stderr}");
+        assert!(stderr.contains("is truncated"), "{ending}: {stderr}");
         let count = open(&out, &[]).len();
         assert!(count > 20, "{ending}: {count} lines are left");
     }
@@ -434,7 +434,7 @@ fn a_refused_scrub_prints_one_line_and_leaves_no_file() {
     for (bytes, fragment) in [
         (&b""[..], "empty"),
         (b"hello", "not a recording"),
-        (b"\xd4\xc3\xb2\xa1\x02\0", "breaks off"),
+        (b"\xd4\xc3\xb2\xa1\x02\0", "is truncated"),
         (b"\x0a\x0d\x0d\x0a\x1c\0\0\0\0\0\0\0", "without its mark"),
         (b"{\"hello\":1}\n", "damaged at byte 0"),
         (

@@ -51,7 +51,7 @@ fn bare(text: &str) -> Result<Vec<u8>, InputError> {
 fn strings(text: &str, comments: &mut Vec<String>) -> Result<Vec<u8>, InputError> {
     let (before, _) = text.split_once(['"', '\'']).unwrap_or((text, ""));
     if !before.trim().trim_end_matches(['b', 'B']).is_empty() {
-        comments.push("what stands before the string left out".to_owned());
+        comments.push("text before the string ignored".to_owned());
     }
     let mut chars = chars(text).into_iter().peekable();
     let mut bytes = Vec::new();
@@ -74,7 +74,7 @@ fn strings(text: &str, comments: &mut Vec<String>) -> Result<Vec<u8>, InputError
         }
     }
     if chars.any(|(_, c)| !c.is_whitespace()) {
-        comments.push("what stands after the string left out".to_owned());
+        comments.push("text after the string ignored".to_owned());
     }
     Ok(bytes)
 }
@@ -140,7 +140,7 @@ fn list(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec<u8>>, Input
     comments.push("the numbers of a list".to_owned());
     let is_name = |(_, c): &(Place, char)| c.is_alphanumeric();
     if text.iter().take(open).chain(text.iter().skip(close)).any(is_name) {
-        comments.push("what stands around it left out".to_owned());
+        comments.push("text around it ignored".to_owned());
     }
     numbers(text.get(open + 1..close).unwrap_or_default()).map(Some)
 }

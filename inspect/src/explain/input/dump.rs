@@ -73,7 +73,8 @@ pub(super) fn bytes(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec
         }
     }
     if left_out > 0 {
-        comments.push(format!("{left_out} lines without bytes left out"));
+        let lines = if left_out == 1 { "line" } else { "lines" };
+        comments.push(format!("{left_out} {lines} without bytes ignored"));
     }
     Ok(Some(out))
 }

@@ -64,7 +64,7 @@ fn after(link: Link, bytes: &[u8]) -> Option<Inside> {
     if bytes.len() < end {
         comment.push_str(&format!("; {} bytes were not captured", end - bytes.len()));
     } else if bytes.len() > end {
-        comment.push_str(&format!("; {} bytes of padding left out", bytes.len() - end));
+        comment.push_str(&format!("; {} bytes of padding ignored", bytes.len() - end));
     }
     Some(Inside {
         range: found.start..end.min(bytes.len()),

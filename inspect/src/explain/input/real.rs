@@ -29,7 +29,7 @@ fn every_dump_of_bytes_is_read() {
         };
         assert_eq!(found.comments.first().map(String::as_str), program, "{name}");
         let more: &[&str] = if name == "xxd-i" {
-            &["what stands around it left out"]
+            &["text around it ignored"]
         } else {
             &[]
         };

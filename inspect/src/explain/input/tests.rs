@@ -46,7 +46,7 @@ fn dumps_of_xxd_hexdump_and_tcpdump() {
         (hexdump, vec!["the text of hexdump -C"]),
         (
             tcpdump,
-            vec!["the text of tcpdump", "1 lines without bytes left out"],
+            vec!["the text of tcpdump", "1 line without bytes ignored"],
         ),
     ] {
         let found = from_text(text).unwrap();
@@ -100,7 +100,7 @@ fn headers_of_the_network_are_skipped_and_reported() {
             ethernet,
             20,
             "42 bytes of headers skipped (Ethernet, IPv4, UDP)",
-            "; 6 bytes of padding left out",
+            "; 6 bytes of padding ignored",
         ),
         (
             loopback,
@@ -251,8 +251,8 @@ fn strings_and_lists_of_code_are_read() {
         comments(r#"x = "\x00"; y"#),
         [
             "the bytes of a string",
-            "what stands before the string left out",
-            "what stands after the string left out"
+            "text before the string ignored",
+            "text after the string ignored"
         ]
     );
     assert_eq!(comments("{0x10}"), ["the numbers of a list"]);

@@ -63,7 +63,7 @@ fn lines_that_cannot_be_read_are_passed_over_and_reported_without_their_text() {
     lines[5].truncate(20);
     lines[6].insert(0, b'\n');
     let report = format!(
-        "the recording is damaged at byte {offset}: line 5: expected f64 at column 19; this line and 1 more were passed over"
+        "the recording is damaged at byte {offset}: line 5: expected f64 at column 19; this line and 1 more were skipped"
     );
     assert_eq!(read(&lines), ("ee2eee".to_owned(), report, 2));
 }
@@ -81,7 +81,7 @@ fn a_message_tells_of_a_datagram_that_is_missing() {
     lines.remove(4);
     let offset = lines[..4].concat().len();
     let report = format!(
-        "the recording is damaged at byte {offset}: line 5: the datagram of this message is missing; this line was passed over"
+        "the recording is damaged at byte {offset}: line 5: the datagram of this message is missing; this line was skipped"
     );
     assert_eq!(read(&lines), ("ee1eee".to_owned(), report, 1));
 }
@@ -94,9 +94,7 @@ fn damage_is_reported_where_the_recording_breaks_off_too() {
     let (seen, report, lost) = read(&lines);
     assert_eq!((seen.as_str(), lost), ("ee1eee", 1));
     assert!(
-        report.contains(
-            "at column 7; this line was passed over; the recording breaks off: what begins at byte"
-        ),
+        report.contains("at column 7; this line was skipped; the recording is truncated: the item at byte"),
         "{report}"
     );
 }
@@ -107,7 +105,7 @@ fn damage_at_the_end_is_counted() {
     lines[10] = b"nothing\n".to_vec();
     let (seen, report, lost) = read(&lines[..11]);
     assert_eq!((seen.as_str(), lost), ("eeeee", 1));
-    assert!(report.contains("this line was passed over"), "{report}");
+    assert!(report.contains("this line was skipped"), "{report}");
 }
 
 #[test]
@@ -117,7 +115,7 @@ fn a_line_of_any_length_is_passed_over() {
     let (seen, report, _) = read(&lines);
     assert_eq!(seen, "ee1eeee");
     assert!(
-        report.contains("longer than any; this line was passed over"),
+        report.contains("longer than any; this line was skipped"),
         "{report}"
     );
 }
