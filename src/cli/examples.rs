@@ -141,7 +141,7 @@ pub(crate) const EXAMPLES: &[(&str, &str, &str)] = &[
     (
         "ctl",
         "teetap ctl teetap.sock inject 's2c sv_broadcast{message: \"hi\"}'",
-        "Send one more message",
+        "Inject a message",
     ),
     (
         "config",

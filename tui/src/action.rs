@@ -127,7 +127,7 @@ actions! {
     Edit          "edit"           ROWS ["e"]                  ""        "Edit the fields of the selected held message";
     DropHeld      "drop"           ROWS ["d"]                  ""        "Drop the selected held message";
     RuleFromRow   "rule-from-row"  ROWS ["x"]                  "rule"    "Make a rule for messages like this one";
-    Inject        "inject"         ROWS ["i"]                  "inject"  "Send one more message, once or every so often";
+    Inject        "inject"         ROWS ["i"]                  "inject"  "Inject a message, once or at an interval";
     Again         "send-again"     ROWS ["r"]                  ""        "Send the selected message again";
     StopRepeat    "stop-repeat"    ROWS ["I"]                  ""        "Stop sending a message every so often";
     Copy          "copy"           ROWS ["y"]                  ""        "Copy the row: hex, JSON, rule, command, link";

@@ -16,7 +16,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
         "Send a message: s2c sv_chat{message: \"hi\"}",
     ),
     ("close", "REASON", "Close both legs of the session"),
-    ("resync", "", "Have the server send a complete snapshot"),
+    ("resync", "", "Request a complete snapshot from the server"),
     ("save", "FILE", "Save the shown rows as FILE.pcapng or FILE.jsonl"),
     ("goto", "PLACE", "Go to a place of the recording: 90s, 5min, 50%"),
     ("view", "NAME", "Show a view"),

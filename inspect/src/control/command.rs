@@ -23,7 +23,7 @@ pub enum Command {
     Sessions {},
     /// Print the counts of the run
     Stats {},
-    /// Send one more message
+    /// Inject a message
     Inject(Inject),
     /// Close a session
     Close {
@@ -38,28 +38,28 @@ pub enum Command {
         #[arg(long, value_name = "SIDE", default_value = "both")]
         #[serde(default)]
         side: Sides,
-        /// The reason that the peers show
+        /// Reason shown to the peers
         #[arg(value_name = "REASON", default_value = "")]
         #[serde(default)]
         reason: String,
     },
-    /// Have the server send a complete snapshot
+    /// Request a complete snapshot from the server
     Resync {
         /// The session
         #[arg(skip)]
         session: Option<SessionId>,
     },
-    /// List the messages that are held
+    /// List the held messages
     Held {
         /// The session; `None` for all
         #[arg(skip)]
         session: Option<SessionId>,
     },
-    /// Let a held message go on
+    /// Release a held message
     Release(HeldPlace),
     /// Change a held message
     Edit(Edit),
-    /// Drop a held message, which never goes on
+    /// Drop a held message
     Drop(HeldPlace),
     /// List or change the rules and link lines
     Rules {
@@ -97,7 +97,7 @@ pub enum RuleCommand {
         #[arg(value_name = "TEXT")]
         text: String,
     },
-    /// Replace a rule that was not read from a file
+    /// Replace a rule not read from a file
     Replace {
         /// The name of the rule as in the list
         #[arg(value_name = "NAME")]
@@ -106,16 +106,16 @@ pub enum RuleCommand {
         #[arg(value_name = "TEXT")]
         text: String,
     },
-    /// Let two rules that were not read from a file change places
+    /// Swap two rules not read from a file
     Swap {
         /// The name of the rule as in the list
         #[arg(value_name = "NAME")]
         name: String,
-        /// The name of the other one
+        /// The name of the other rule
         #[arg(value_name = "WITH")]
         with: String,
     },
-    /// Remove a rule that was not read from a file
+    /// Remove a rule not read from a file
     Remove {
         /// The name of the rule as in the list
         #[arg(value_name = "NAME")]
