@@ -126,7 +126,7 @@ mod tests {
         joins.add(&join(2, JoinOutcome::NeverEntered));
         joins.add(&join(1, JoinOutcome::Entered));
         let stopped = "teetap: session 2 never entered the game: after sv_ready_to_enter (acked) the client never sent enter_game; \
-                       there the events end";
+                       the recording ends there";
         assert_eq!(lines(&joins, false), [stopped]);
         let lines = self::lines(&joins, true);
         let bar = "━".repeat(24);

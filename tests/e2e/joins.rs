@@ -92,12 +92,12 @@ fn a_message_that_a_rule_drops_is_named_in_the_run_and_its_summary() {
     let lines = objects(&String::from_utf8(output.stdout).unwrap());
     let stderr = String::from_utf8(output.stderr).unwrap();
     let seen = stalls(&lines);
-    let waits = "the server waits for ready from the client; ready came, but was dropped (silence)";
+    let waits = "the server waits for ready from the client; ready was sent, but was dropped (silence)";
     assert!(
         !seen.is_empty() && seen.iter().all(|(_, text)| text.ends_with(waits)),
         "{seen:?}\n{stderr}"
     );
-    let never = "no ready from the client counts: it came, but was dropped (silence)";
+    let never = "the ready of the client had no effect: it was sent, but was dropped (silence)";
     assert!(stderr.contains(never), "{stderr}");
     let again = run(teetap().args(["open", "--json"]).arg(&path), 0);
     assert_eq!(stalls(&objects(&again.0)), seen);

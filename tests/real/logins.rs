@@ -190,7 +190,7 @@ fn each_step_that_a_client_forgets_is_named() -> Result<()> {
             "{step}: {outcome}: {why}"
         );
         let (stalls, (_, why)) = visit(&server, |client| client.not_vital = step)?;
-        let misstep = "came in a chunk that is not vital and is ignored";
+        let misstep = "was sent in a chunk that is not vital and is ignored";
         ensure!(
             stalls[0].ends_with(&format!("{place}; {step} {misstep}")),
             "{step}: {stalls:?}"

@@ -67,25 +67,35 @@ impl Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Datagram(code) => write!(f, "came in a datagram that its receiver drops ({})", code.name()),
+            Self::Datagram(code) => write!(
+                f,
+                "was sent in a datagram that its receiver drops ({})",
+                code.name()
+            ),
             Self::Message(code @ Code::WrongId, Some(values)) => {
-                write!(f, "came under a wrong id ({}: {values})", code.name())
+                write!(f, "was sent with a wrong id ({}: {values})", code.name())
             }
-            Self::Message(code, None) => write!(f, "came, but its receiver drops it ({})", code.name()),
+            Self::Message(code, None) => write!(f, "was sent, but its receiver drops it ({})", code.name()),
             Self::Message(code, Some(values)) => {
-                write!(f, "came, but its receiver drops it ({}: {values})", code.name())
+                write!(
+                    f,
+                    "was sent, but its receiver drops it ({}: {values})",
+                    code.name()
+                )
             }
             Self::Map(flaw) => flaw.fmt(f),
-            Self::Rule(names) => write!(f, "came, but was dropped ({names})"),
-            Self::Link(lost) => write!(f, "came, but the link lost it ({lost})"),
-            Self::Held(names) => write!(f, "came, but is held ({names})"),
+            Self::Rule(names) => write!(f, "was sent, but was dropped ({names})"),
+            Self::Link(lost) => write!(f, "was sent, but the link lost it ({lost})"),
+            Self::Held(names) => write!(f, "was sent, but is held ({names})"),
             Self::Verdict(verdict, other) => match verdict {
-                MessageVerdict::NeedsVital => f.write_str("came in a chunk that is not vital and is ignored"),
-                MessageVerdict::NeedsNotVital => f.write_str("came in a vital chunk and is ignored"),
-                MessageVerdict::TooEarly | MessageVerdict::AnswersOnly => {
-                    write!(f, "came too early, before {other}, and is ignored")
+                MessageVerdict::NeedsVital => {
+                    f.write_str("was sent in a chunk that is not vital and is ignored")
                 }
-                _ => f.write_str("came too late and is ignored"),
+                MessageVerdict::NeedsNotVital => f.write_str("was sent in a vital chunk and is ignored"),
+                MessageVerdict::TooEarly | MessageVerdict::AnswersOnly => {
+                    write!(f, "was sent too early, before {other}, and is ignored")
+                }
+                _ => f.write_str("was sent too late and is ignored"),
             },
         }
     }

@@ -26,27 +26,24 @@ impl fmt::Display for Flaw {
         match self {
             Self::NoSuchPart { got, parts } => write!(
                 f,
-                "asked for part {got}, and the map has only {parts}, counted from 0"
+                "asked for part {got}, but the map has only {parts}, counted from 0"
             ),
             Self::OtherPart { got, expected } => {
-                write!(f, "came with part {got} in place of part {expected}")
+                write!(f, "has part {got}, expected part {expected}")
             }
             Self::OtherMap { got, expected } => {
                 write!(
                     f,
-                    "came with the map crc {got:08x}, and map_change has {expected:08x}"
+                    "has the map crc {got:08x}, expected {expected:08x} as in map_change"
                 )
             }
-            Self::Empty { got } => write!(f, "came without the data of part {got}"),
-            Self::NotLast { got } => write!(
-                f,
-                "came with the last part, {got}, that is not marked as the last"
-            ),
+            Self::Empty { got } => write!(f, "has no data of part {got}"),
+            Self::NotLast { got } => write!(f, "has the last part, {got}, but is not marked as the last"),
             Self::EarlyLast { got, parts } => write!(
                 f,
-                "came with part {got} of {parts}, counted from 0, that is marked as the last"
+                "has part {got} of {parts}, counted from 0, but is marked as the last"
             ),
-            Self::Short { got, expected } => write!(f, "came with {got} bytes in place of {expected}"),
+            Self::Short { got, expected } => write!(f, "has {got} bytes, expected {expected}"),
         }
     }
 }

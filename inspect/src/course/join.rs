@@ -179,12 +179,14 @@ impl Join {
             ));
         }
         let never = match (self.awaited, &self.misstep) {
-            (None, _) => "nothing more came".to_owned(),
+            (None, _) => "no further message was sent".to_owned(),
             (Some((name, side)), None) => match &self.parts {
                 Some(parts) => format!("the {side} sent no more {name} ({parts})"),
                 None => format!("the {side} never sent {name}"),
             },
-            (Some((name, side)), Some(misstep)) => format!("no {name} from the {side} counts: it {misstep}"),
+            (Some((name, side)), Some(misstep)) => {
+                format!("the {name} of the {side} had no effect: it {misstep}")
+            }
         };
         let cause = self
             .cause
@@ -201,7 +203,7 @@ impl Join {
                 by: None,
                 reason: None,
             } => String::new(),
-            Ended::Open => "; there the events end".to_owned(),
+            Ended::Open => "; the recording ends there".to_owned(),
             Ended::Closed { by, reason } => {
                 let by = by.map_or(String::new(), |side| format!(" by the {side}"));
                 let reason = reason.as_ref().filter(|reason| !reason.is_empty());

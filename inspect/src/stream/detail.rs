@@ -233,7 +233,7 @@ impl Fact {
                     "got {got}, expected {missing} or more: sent {times} times in {after}"
                 )?;
                 match answer {
-                    Some(answer) => write!(f, ", and answered with {answer}"),
+                    Some(answer) => write!(f, ", and the peer replied with {answer}"),
                     None if *is_packed => f.write_str(", compressed each time: does it inflate?"),
                     None => Ok(()),
                 }
@@ -259,20 +259,20 @@ impl Fact {
             ),
             Self::Unrepeated(Unrepeated { seq, name, for_ }) => write!(
                 f,
-                "got nothing of {} for {}, and it is not acked, expected it again after 1.0 s",
+                "{} not retransmitted for {} (unacked), expected after 1.0 s",
                 Numbered(*seq, *name),
                 Seconds(*for_)
             ),
             Self::Repeated(Repeated { seq, name, after }) => write!(
                 f,
-                "got {} again {} after its sender had the ack, expected it no more",
+                "got {} again {} after its sender had received the ack, expected no retransmission",
                 Numbered(*seq, *name),
                 Seconds(*after)
             ),
             Self::Late { question, after } => {
                 write!(
                     f,
-                    "got it {} ms after {question}, expected it at once",
+                    "got it {} ms after {question}, expected it immediately",
                     after.as_millis()
                 )
             }
@@ -320,16 +320,16 @@ impl fmt::Display for Fact {
             }
             Self::Reversed { got, expected } => write!(f, "got {got}, expected {expected}"),
             Self::Changed { got, before, now } => {
+                let other = if *now == 1 { "byte" } else { "bytes" };
+                let sent = if *before == 1 { "byte" } else { "bytes" };
                 write!(
                     f,
-                    "got other bytes under number {got}: {now}, expected the {before} of before"
+                    "got {now} other {other} under number {got}, expected the {before} {sent} sent before"
                 )
             }
-            Self::Never { missing, after } => write!(
-                f,
-                "expected {missing}, which has not come for {}",
-                Seconds(*after)
-            ),
+            Self::Never { missing, after } => {
+                write!(f, "expected {missing}, not sent for {}", Seconds(*after))
+            }
             Self::Beyond { got, missing } => write!(f, "got {got}, expected less than {missing}"),
             Self::Request { missing: None, .. } => f.write_str("it has all numbers that were sent"),
             Self::Request {
@@ -337,11 +337,11 @@ impl fmt::Display for Fact {
                 was_sent,
             } => {
                 let why = if *was_sent {
-                    "which was sent on and lost later"
+                    "forwarded, then lost"
                 } else {
-                    "which did not come"
+                    "not received"
                 };
-                write!(f, "it lacks {missing}, {why}")
+                write!(f, "it lacks {missing} ({why})")
             }
             Self::Foreign { session, part } => match part {
                 Part::Token => write!(f, "the token is that of session #{session}"),

@@ -114,17 +114,17 @@ const NUMBERED: &[(&[Step], &str, &str)] = &[
     (
         &[Ask(9)],
         OF_CLIENT,
-        "request_map_data asked for part 9, and the map has only 3, counted from 0",
+        "request_map_data asked for part 9, but the map has only 3, counted from 0",
     ),
     (
         &[Ask(-1)],
         OF_CLIENT,
-        "request_map_data asked for part -1, and the map has only 3, counted from 0",
+        "request_map_data asked for part -1, but the map has only 3, counted from 0",
     ),
     (
         &[Ask(0), ONE, Ask(3)],
         OF_CLIENT,
-        "request_map_data asked for part 3, and the map has only 3, counted from 0",
+        "request_map_data asked for part 3, but the map has only 3, counted from 0",
     ),
     (
         &[Ask(0), ONE, Ask(2), THREE],
@@ -142,35 +142,31 @@ const NUMBERED: &[(&[Step], &str, &str)] = &[
         "the client has begun the download anew, with part 0",
     ),
     // The server sends wrong parts.
-    (
-        &[Ask(0), TWO],
-        OF_SERVER,
-        "map_data came with part 1 in place of part 0",
-    ),
+    (&[Ask(0), TWO], OF_SERVER, "map_data has part 1, expected part 0"),
     (
         &[Ask(0), ONE, Ask(1), ONE],
         OF_SERVER,
-        "map_data came with part 0 in place of part 1",
+        "map_data has part 0, expected part 1",
     ),
     (
         &[Ask(0), Part(0, false, 0)],
         OF_SERVER,
-        "map_data came without the data of part 0",
+        "map_data has no data of part 0",
     ),
     (
         &[Ask(0), Foreign(0)],
         OF_SERVER,
-        "map_data came with the map crc 76543211, and map_change has 76543210",
+        "map_data has the map crc 76543211, expected 76543210 as in map_change",
     ),
     (
         &[Ask(0), Part(0, true, 896)],
         OF_SERVER,
-        "map_data came with part 0 of 3, counted from 0, that is marked as the last",
+        "map_data has part 0 of 3, counted from 0, but is marked as the last",
     ),
     (
         &[Ask(0), ONE, Ask(1), TWO, Ask(2), Part(2, false, 208)],
         OF_SERVER,
-        "map_data came with the last part, 2, that is not marked as the last",
+        "map_data has the last part, 2, but is not marked as the last",
     ),
     // Copies change nothing.
     (
@@ -244,12 +240,12 @@ fn a_download_of_counted_parts_stops_at_the_side_that_owes_the_next_message() {
         (
             &[Ask(0), part, Part(0, false, 699)],
             OF_SERVER,
-            "map_data came with 699 bytes in place of 700",
+            "map_data has 699 bytes, expected 700",
         ),
         (
             &[Ask(0), part, part, Ask(0), Part(0, false, 599)],
             OF_SERVER,
-            "map_data came with 599 bytes in place of 600",
+            "map_data has 599 bytes, expected 600",
         ),
         (
             &[Ask(0), Again, part, Again],
@@ -279,7 +275,7 @@ fn the_end_of_a_join_says_how_much_of_the_map_came() {
     );
     assert_eq!(
         stopped(&[Ask(0), Part(0, false, 896), Ask(7)]),
-        "after map_data (acked) no request_map_data from the client counts: it asked for part 7, and the map has only 3, \
+        "after map_data (acked) the request_map_data of the client had no effect: it asked for part 7, but the map has only 3, \
          counted from 0; closed by the client"
     );
 }

@@ -223,7 +223,7 @@ fn a_join_that_is_open_at_the_end_ends_with_the_events() {
     assert_eq!(joins[0].ended, Ended::Open);
     assert_eq!(
         joins[0].to_string(),
-        "session 1 never entered the game: after ready (not acked) the server never sent con_ready; there the events end"
+        "session 1 never entered the game: after ready (not acked) the server never sent con_ready; the recording ends there"
     );
     // The join was too short to be stuck.
     assert_eq!(Finding::of_join(&joins[0]).unwrap().severity, Severity::Warning);

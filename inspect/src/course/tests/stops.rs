@@ -19,12 +19,12 @@ fn a_message_in_the_wrong_kind_of_chunk_is_named() {
     assert_eq!(
         last(&play),
         "after client_version (acked) the server waits for info from the client; \
-         info came in a chunk that is not vital and is ignored"
+         info was sent in a chunk that is not vital and is ignored"
     );
     let play = play.closed_by(Side::Client, None);
     assert_eq!(
         play.joins()[0].stopped().unwrap(),
-        "after client_version (acked) no info from the client counts: it came in a chunk that is not vital and is ignored; \
+        "after client_version (acked) the info of the client had no effect: it was sent in a chunk that is not vital and is ignored; \
          closed by the client"
     );
 }
@@ -39,7 +39,7 @@ fn a_message_of_the_server_in_the_wrong_kind_of_chunk_is_of_the_server() {
                 .sent(Side::Server, name, false)
                 .wait(1400);
             let why = format!(
-                "the client waits for {name} from the server; {name} came in a chunk that is not vital and is ignored"
+                "the client waits for {name} from the server; {name} was sent in a chunk that is not vital and is ignored"
             );
             assert!(last(&play).ends_with(&why), "{}: {}", script.name, last(&play));
         }
@@ -58,7 +58,7 @@ fn a_message_that_comes_too_early_is_named_once_it_is_due() {
     assert_eq!(
         last(&play),
         "after sv_ready_to_enter (acked) the server waits for enter_game from the client; \
-         enter_game came too early, before cl_start_info, and is ignored"
+         enter_game was sent too early, before cl_start_info, and is ignored"
     );
 }
 
@@ -89,7 +89,7 @@ fn a_ready_that_is_not_vital_is_no_step_though_it_is_answered() {
     assert_eq!(
         last(&play.wait(1400)),
         "after map_change (acked) the server waits for ready from the client; \
-         ready came in a chunk that is not vital and is ignored"
+         ready was sent in a chunk that is not vital and is ignored"
     );
 }
 
@@ -97,8 +97,8 @@ fn a_ready_that_is_not_vital_is_no_step_though_it_is_answered() {
 fn a_message_that_a_rule_drops_is_named() {
     let script = Script::named("0.7");
     for (action, words) in [
-        (Action::Drop, "ready came, but was dropped (a rule)"),
-        (Action::Hold, "ready came, but is held (a rule)"),
+        (Action::Drop, "ready was sent, but was dropped (a rule)"),
+        (Action::Hold, "ready was sent, but is held (a rule)"),
     ] {
         let play = Play::of(script).until(script.index("ready"));
         let play = play.changed(Side::Client, "ready", |datagram| {
@@ -124,7 +124,7 @@ fn a_datagram_that_its_receiver_drops_is_named() {
     assert_eq!(
         last(&play.wait(1100)),
         "after map_change (acked) the server waits for ready from the client; \
-         ready came in a datagram that its receiver drops (wrong-token)"
+         ready was sent in a datagram that its receiver drops (wrong-token)"
     );
 }
 

@@ -92,8 +92,7 @@ fn a_message_that_is_not_sent_again_is_noted_once() {
             );
             script.keepalive(Dir::S2c, 0);
         }
-        let detail =
-            "got nothing of cl_kill (number 1) for 3.0 s, and it is not acked, expected it again after 1.0 s";
+        let detail = "cl_kill (number 1) not retransmitted for 3.0 s (unacked), expected after 1.0 s";
         assert_eq!(
             found,
             [(4_000_000, (Code::ResendMissing, detail.to_owned()))],
@@ -142,7 +141,8 @@ fn a_message_that_is_sent_again_after_its_ack_is_noted_once() {
             found.extend(script.resend(Dir::C2s, ack, &[1]));
         }
         found.retain(|(code, _)| *code == Code::ResendAcked);
-        let detail = "got number 1 again 2.0 s after its sender had the ack, expected it no more";
+        let detail =
+            "got number 1 again 2.0 s after its sender had received the ack, expected no retransmission";
         let expected = has_shown.then(|| (Code::ResendAcked, detail.to_owned()));
         assert_eq!(found, Vec::from_iter(expected));
     }

@@ -32,7 +32,7 @@ fn a_loss_is_information() {
         script.at += 20_000;
         let request = script.request(Dir::C2s, 9);
         assert_eq!(codes(&request), [Code::ResendRequest]);
-        assert_eq!(request[0].1, "it lacks 10, which did not come");
+        assert_eq!(request[0].1, "it lacks 10 (not received)");
         script.at += 20_000;
         assert_eq!(script.resend(Dir::S2c, 0, &[10, 11]), []);
         script.at += 20_000;
@@ -64,7 +64,7 @@ fn a_loss_behind_the_proxy_is_known_from_the_request() {
         script.at += 1_000_000;
         let request = script.request(Dir::C2s, 9);
         assert_eq!(
-            request[0].1, "it lacks 10, which was sent on and lost later",
+            request[0].1, "it lacks 10 (forwarded, then lost)",
             "{proto}"
         );
         let next = script.vital(Dir::S2c, 0, 12);
@@ -103,7 +103,7 @@ fn copies_are_compared() {
             .collect();
         assert_eq!(
             changed[0].1,
-            "got other bytes under number 2: 1, expected the 1 of before"
+            "got 1 other byte under number 2, expected the 1 byte sent before"
         );
     }
 }
@@ -210,7 +210,7 @@ fn a_number_that_is_skipped_is_an_error_once() {
         }
         let gaps: Vec<_> = all.iter().filter(|(code, _)| *code == Code::SeqGap).collect();
         assert_eq!(gaps.len(), 1, "{proto} {all:?}");
-        assert_eq!(gaps[0].1, "expected 2, which has not come for 2.0 s");
+        assert_eq!(gaps[0].1, "expected 2, not sent for 2.0 s");
         assert_eq!(bad(&all), [Code::SeqGap]);
     }
 }

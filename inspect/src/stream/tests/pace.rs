@@ -28,7 +28,7 @@ fn an_answer_that_waits_for_a_flush_is_noted() {
                 .filter(|(code, _)| *code == Code::LateReply)
                 .collect();
             let expected = if is_late {
-                vec!["got it 450 ms after con_ready, expected it at once"]
+                vec!["got it 450 ms after con_ready, expected it immediately"]
             } else {
                 vec![]
             };
