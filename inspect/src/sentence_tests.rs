@@ -84,14 +84,14 @@ fn a_magic_that_is_almost_right_is_named_with_the_right_one() {
             Proto::V6,
             &b"\x10\0\0\x01TKEM\xff\xff\xff\xff"[..],
             &[
-                "! unexpected-bytes: bytes that differ from the fixed value of this field: the receiver takes it for another version; got \"TKEM\", expected \"TKEN\"",
+                "! unexpected-bytes: bytes that differ from the fixed value of this field: the receiver assumes another version; got \"TKEM\", expected \"TKEN\"",
             ][..],
         ),
         (
             Proto::Ddnet,
             b"\x10\0\0\x02TKXN\x01\x02\x03\x04",
             &[
-                "! unexpected-bytes: bytes that differ from the fixed value of this field: the receiver takes it for another version; got \"TKXN\", expected \"TKEN\"",
+                "! unexpected-bytes: bytes that differ from the fixed value of this field: the receiver assumes another version; got \"TKXN\", expected \"TKEN\"",
             ],
         ),
         (Proto::V6, b"\x10\0\0\x01", &[]),
@@ -187,7 +187,7 @@ fn a_wrong_ack_is_named_with_its_bound() {
     let behind = shown.datagram(1, Dir::C2s, &with_ack(0), note(Code::AckBehind, 0, 2));
     assert_eq!(
         behind[0],
-        "✗ ack-behind: acks less than before: the receiver drops the datagram; got 0, expected at least 1"
+        "✗ ack-behind: acks fewer chunks than before: the receiver drops the datagram; got 0, expected at least 1"
     );
 }
 

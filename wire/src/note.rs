@@ -116,13 +116,13 @@ codes! {
     BadHuffman          "bad-huffman"          Error   Datagram [MayComeFromCut]
         "cannot be decompressed: the receiver drops the datagram"
     NotConnected        "not-connected"        Error   Datagram [DropsDatagram]
-        "a connless datagram in place of one of a connection: the receiver does not take it for one"
+        "a connless datagram in place of a packet of the connection: the receiver does not accept it as one"
     OverlongInt         "overlong-int"         Info    Message  []
-        "an int takes more bytes than needed: receivers read the same value"
+        "an int is longer than needed: receivers read the same value"
     IntPadding          "int-padding"          Warning Message  []
-        "the fifth byte of an int has bits too many: versions read other values"
+        "the fifth byte of an int has surplus bits: versions read different values"
     UnknownFlags        "unknown-flags"        Warning Datagram [MayLoseChunks ByRelease]
-        "header bits that no sender of this version sets: DDNet since 19.4 drops the datagram, others read them in their own way"
+        "header bits that no sender of this version sets: DDNet since 19.4 drops the datagram, others interpret them differently"
     Oversized           "oversized"            Error   Datagram [MayLoseChunks]
         "longer than 1400 bytes: receivers see only the first 1400"
     PayloadOversized    "payload-oversized"    Error   Payload  [DropsDatagram]
@@ -142,75 +142,75 @@ codes! {
     ChunkTruncated      "chunk-truncated"      Error   Payload  [MayLoseChunks MayComeFromCut]
         "a chunk runs past the end of the payload: it and all after it are lost"
     ChunkCountTooHigh   "chunk-count-too-high" Error   Datagram [MayLoseChunks MayComeFromCut]
-        "fewer chunks than the header announces: the receiver takes those that are there"
+        "fewer chunks than the header announces: the receiver reads those that are present"
     ChunkSizeCut        "chunk-size-cut"       Error   Payload  [MayLoseChunks]
-        "1024 bytes follow the last chunk: its size did not fit 10 bits, and receivers see only its start"
+        "1024 bytes follow the last chunk: its size did not fit in 10 bits, so receivers see only its start"
     ChunkCountCut       "chunk-count-cut"      Error   Datagram [MayLoseChunks]
-        "256 chunks more than the header announces: their number did not fit a byte, and receivers miss them"
+        "256 more chunks than the header announces: their number did not fit in a byte, so receivers miss them"
     ChunkOfOtherVersion "chunk-of-other-version" Error   Datagram [NeedsStream]
-        "chunk headers of the other version: the receiver splits the payload at other places"
+        "chunk headers of the other version: the receiver splits the payload in other places"
     CompressionUnmarked "compression-unmarked" Error   Datagram [NeedsStream]
-        "a compressed payload without the flag of compression: the receiver reads the compressed bytes"
+        "a compressed payload without the compression flag: the receiver parses the compressed bytes"
     TrailingBytes       "trailing-bytes"       Warning Payload  []
         "bytes after the last announced chunk: receivers ignore them"
     MissingToken        "missing-token"        Error   Payload  [DropsDatagram MayComeFromCut]
         "the token that this version requires is missing: the receiver drops the datagram"
     TokenReversed       "token-reversed"       Info    Payload  [NeedsStream]
-        "the token with its bytes in reverse: the games do not read it here, other programs may"
+        "the token with its bytes reversed: the games do not read it here, other programs may"
     WrongToken          "wrong-token"          Error   Datagram [DropsDatagram]
         "the token does not belong to this leg: the receiver drops the datagram"
     AckAhead            "ack-ahead"            Error   Datagram [DropsDatagram]
         "acks a chunk that was never sent: the receiver drops the datagram"
     AckBehind           "ack-behind"           Error   Datagram [DropsDatagram]
-        "acks less than before: the receiver drops the datagram"
+        "acks fewer chunks than before: the receiver drops the datagram"
     AckGap              "ack-gap"              Warning Datagram [NeedsStream]
-        "acks beyond a number that did not come: its sender never sends that one again"
+        "acks beyond a number that was not received: its sender never retransmits that chunk"
     AckStuck            "ack-stuck"            Error   Datagram [NeedsStream]
-        "does not ack vital chunks that it gets: their sender repeats them and ends the connection"
+        "does not ack vital chunks that it receives: their sender retransmits them and ends the connection"
     NotInflated         "not-inflated"         Error   Datagram [NeedsStream]
         "acks no vital chunk that was sent compressed, only others: does it inflate datagrams?"
     Overtaken           "overtaken"            Info    Datagram [DropsDatagram OfNetwork NeedsStream]
-        "older than the datagrams before it: the network changed the order, the receiver drops it"
+        "older than the datagrams received before it: the network changed the order, the receiver drops it"
     SeqAhead            "seq-ahead"            Info    Payload  [DropsMessage OfNetwork NeedsStream]
-        "ahead of a number that is missing: the receiver drops the chunk and asks for a resend"
+        "ahead of a missing number: the receiver drops the chunk and requests a resend"
     SeqAgain            "seq-again"            Info    Payload  [OfNetwork NeedsStream]
-        "a number that came before: a receiver that has it drops the chunk"
+        "a number that was sent before: a receiver that has the chunk drops the copy"
     SeqBehind           "seq-behind"           Error   Payload  [DropsMessage NeedsStream]
-        "a new message with an old number: the receiver takes it for a repeat and drops it"
+        "a new message with an old number: the receiver mistakes it for a retransmission and drops it"
     SeqGap              "seq-gap"              Error   Datagram [NeedsStream]
-        "a number never comes: the receiver drops all vital chunks after it"
+        "a number is never sent: the receiver drops all vital chunks after it"
     ResendRequest       "resend-request"       Info    Datagram [OfNetwork NeedsStream]
-        "asks for all vital chunks after its ack"
+        "requests all vital chunks after its ack"
     ResendUnmarked      "resend-unmarked"      Warning Payload  [NeedsStream]
-        "sent again without the resend flag: some receivers count it as a new one"
+        "retransmitted without the resend flag: some receivers count it as a new chunk"
     ResendChanged       "resend-changed"       Error   Payload  [DropsMessage NeedsStream]
-        "another message with a number that came before: the receiver drops it as a repeat"
+        "another message with a number that was sent before: the receiver drops it as a retransmission"
     ResendStorm         "resend-storm"         Warning Payload  [Idle NeedsStream]
-        "sent again more often than the game's timer and requests explain: the receiver drops each copy"
+        "retransmitted more often than the game's timer and requests explain: the receiver drops each copy"
     ResendNeedless      "resend-needless"      Warning Datagram [Idle NeedsStream]
-        "asks for resends that nothing missing explains: the receiver answers each with all unacked chunks"
+        "requests more resends than missing chunks explain: the receiver answers each with all unacked chunks"
     ResendMissing       "resend-missing"       Warning Datagram [NeedsStream]
-        "does not send a vital chunk again that is not acked: its receiver waits for it, and drops all after it"
+        "does not retransmit an unacked vital chunk: the receiver waits for it and drops all later ones"
     ResendAcked         "resend-acked"         Warning Payload  [Idle NeedsStream]
-        "sends a chunk again that was acked: the receiver drops each copy"
+        "retransmits a chunk that was acked: the receiver drops each copy"
     Amplified           "amplified"            Warning Datagram [Idle NeedsStream]
-        "an answer much larger than its request: with a false address in requests it floods that address"
+        "a reply much larger than its request: requests with a forged address flood that address"
     OtherSession        "other-session"        Error   Datagram [NeedsStream]
         "a part of another session: the receiver drops it"
     MapAgain            "map-again"            Warning Payload  [NeedsStream]
-        "the same map change under a new number while the client loads the map: it begins anew"
+        "the same map change under a new number while the client loads the map: the client starts over"
     LateReply           "late-reply"           Warning Payload  [Idle NeedsStream]
-        "an answer that waited half a second, until its connection was flushed: the receiver waits as long"
+        "a reply that waited half a second, until its connection was flushed: the receiver waits as long"
     KeepaliveLate       "keepalive-late"       Info    Datagram [OfNetwork NeedsStream]
-        "nothing came from this peer for longer than between two keepalives"
+        "no datagram from this peer for longer than the interval between two keepalives"
     CutByCapture        "cut-by-capture"       Warning Datagram [OfNetwork]
         "the recording holds only the first bytes of the datagram"
     UnknownMessage      "unknown-message"      Warning Message  []
         "no definition has this id: most receivers ignore it"
     WrongId             "wrong-id"             Error   Payload  [NeedsStream]
-        "the bytes of another message than the id says: the receiver takes them for that one, or ignores them"
+        "the bytes of another message than its id says: the receiver reads them as the message of the id, or ignores them"
     FieldsOfOtherVersion "fields-of-other-version" Error   Payload  [NeedsStream]
-        "the fields of the other version: the receiver reads other values, or drops it"
+        "the fields of the other version: the receiver reads other values, or drops the message"
     WrongDirection      "wrong-direction"      Warning Message  [DropsMessage]
         "a message of the other direction: the receiver ignores it or reads it as another one"
     NotVital            "not-vital"            Warning Message  []
@@ -238,7 +238,7 @@ codes! {
     BadDecimal          "bad-decimal"          Warning Message  [MayComeFromCut]
         "not a plain decimal number: receivers read what they can, or 0"
     UnexpectedBytes     "unexpected-bytes"     Warning Message  []
-        "bytes that differ from the fixed value of this field: the receiver takes it for another version"
+        "bytes that differ from the fixed value of this field: the receiver assumes another version"
     ObjectShort         "object-short"         Warning Message  []
         "an object with fewer ints than its fields need: most clients drop it"
     ObjectLong          "object-long"          Info    Message  []
@@ -256,15 +256,15 @@ codes! {
     SnapPartsMissing    "snap-parts-missing"   Warning Message  [OfNetwork]
         "the previous snapshot is incomplete: the client drops it"
     SnapLate            "snap-late"            Info    Message  [OfNetwork]
-        "older than the newest snapshot: a client that received that one ignores it"
+        "older than the newest snapshot: a client that has received the newest ignores it"
     SnapAgain           "snap-again"           Info    Message  [OfNetwork]
         "a snapshot that was received before"
     SnapEmptyUnacked    "snap-empty-unacked"   Warning Message  [Idle]
-        "has acked none of 25 empty snapshots or more: the server takes them for lost"
+        "has acked none of at least 25 empty snapshots: the server assumes that they are lost"
     SnapUnacked         "snap-unacked"         Warning Message  [Idle]
-        "has acked no snapshot that was sent, in 25 inputs or more: the server sends complete ones"
+        "has acked none of the sent snapshots in at least 25 inputs: the server sends complete snapshots"
     InputLate           "input-late"           Warning Message  [Idle]
-        "inputs for ticks of the past: the server uses each in its next tick, and jumps and shots come late"
+        "inputs for past ticks: the server applies each in its next tick, so jumps and shots are late"
     SnapNoBase          "snap-no-base"         Error   Message  []
         "relative to an unknown snapshot: a client that lacks it requests a complete one"
     SnapBadCrc          "snap-bad-crc"         Error   Message  []
@@ -276,17 +276,17 @@ codes! {
     SnapBadItem         "snap-bad-item"        Error   Message  []
         "an invalid type, id or size: the client discards the snapshot"
     SnapItemAgain       "snap-item-again"      Warning Message  [Idle]
-        "an item that is changed or deleted more than once: the client takes the last change"
+        "an item that is changed or deleted more than once: the client applies the last change"
     SnapNotThere        "snap-not-there"       Warning Message  [Idle]
         "deletes an item that does not exist: the client ignores that"
     SnapItemResized     "snap-item-resized"    Error   Message  []
         "an item of another size than before: DDNet discards the snapshot"
     SnapIdReused        "snap-id-reused"       Warning Message  [Idle]
-        "an id that another item had shortly before: clients take both for the same item"
+        "an id that another item had shortly before: clients treat both as the same item"
     SnapUndeclared      "snap-undeclared"      Info    Message  []
         "an extended type that its snapshot does not declare: clients ignore the item"
     SnapNearLimit       "snap-near-limit"      Warning Message  [Idle]
-        "near 1024 items, 64 KiB or 64 parts: past them senders drop items silently"
+        "near 1024 items, 64 KiB or 64 parts: beyond them senders drop items silently"
     UnknownObject       "unknown-object"       Info    Message  []
         "no definition has this type: clients ignore the item"
 }

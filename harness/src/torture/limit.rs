@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(
             Limit::of_close("Too many connections in a short time"),
             after(
-                "too many connections came from this address in a short time",
+                "too many connections were made from this address in a short time",
                 WINDOW,
                 true
             )

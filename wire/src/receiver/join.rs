@@ -247,8 +247,10 @@ impl Rejection {
             Self::Refused(Refusal::Banned) => "the address is banned",
             Self::Refused(Refusal::Full) => "the server is full",
             Self::Refused(Refusal::PerAddress) => "too many clients have this address",
-            Self::Refused(Refusal::TooFast) => "too many connections came from this address in a short time",
-            Self::Refused(Refusal::NoSeven) => "the server takes no clients of 0.7",
+            Self::Refused(Refusal::TooFast) => {
+                "too many connections were made from this address in a short time"
+            }
+            Self::Refused(Refusal::NoSeven) => "the server accepts no clients of 0.7",
             Self::WrongVersion => "wrong version",
             Self::WrongPassword => "wrong password",
         }

@@ -241,12 +241,12 @@ fn each_reason_of_a_server_is_named() {
         (
             "Too many connections in a short time",
             "Refused(TooFast)",
-            "too many connections came from this address in a short time",
+            "too many connections were made from this address in a short time",
         ),
         (
             "0.7 connections are not accepted at this time",
             "Refused(NoSeven)",
-            "the server takes no clients of 0.7",
+            "the server accepts no clients of 0.7",
         ),
         (
             "You have been banned for 5 minutes (spam)",

@@ -26,7 +26,7 @@ fn a_loss_is_information() {
             "{ahead:?}"
         );
         assert!(
-            ahead[0].1.ends_with(" drops the chunk and asks for a resend"),
+            ahead[0].1.ends_with(" drops the chunk and requests a resend"),
             "{ahead:?}"
         );
         script.at += 20_000;
@@ -47,7 +47,7 @@ fn a_loss_is_information() {
             "{again:?}"
         );
         assert!(
-            again[0].1.ends_with(" drops the chunk: it has it already"),
+            again[0].1.ends_with(" drops the chunk, which it already has"),
             "{again:?}"
         );
     }
@@ -63,10 +63,7 @@ fn a_loss_behind_the_proxy_is_known_from_the_request() {
         }
         script.at += 1_000_000;
         let request = script.request(Dir::C2s, 9);
-        assert_eq!(
-            request[0].1, "it lacks 10 (forwarded, then lost)",
-            "{proto}"
-        );
+        assert_eq!(request[0].1, "it lacks 10 (forwarded, then lost)", "{proto}");
         let next = script.vital(Dir::S2c, 0, 12);
         assert!(next[0].1.starts_with("got 12, expected 10; "), "{next:?}");
         assert_eq!(script.resend(Dir::S2c, 0, &[10, 11, 12]), []);
@@ -408,7 +405,7 @@ fn the_release_of_the_receiver_is_named() {
             let side = if dir == Dir::S2c { "client" } else { "server" };
             assert_eq!(
                 ahead[0].1,
-                format!("got 2, expected 1; a {side} of {release} drops the chunk and asks for a resend"),
+                format!("got 2, expected 1; a {side} of {release} drops the chunk and requests a resend"),
             );
         }
     }
@@ -449,7 +446,7 @@ fn the_release_that_the_server_states_is_named() {
         }
         let ahead = script.vital(Dir::C2s, 0, 2);
         assert_eq!(
-            ahead[0].1, "got 2, expected 1; a server of DDNet 16.4 drops the chunk and asks for a resend",
+            ahead[0].1, "got 2, expected 1; a server of DDNet 16.4 drops the chunk and requests a resend",
             "{name}"
         );
         // The version of the server says nothing about the client.
@@ -606,7 +603,7 @@ fn a_datagram_of_an_odd_form_says_what_a_known_release_does_with_it() {
         let notes = script.every_note(Dir::C2s, &bytes);
         let empty = notes.iter().find(|(code, _)| *code == Code::EmptyNoResend);
         let (_, detail) = empty.unwrap_or_else(|| panic!("{proto}: {notes:?}"));
-        let is_named = detail.ends_with("a server of Teeworlds 0.6.5 takes the ack");
+        let is_named = detail.ends_with("a server of Teeworlds 0.6.5 accepts the ack");
         assert_eq!(is_named, proto == Proto::V65, "{proto}: {notes:?}");
         assert!(is_named || !detail.contains("server of"), "{proto}: {notes:?}");
     }

@@ -92,7 +92,7 @@ pub(in crate::receiver) const TOKEN_075: Row = last(
     "token-wrong",
     Verdict::Drops,
     FEED,
-    "the token of the header is not that of the connection. The ack has been taken by then",
+    "the token of the header is not that of the connection. The ack was already accepted",
     |case| case.reading.token == Some(Token::NONE) || case.reading.token != case.leg.token_in,
 );
 
@@ -100,7 +100,7 @@ pub(in crate::receiver) const ACK_WINDOW: Row = last(
     "ack-window",
     Verdict::Drops,
     FEED,
-    "the ack is not between the last one taken and the last vital chunk sent. Outside a connection (0.7.5) it counts as 0",
+    "the ack is not between the last accepted ack and the last vital chunk sent. Outside a connection (0.7.5) it counts as 0",
     |case| !in_window(case.reading.ack, case.leg.peer_ack, case.leg.sequence),
 );
 

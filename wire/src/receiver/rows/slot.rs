@@ -88,7 +88,7 @@ pub(in crate::receiver) const TOO_FAST: Row = refusal(
     "too-fast",
     Refusal::TooFast,
     TRY,
-    "a new client, but too many connections came from its address",
+    "a new client, but too many connections were made from its address",
     |case| case.leg.admission == Admission::TooFast && wants_slot(case),
 );
 pub(in crate::receiver) const NO_SEVEN: Row = refusal(
@@ -218,7 +218,7 @@ pub(in crate::receiver) const SEVEN_FOREIGN: Row = last(
     "connect-seven-foreign",
     Verdict::Answers(Answer::ConnectAccept),
     SIXUP,
-    "the same with another token. The server answers but takes no client",
+    "the same with another token. The server answers but accepts no client",
     |case| is_seven(case, 1) && case.reading.token != case.leg.token_in,
 );
 
