@@ -186,7 +186,11 @@ fn a_truncated_log_is_read_to_its_end_with_a_warning() {
     let (half, last) = (ends.len() / 2, ends.len() - 1);
     for (length, inputs, fragment) in [
         // In the middle of a line, before its last byte, after it, and without the last line.
-        (ends[half] + 20, half, format!("breaks off in line {}", half + 2)),
+        (
+            ends[half] + 20,
+            half,
+            format!("ends in the middle of line {}", half + 2),
+        ),
         (
             ends[half] - 1,
             half - 1,

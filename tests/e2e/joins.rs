@@ -8,7 +8,7 @@ use teetap_kit::binary::{objects, place, run};
 use crate::teetap;
 
 /// The start of the text of a stall.
-const STANDS: &str = "the login stands still: ";
+const STANDS: &str = "login stalled: ";
 
 /// Returns the times and texts of the stalled logins.
 fn stalls(lines: &[Value]) -> Vec<(f64, String)> {
