@@ -123,6 +123,11 @@ impl Acks {
         }
     }
 
+    /// Returns true once an ack of a message was recorded.
+    pub(super) fn has_acked(&self) -> bool {
+        self.first.is_some() && self.last != Some(Seq::ZERO)
+    }
+
     /// Records a valid ack. Returns the stuck state once, if the ack does not advance. `is_rough` is true if the
     /// network has lost datagrams.
     pub(super) fn acked(&mut self, ack: Seq, at: Time, is_rough: bool) -> Option<Stuck> {

@@ -86,7 +86,11 @@ impl Streams {
         let deliveries = stream.deliveries;
         let (own, _) = stream.both(seen.datagram.dir);
         let base = own.numbers.base();
-        let Placing { order, is_first } = own.numbers.take(seq, piece.chunk.header.resend, seen.at);
+        let Placing {
+            order,
+            is_first,
+            high,
+        } = own.numbers.take(seq, piece.chunk.header.resend, seen.at);
         if let Some(out) = piece.seq_out {
             own.acks.is_shifted |= out != seq;
             own.acks.gave(out);
@@ -98,7 +102,12 @@ impl Streams {
         own.network.is_rough |= expected.is_some() || deliveries > 0;
         own.network.has_repeats |= piece.chunk.header.resend;
         if notes {
-            let found_order = Ordered { seq, order, base };
+            let found_order = Ordered {
+                seq,
+                order,
+                base,
+                high,
+            };
             let likeness = stream.note_copies(seen, piece, found_order, found);
             stream.note_order(seen, piece, found_order, likeness, found);
             let is_strange = expected.is_some() || matches!(likeness, Likeness::Other { .. });
@@ -124,6 +133,8 @@ struct Ordered {
     seq: Seq,
     order: Order,
     base: Option<Seq>,
+    /// The highest number before it.
+    high: Option<Seq>,
 }
 
 impl Stream {
@@ -204,7 +215,7 @@ impl Stream {
         likeness: Likeness,
         found: &mut Found<'_>,
     ) {
-        let Ordered { seq, order, base } = ordered;
+        let Ordered { seq, order, base, .. } = ordered;
         let Some(base) = base else { return };
         let (own, _) = self.both(seen.datagram.dir);
         let (code, fact) = match order {
@@ -401,12 +412,17 @@ fn note_foreign_message(
     stream: &Stream,
     seen: &Seen<'_>,
     piece: &Piece<'_>,
-    Ordered { seq, base, .. }: Ordered,
+    Ordered { seq, high, .. }: Ordered,
     found: &mut Found<'_>,
 ) {
     let dir = seen.datagram.dir;
-    let same = past.with_message(dir, seq, copies::hash(piece.chunk.data));
-    let is_start = base.is_some_and(|base| base.get() < START && base.distance_to(seq) > START);
+    // Clients that do the same in each session number the same messages alike: a message that continues this session
+    // proves nothing, nor does one that was acked in the other.
+    let continues = high.is_some_and(|high| seq == high.next());
+    let same = past
+        .with_unacked(dir, seq, copies::hash(piece.chunk.data))
+        .filter(|_| !continues);
+    let is_start = high.is_some_and(|high| high.get() < START && high.distance_to(seq) > START);
     let continued = || {
         let session = past.with_number(stream.client, dir, seq).filter(|_| is_start);
         session.map(|session| (session, Part::Number(seq)))

@@ -289,11 +289,15 @@ impl Stream {
         own.own.proved(ack, at);
         let requests = header.flags.contains(Flags::RESEND);
         let needless = requests.then(|| other.acks.requested(at));
+        let is_first_ack = !other.acks.has_acked();
         let stuck = other.acks.acked(ack, at, is_rough);
         let deaf = other.inflation.acked(ack, requests, at);
         // An ack of a number that was never sent has a note of its own.
         let is_sent = other.acks.top.is_some_and(|top| ack.is_behind(top));
-        let is_whole = is_sent && other.heard.numbers.is_whole();
+        // After a challenge the server acks the first vital chunk whatever its number (`AcceptLegacy` in
+        // network_conn.cpp of 0.6.5).
+        let is_base = is_first_ack && seen.packet.proto == Proto::V6 && seen.datagram.dir == Dir::S2c;
+        let is_whole = is_sent && !is_base && other.heard.numbers.is_whole();
         let beyond = other.heard.numbers.acked(ack).filter(|_| is_whole);
         if !other.acks.is_shifted {
             other.numbers.acked(ack);
@@ -392,7 +396,9 @@ impl Stream {
             .into_iter()
             .flatten()
             .filter_map(|chunk| Some((chunk.header.vital?, chunk.header.resend)));
-        let never = own.numbers.look_for_missing(seen.at, numbers);
+        let missing = own.numbers.last().map(Seq::next);
+        let oldest = missing.and_then(|missing| own.own.oldest_since(missing));
+        let never = own.numbers.look_for_missing(seen.at, oldest, numbers);
         if let Some(never) = never.filter(|_| notes) {
             let fact = Fact::Never {
                 missing: never.missing,

@@ -18,8 +18,8 @@ const ROUNDS: u8 = 4;
 /// Minimum time between two such retransmissions, because one may take several datagrams.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// Time after which a number counts as never sent, whatever else was sent. The timer of the games resends it each
-/// second.
+/// Time after which the oldest message that is not acked counts as never sent, whatever else was sent. The timer of
+/// the games resends it each second (`CNetConnection::Update` in network_conn.cpp of 0.6.5).
 const NEVER: Duration = Duration::from_secs(5);
 
 /// Minimum datagrams of the sender within [`NEVER`].
@@ -43,12 +43,16 @@ pub(super) struct Numbers {
     is_whole: bool,
     /// Number of in-order numbers since the first one.
     count: u64,
+    /// The highest number, whatever is missing before it.
+    high: Option<Seq>,
 }
 
 /// A gap: numbers that were not sent although later ones were.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     since: Time,
+    /// Time of the last datagram that shows that the sender still lacks an ack of an older message.
+    unheard: Time,
     rounds: u8,
     last_round: Time,
     datagrams: u16,
@@ -73,6 +77,8 @@ pub(super) struct Placing {
     pub(super) order: Order,
     /// True if the message was in order, and is the first copy.
     pub(super) is_first: bool,
+    /// The highest number before it; `None` if unknown.
+    pub(super) high: Option<Seq>,
 }
 
 /// A sequence number that was never sent.
@@ -87,6 +93,7 @@ impl Numbers {
     pub(super) fn from_the_start() -> Self {
         Self {
             last: Some(Seq::ZERO),
+            high: Some(Seq::ZERO),
             is_whole: true,
             ..Self::default()
         }
@@ -136,12 +143,17 @@ impl Numbers {
 
     /// Records the number of a vital message, and whether it has the resend flag. Returns its position in the order.
     pub(super) fn take(&mut self, seq: Seq, is_resent: bool, at: Time) -> Placing {
+        let high = self.high;
+        if high.is_none_or(|high| !seq.is_behind(high)) {
+            self.high = Some(seq);
+        }
         let Some(last) = self.last else {
             // A resent message may be older than the messages before the recording.
             self.last = Some(seq).filter(|_| !is_resent);
             return Placing {
                 order: Order::Next,
                 is_first: !is_resent,
+                high,
             };
         };
         let base = self.back.unwrap_or(last);
@@ -153,6 +165,7 @@ impl Numbers {
         } else if !seq.is_behind(last) {
             self.gap.get_or_insert(Gap {
                 since: at,
+                unheard: at,
                 rounds: 0,
                 last_round: at,
                 datagrams: 0,
@@ -171,7 +184,11 @@ impl Numbers {
             self.may_have(seq);
             Order::Ahead(base.next())
         };
-        Placing { order, is_first }
+        Placing {
+            order,
+            is_first,
+            high,
+        }
     }
 
     /// Records an ack of these numbers. If it acks beyond the last in-order number, returns the missing number
@@ -185,6 +202,7 @@ impl Numbers {
             *self = Self {
                 last: Some(ack),
                 count: self.count.saturating_add(steps),
+                high: self.high.filter(|high| !high.is_behind(ack)).or(Some(ack)),
                 is_whole: self.is_whole && is_known,
                 doubtful: std::mem::take(&mut self.doubtful),
                 ..Self::default()
@@ -204,20 +222,30 @@ impl Numbers {
 
     /// Records a datagram of the sender while a number is missing, given its vital numbers and their resend flags.
     /// Returns the missing number once it is clear that it will never be sent.
+    ///
+    /// The timer of the games resends only the oldest message that is not acked. `oldest` is the time since which the
+    /// missing message is the oldest one for its sender; `None` if it is not.
     pub(super) fn look_for_missing(
         &mut self,
         at: Time,
+        oldest: Option<Time>,
         mut numbers: impl Iterator<Item = (Seq, bool)>,
     ) -> Option<Never> {
         let missing = self.last?.next();
         let gap = self.gap.as_mut().filter(|gap| !gap.is_reported)?;
         gap.datagrams = gap.datagrams.saturating_add(1);
-        let mut is_round = false;
+        let (mut is_round, mut has_older) = (false, false);
         if numbers.any(|(seq, resent)| {
-            is_round |= resent && seq != missing && !seq.is_behind(missing);
+            let is_older = seq.is_behind(missing);
+            has_older |= resent && is_older;
+            is_round |= resent && seq != missing && !is_older;
             seq == missing
         }) {
             return None;
+        }
+        if has_older {
+            // Its sender has not received the ack of an older message yet.
+            gap.unheard = at;
         }
         if is_round && at.since(gap.last_round) >= BETWEEN {
             gap.rounds = gap.rounds.saturating_add(1);
@@ -225,7 +253,8 @@ impl Numbers {
         }
         let for_ = at.since(gap.since);
         let is_skipped = for_ >= SKIPPED && gap.rounds >= ROUNDS;
-        gap.is_reported = is_skipped || for_ >= NEVER && gap.datagrams >= DATAGRAMS;
+        let is_due = oldest.is_some_and(|oldest| at.since(oldest.max(gap.unheard)) >= NEVER);
+        gap.is_reported = is_skipped || is_due && for_ >= NEVER && gap.datagrams >= DATAGRAMS;
         gap.is_reported.then_some(Never { missing, for_ })
     }
 }

@@ -43,8 +43,9 @@ pub(super) struct Own {
     open: VecDeque<Open>,
     /// The last acked messages.
     done: VecDeque<Done>,
-    /// The highest ack that was sent to the peer.
+    /// The highest ack that was sent to the peer, and the time at which it was sent first.
     shown: Option<Seq>,
+    shown_at: Time,
     /// Time of the last datagram of the peer.
     last: Option<Time>,
     /// Time during which the peer has sent datagrams without the oldest message.
@@ -117,6 +118,9 @@ impl Own {
             return;
         }
         let from = self.shown.replace(ack);
+        if from != Some(ack) {
+            self.shown_at = at;
+        }
         // Numbers before the first one are behind every ack, although none acks them.
         let is_acked = |open: &mut Open| match from {
             Some(from) => open.seq.is_acked_between(from, ack),
@@ -155,6 +159,12 @@ impl Own {
             let unproved = self.done.iter_mut().filter(|done| done.proof.is_none());
             unproved.for_each(|done| done.proof = with);
         }
+    }
+
+    /// Returns the time since which this number is the oldest one without an ack for the peer; `None` if it is not.
+    pub(super) fn oldest_since(&self, seq: Seq) -> Option<Time> {
+        let shown = self.shown.filter(|shown| shown.next() == seq);
+        shown.map(|_| self.shown_at)
     }
 
     /// Records an ack of the peer.

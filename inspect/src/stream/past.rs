@@ -72,11 +72,12 @@ impl Past {
         })
     }
 
-    /// Returns the latest session that had this message with this number.
-    pub(super) fn with_message(&self, dir: Dir, seq: Seq, hash: u64) -> Option<SessionId> {
+    /// Returns the latest session that had this message with this number and no ack of it.
+    pub(super) fn with_unacked(&self, dir: Dir, seq: Seq, hash: u64) -> Option<SessionId> {
+        let is_open = |way: &Rest| way.acked.is_none_or(|acked| !seq.is_behind(acked));
         self.find(|over| {
             let way = over.ways.get(dir as usize);
-            way.is_some_and(|way| way.copies.holds(seq, hash))
+            way.is_some_and(|way| is_open(way) && way.copies.holds(seq, hash))
         })
     }
 

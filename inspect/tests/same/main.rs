@@ -15,6 +15,7 @@ mod storm;
 
 use std::{fmt::Write as _, path::Path};
 
+use teetap_capture::Item;
 use teetap_peer::Variant;
 
 use crate::{
@@ -59,6 +60,7 @@ fn check_storm(name: &str, seed: u64, clients: &'static [Variant], server: &'sta
         clients,
         server,
         disturbance: STORMY,
+        hostile: true,
         floods: false,
     };
     check(name, setting);
@@ -107,6 +109,7 @@ fn a_calm_run_of_all_variants_stays_the_same() {
         clients: &Variant::ALL,
         server: &Variant::ALL,
         disturbance: CALM,
+        hostile: true,
         floods: false,
     };
     check("calm", setting);
@@ -119,7 +122,42 @@ fn a_run_with_floods_stays_the_same() {
         clients: &Variant::ALL,
         server: &[Variant::Ddnet, Variant::V65, Variant::V6],
         disturbance: STORMY,
+        hostile: true,
         floods: true,
     };
     check("floods", setting);
+}
+
+/// Rules, link lines, commands and networks that lose, double and reorder datagrams make no peer wrong.
+#[test]
+fn nothing_that_the_proxy_does_is_a_fault_of_a_peer() {
+    let mut accusations = Vec::new();
+    for seed in 0..16 {
+        let setting = Setting {
+            seed,
+            clients: &Variant::ALL,
+            server: &Variant::ALL,
+            disturbance: STORMY,
+            hostile: false,
+            floods: false,
+        };
+        let (events, outputs) = Storm::new(setting).play();
+        keep(&format!("fair-{seed}"), &outputs.texts());
+        let findings = recordings::findings(events.into_iter().map(Item::Event));
+        let is_accusation = |line: &&str| {
+            let words: Vec<&str> = line.split([' ', ':']).take(4).collect();
+            matches!(
+                words.as_slice(),
+                ["error" | "warning", _, "fault", "client" | "server"]
+            )
+        };
+        let of_run = findings.lines().filter(is_accusation);
+        accusations.extend(of_run.map(|line| format!("seed {seed}: {line}")));
+    }
+    assert!(
+        accusations.is_empty(),
+        "{}:\n{}",
+        accusations.len(),
+        accusations.join("\n")
+    );
 }

@@ -31,7 +31,7 @@ use teetap_wire::{
 use crate::outputs::sum;
 
 /// Returns the findings of events as lines.
-fn findings(items: impl Iterator<Item = Item>) -> String {
+pub(crate) fn findings(items: impl Iterator<Item = Item>) -> String {
     let mut decoder = Decoder::new(Registry::builtin());
     let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
     for item in items {

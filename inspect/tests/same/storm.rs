@@ -60,6 +60,8 @@ pub(crate) struct Setting {
     pub(crate) server: &'static [Variant],
     /// The probability that something happens in a step.
     pub(crate) disturbance: f64,
+    /// True if peers restart without CLOSE, and datagrams of nobody arrive.
+    pub(crate) hostile: bool,
     /// True if many unknown addresses send CONNECT now and then, and each server that is started speaks another variant.
     pub(crate) floods: bool,
 }
@@ -323,7 +325,11 @@ impl Storm {
     fn disturb(&mut self) {
         let now = Duration::from_micros(self.now);
         let number = self.pick(CLIENTS);
-        match self.random.below(60) {
+        let what = self.random.below(60);
+        if !self.setting.hostile && matches!(what, 28..=40 | 52) {
+            return;
+        }
+        match what {
             0..=15 => {
                 let line = ["hello", "gg \u{202e}", "what a \"long\" line", "/info"][self.pick(4)];
                 let _not_connected = self.players[number].client.say(now, line);

@@ -218,12 +218,13 @@ fn a_number_that_never_comes_is_an_error_after_a_while() {
     let mut script = Script::new(Proto::Ddnet);
     script.vital(Dir::C2s, 0, 1);
     script.vital(Dir::C2s, 0, 3);
+    script.keepalive(Dir::S2c, 1);
     let mut all = Vec::new();
     for _ in 0..7 {
         script.at += 1_000_000;
         all.push(codes(&script.keepalive(Dir::C2s, 0)));
     }
-    // The peer has not retransmitted the first message, either.
+    // The peer has not retransmitted the other message, either.
     assert_eq!(all.concat(), [Code::SeqGap, Code::ResendMissing]);
     assert!(all[4].contains(&Code::SeqGap), "{all:?}");
     // A number that is sent late is not a gap.
@@ -237,6 +238,38 @@ fn a_number_that_never_comes_is_an_error_after_a_while() {
     assert_eq!(script.resend(Dir::C2s, 0, &[2, 3]), []);
     script.at += 9_000_000;
     assert_eq!(bad(&script.keepalive(Dir::C2s, 0)), []);
+}
+
+/// The timer resends the oldest message only: a lost message after it is not sent again until the older one is acked.
+#[test]
+fn a_lost_message_behind_an_unacked_one_is_no_gap() {
+    for proto in Proto::ALL {
+        for is_acked in [false, true] {
+            let mut script = Script::new(proto);
+            script.vital(Dir::C2s, 0, 1);
+            script.vital(Dir::C2s, 0, 3);
+            if is_acked {
+                // The ack is lost on the way to its peer.
+                script.keepalive(Dir::S2c, 1);
+            }
+            let mut all = Vec::new();
+            for _ in 0..9 {
+                script.at += 1_010_000;
+                all.extend(script.resend(Dir::C2s, 0, &[1]));
+            }
+            let gap = all.iter().find(|(code, _)| *code == Code::SeqGap);
+            assert_eq!(gap, None, "{proto}, acked: {is_acked}");
+        }
+    }
+}
+
+/// After a challenge a server counts from the first vital chunk that it receives.
+#[test]
+fn the_first_ack_of_a_server_without_tokens_may_skip_numbers() {
+    let mut script = Script::new(Proto::V6);
+    script.vital(Dir::C2s, 0, 1);
+    script.vital(Dir::C2s, 0, 4);
+    assert_eq!(script.keepalive(Dir::S2c, 4), []);
 }
 
 #[test]
