@@ -10,7 +10,7 @@ use teetap_proxy::{
 use teetap_rules::{Diagnostic, DraftError};
 use teetap_wire::Dir;
 
-use super::{lines, message::MAX_MESSAGE};
+use super::lines::lines;
 use crate::rules::ChangeError;
 
 /// Maximum number of sessions or places that an error lists.
@@ -140,8 +140,11 @@ pub enum MessageError {
     #[error("invalid hex: expected two digits for each byte of id and fields")]
     Hex,
     /// The bytes do not fit in a chunk.
-    #[error("the message is longer than {MAX_MESSAGE} bytes")]
-    TooLong,
+    #[error("the message is longer than {max} bytes")]
+    TooLong {
+        /// Maximum size in bytes.
+        max: usize,
+    },
     /// The held message has no definition, so that its fields have no names.
     #[error("the message is unknown: replace its bytes with hex")]
     Unknown,

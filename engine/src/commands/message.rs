@@ -1,13 +1,13 @@
 //! Messages that a person or a script writes, to inject or to replace a held message.
 
 use teetap_proxy::session::Waiting;
-use teetap_rules::{Diagnostic, Draft, Made};
-use teetap_wire::{Dir, Proto, def::Registry, printable};
+use teetap_rules::{Draft, Made};
+use teetap_wire::{Dir, Proto, def::Registry};
 
-use super::MessageError;
+use super::{error::MessageError, lines::lines};
 
 /// Maximum bytes of an injected message: no chunk is larger.
-pub(super) const MAX_MESSAGE: usize = 1400;
+const MAX_MESSAGE: usize = 1400;
 
 /// A message to inject.
 pub(super) enum Form {
@@ -76,18 +76,7 @@ pub(super) fn bytes(dir: Dir, vital: bool, hex: &str) -> Result<Made, MessageErr
         _ => return Err(MessageError::Hex),
     };
     if data.len() > MAX_MESSAGE {
-        return Err(MessageError::TooLong);
+        return Err(MessageError::TooLong { max: MAX_MESSAGE });
     }
     Ok(Made { dir, vital, data })
-}
-
-/// Returns each diagnostic as a line.
-pub(crate) fn lines(diagnostics: &[Diagnostic]) -> Vec<String> {
-    let line = |diagnostic: &Diagnostic| {
-        let more = diagnostic.help.iter().chain(&diagnostic.notes);
-        let more: String = more.map(|more| format!("; {more}")).collect();
-        let text = format!("[{}] {}{more}", diagnostic.code.name(), diagnostic.message);
-        printable(text.as_bytes())
-    };
-    diagnostics.iter().map(line).collect()
 }

@@ -5,6 +5,7 @@
 
 mod carry_out;
 mod error;
+mod lines;
 mod message;
 
 use std::sync::mpsc;
@@ -21,7 +22,7 @@ use crate::rules::{Change, ChangeError, Rules, SharedRules, one_line};
 
 pub use carry_out::Reply;
 pub use error::{CommandError, HeldError, MessageError, SessionError};
-pub(crate) use message::lines;
+pub(crate) use lines::lines;
 
 /// A line for the user of a run.
 pub type News = (Level, String);

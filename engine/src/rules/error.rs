@@ -4,8 +4,6 @@ use std::fmt;
 
 use teetap_rules::{Diagnostic, Style};
 
-use super::part::MAX_FILE;
-
 /// Reason why rules cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
@@ -65,8 +63,11 @@ pub enum ChangeError {
     #[error("cannot change the rules: the run repeats the faults of a journal")]
     Fixed,
     /// The rules would be larger than allowed.
-    #[error("all rules together are larger than {} KiB", MAX_FILE >> 10)]
-    TooLarge,
+    #[error("all rules together are larger than {} KiB", .max >> 10)]
+    TooLarge {
+        /// Maximum size in bytes.
+        max: u64,
+    },
     /// The rules would have errors: a line for each.
     #[error("invalid rules: {}", .0.join("; "))]
     Invalid(Vec<String>),

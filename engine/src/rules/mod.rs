@@ -357,7 +357,7 @@ impl Rules {
         self.must_be_free()?;
         let size: usize = parts.iter().map(|part| part.text.len()).sum();
         if size as u64 > MAX_FILE {
-            return Err(ChangeError::TooLarge);
+            return Err(ChangeError::TooLarge { max: MAX_FILE });
         }
         let joined = Joined::new(&parts);
         let lines = |diagnostics: &[Diagnostic]| -> Vec<String> {

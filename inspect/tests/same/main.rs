@@ -8,6 +8,13 @@
 //! After a change that is meant: `INSTA_UPDATE=always cargo test -p teetap-inspect --test same`, with a look at the first second and the
 //! outputs that differ. `TEETAP_SAME=DIR` writes the outputs themselves to files, so that `diff` shows them before and after the change.
 
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test: what may not happen fails it"
+)]
+
 mod outputs;
 mod recordings;
 mod rules;

@@ -72,7 +72,7 @@ link both reorder 20% gap 3 delay 40ms
 pub(crate) fn program(number: u64) -> Option<Arc<Program>> {
     let at = usize::try_from(number).expect("a small number") % (TEXTS.len() + 1);
     let text = TEXTS.get(at)?;
-    match Program::compile(*text, Registry::builtin()) {
+    match Program::compile(text, Registry::builtin()) {
         Ok((program, _)) => Some(Arc::new(program)),
         Err(errors) => panic!("rules {at}: {errors:?}"),
     }

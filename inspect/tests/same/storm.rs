@@ -237,7 +237,7 @@ impl Storm {
             }
         }
         for (addr, bytes) in arrived {
-            self.from_client(addr, &bytes);
+            self.client_sends(addr, &bytes);
         }
         while let Some((from, bytes)) = self.up.receive(self.now) {
             self.server.handle(now, from, &bytes);
@@ -252,7 +252,7 @@ impl Storm {
         }
     }
 
-    fn from_client(&mut self, addr: SocketAddr, bytes: &[u8]) {
+    fn client_sends(&mut self, addr: SocketAddr, bytes: &[u8]) {
         let listener = ListenerId::FIRST;
         self.input(Input::FromClient {
             listener,
@@ -355,7 +355,7 @@ impl Storm {
             39 | 40 => {
                 let strange = STRANGE[self.pick(STRANGE.len())];
                 let place = self.pick(CLIENTS + 2);
-                self.from_client(client_addr(place), strange);
+                self.client_sends(client_addr(place), strange);
             }
             41 if self.random.chance(0.3) => {
                 let given = program(self.random.below(7));
@@ -394,7 +394,7 @@ impl Storm {
             let addr = SocketAddr::from(([10, 2, high, low], 9000));
             let token = self.random.token();
             let connect = control::connect(CONNECTS[variant], token, NO_TOKEN);
-            self.from_client(addr, &connect);
+            self.client_sends(addr, &connect);
         }
     }
 
@@ -425,7 +425,7 @@ impl Storm {
             _ => {}
         }
         if self.random.chance(0.5) {
-            return self.from_client(client_addr(number), &bytes);
+            return self.client_sends(client_addr(number), &bytes);
         }
         let sockets: Vec<_> = self.sockets.values().copied().collect();
         if !sockets.is_empty() {
