@@ -258,7 +258,7 @@ fn bindings(
 fn keys(value: &DeValue<'_>) -> Result<Vec<Key>, String> {
     let one = |value: &DeValue<'_>| {
         let name = value.as_str().ok_or("expected a key, or a list of keys")?;
-        name.parse::<Key>()
+        name.parse::<Key>().map_err(|unknown| unknown.to_string())
     };
     match value.as_array() {
         Some(list) => list.iter().map(|value| one(value.get_ref())).collect(),

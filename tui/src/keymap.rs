@@ -101,10 +101,15 @@ impl fmt::Display for Key {
     }
 }
 
-impl FromStr for Key {
-    type Err = String;
+/// A text is not a key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown key '{0}': write q, G, ctrl-d, PgDn, space, F5")]
+pub struct UnknownKey(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Key {
+    type Err = UnknownKey;
+
+    fn from_str(text: &str) -> Result<Self, UnknownKey> {
         let mut modifiers = KeyModifiers::NONE;
         let mut rest = text;
         loop {
@@ -129,11 +134,7 @@ impl FromStr for Key {
                     false => char,
                 })
             }
-            _ => {
-                return Err(format!(
-                    "unknown key '{text}': write q, G, ctrl-d, PgDn, space, F5"
-                ));
-            }
+            _ => return Err(UnknownKey(text.to_owned())),
         };
         Ok(Self { code, modifiers })
     }

@@ -26,11 +26,16 @@ pub struct Repeat {
     pub sent: u64,
 }
 
+/// The time after `every` is missing, not a time, or too short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("after every expected a time of at least 20ms, such as every 500ms")]
+pub struct InvalidInterval;
+
 /// Splits `every DURATION` off the end of a message.
 ///
 /// # Errors
-/// Returns the syntax that is expected after `every`.
-pub fn split(text: &str) -> Result<(&str, Option<Duration>), String> {
+/// The text after `every` is not a valid interval.
+pub fn split(text: &str) -> Result<(&str, Option<Duration>), InvalidInterval> {
     let Some((message, time)) = text
         .rsplit_once(" every ")
         .filter(|(_, time)| !time.contains('}'))
@@ -46,7 +51,7 @@ pub fn split(text: &str) -> Result<(&str, Option<Duration>), String> {
         .map(Duration::from_micros);
     match every.filter(|every| *every >= SHORTEST) {
         Some(every) => Ok((message.trim_end(), Some(every))),
-        None => Err("after every expected a time of at least 20ms, such as every 500ms".to_owned()),
+        None => Err(InvalidInterval),
     }
 }
 

@@ -17,6 +17,20 @@ pub enum Slider {
     Loss,
 }
 
+/// The reason why a typed text is not a value of a slider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ValueError {
+    /// The text is not a time.
+    #[error("write a time, such as 40, 40ms or 1.5s")]
+    Time,
+    /// The text is not a percentage.
+    #[error("write a percentage, such as 3 or 2.5%")]
+    Percentage,
+    /// The loss is greater than 100 %.
+    #[error("no more than 100 % can be lost")]
+    Loss,
+}
+
 /// Row of the rules view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleRow {
@@ -91,8 +105,8 @@ impl Slider {
     /// Returns the link line's word for a typed value, whose unit is optional; `None` for 0.
     ///
     /// # Errors
-    /// Returns the reason why the text is not a value.
-    pub fn word_of(self, typed: &str) -> Result<Option<String>, String> {
+    /// The text is not a value of this slider.
+    pub fn word_of(self, typed: &str) -> Result<Option<String>, ValueError> {
         let (_, _, unit) = self.scale();
         let typed = typed.trim();
         let (number, unit) = match (self, typed.strip_suffix(unit), typed.strip_suffix('s')) {
@@ -103,12 +117,12 @@ impl Slider {
         let number = number.trim();
         let is_number = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         let value = number.parse::<f64>().ok().filter(|_| is_number);
-        let value = value.ok_or_else(|| match self {
-            Self::Delay => "write a time, such as 40, 40ms or 1.5s".to_owned(),
-            Self::Loss => "write a percentage, such as 3 or 2.5%".to_owned(),
+        let value = value.ok_or(match self {
+            Self::Delay => ValueError::Time,
+            Self::Loss => ValueError::Percentage,
         })?;
         if self == Self::Loss && value > 100.0 {
-            return Err("no more than 100 % can be lost".to_owned());
+            return Err(ValueError::Loss);
         }
         Ok((value > 0.0).then(|| format!("{number}{unit}")))
     }

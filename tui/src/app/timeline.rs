@@ -154,17 +154,21 @@ impl Timeline {
     }
 }
 
+/// A text is not a position in a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write goto TIME or goto PERCENT, such as goto 90s, goto 5min or goto 50%")]
+pub struct UnknownPlace;
+
 /// Parses a position: a time such as `90s` or `90`, or a percentage such as `50%`.
 ///
 /// # Errors
-/// Returns the syntax that is expected.
-pub fn place(text: &str, size: u64) -> Result<Seek, String> {
-    let wrong = || "write goto TIME or goto PERCENT, such as goto 90s, goto 5min or goto 50%".to_owned();
+/// The text is neither.
+pub fn place(text: &str, size: u64) -> Result<Seek, UnknownPlace> {
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| *number >= 0.0);
     if let Some(percent) = text.strip_suffix('%') {
         let percent = number(percent)
             .filter(|percent| *percent <= 100.0)
-            .ok_or_else(wrong)?;
+            .ok_or(UnknownPlace)?;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -180,8 +184,8 @@ pub fn place(text: &str, size: u64) -> Result<Seek, String> {
     let (value, unit) = [("min", 60e6), ("ms", 1e3), ("s", 1e6), ("h", 3600e6), ("", 1e6)]
         .into_iter()
         .find_map(|(unit, micros)| Some((text.strip_suffix(unit)?, micros)))
-        .ok_or_else(wrong)?;
-    let micros = number(value).ok_or_else(wrong)? * unit;
+        .ok_or(UnknownPlace)?;
+    let micros = number(value).ok_or(UnknownPlace)? * unit;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

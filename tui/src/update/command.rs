@@ -50,7 +50,7 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
         "save" => send::save_to(app, Saved::Shown, rest)?,
         "goto" => {
             let timeline = app.timeline.as_mut().ok_or(super::rows::NO_RECORDING)?;
-            let place = place(rest, timeline.size)?;
+            let place = place(rest, timeline.size).map_err(|error| error.to_string())?;
             timeline.seek(place);
         }
         "theme" => {
@@ -59,7 +59,7 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
         }
         "bind" => {
             let (key, action) = rest.split_once(' ').ok_or("write bind KEY ACTION")?;
-            let key: Key = key.parse()?;
+            let key: Key = key.parse::<Key>().map_err(|error| error.to_string())?;
             let names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
             let action = action.trim();
             let action = Action::named(action).ok_or_else(|| unknown("action", action, &names))?;

@@ -249,7 +249,7 @@ fn check_text(app: &App, prompt: &mut Prompt) {
         Purpose::Rule(_) if !is_empty => Program::compile(text, registry).err(),
         Purpose::Value { slider, .. } if !is_empty => {
             let error = slider.word_of(text).err();
-            prompt.error = error.map(|why| (text.len(), why));
+            prompt.error = error.map(|why| (text.len(), why.to_string()));
             return;
         }
         Purpose::Inject if text.contains('{') => {

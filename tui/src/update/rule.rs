@@ -181,7 +181,7 @@ pub(super) fn set(app: &mut App, rule: Option<&str>, slider: Slider, typed: &str
     if typed.is_empty() {
         return Ok(());
     }
-    let word = slider.word_of(typed)?;
+    let word = slider.word_of(typed).map_err(|error| error.to_string())?;
     let Some(name) = rule else {
         let text = slider.with_word("link both", word.as_deref());
         return match word {

@@ -42,7 +42,7 @@ fn session(app: &App) -> Option<SessionId> {
 /// Sends a message in the syntax of rules. Opens a form if the text has no fields.
 pub(super) fn inject(app: &mut App, text: &str) -> Result<(), String> {
     let session = session(app);
-    let (text, every) = split(text)?;
+    let (text, every) = split(text).map_err(|error| error.to_string())?;
     let mut words = text.split_whitespace();
     let dir = match words.next() {
         Some("c2s") => Dir::C2s,
