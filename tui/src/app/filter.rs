@@ -17,13 +17,27 @@ pub struct Filtering {
     registry: &'static Registry,
 }
 
-/// Returns the position of the first error in an expression, and the error in one line; `None` if there is no error.
-pub(crate) fn first_error(errors: &[Diagnostic]) -> Option<(usize, String)> {
-    errors.first().map(|error| (error.span.start, one_line(error)))
+/// The first error in a filter, rule or message, in one line. `None` if its cause is unknown.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.as_deref().map_or_else(|| "invalid filter".to_owned(), one_line))]
+pub struct SyntaxError(Option<Box<Diagnostic>>);
+
+impl SyntaxError {
+    /// Returns the position in the text, in bytes.
+    #[must_use]
+    pub fn at(&self) -> usize {
+        self.0.as_ref().map_or(0, |error| error.span.start)
+    }
+}
+
+impl From<Vec<Diagnostic>> for SyntaxError {
+    fn from(errors: Vec<Diagnostic>) -> Self {
+        Self(errors.into_iter().next().map(Box::new))
+    }
 }
 
 /// Returns a diagnostic in one line.
-pub(crate) fn one_line(diagnostic: &Diagnostic) -> String {
+fn one_line(diagnostic: &Diagnostic) -> String {
     let help = diagnostic
         .help
         .as_ref()
@@ -35,10 +49,9 @@ impl Filtering {
     /// Parses an expression.
     ///
     /// # Errors
-    /// Returns the position of the first error, and the error.
-    pub fn parse(text: &str, registry: &'static Registry) -> Result<Self, (usize, String)> {
-        let (filter, _) = Filter::parse(text, registry)
-            .map_err(|errors| first_error(&errors).unwrap_or_else(|| (0, "invalid filter".to_owned())))?;
+    /// The text is not a filter.
+    pub fn parse(text: &str, registry: &'static Registry) -> Result<Self, SyntaxError> {
+        let (filter, _) = Filter::parse(text, registry)?;
         Ok(Self {
             text: text.to_owned(),
             sieve: Some(Sieve::new(filter.clone(), registry)),

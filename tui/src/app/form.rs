@@ -7,7 +7,7 @@ use std::time::Duration;
 use teetap_inspect::{HeldMessage, expect::expected};
 use teetap_proxy::session::{SessionId, Waiting};
 use teetap_rules::{
-    Draft, Made, Span,
+    Draft, DraftError, Made, Span,
     syntax::{Expr, Kind},
 };
 use teetap_wire::{
@@ -15,7 +15,7 @@ use teetap_wire::{
     def::{self, Def, Record, Records, Registry, Secrets, Source, Value},
 };
 
-use super::{cursor::Cursor, editor::Editor, filter::first_error};
+use super::{cursor::Cursor, editor::Editor, filter::SyntaxError};
 
 /// Text shown for a secret that the user has not typed.
 const HIDDEN: &str = "•••";
@@ -27,6 +27,20 @@ pub enum Target {
     Edit(Box<Waiting>),
     /// Send a new message in this direction and session.
     Inject(Dir, Option<SessionId>),
+}
+
+/// The reason why the message of a form cannot be sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FormError {
+    /// The fields do not form a valid message.
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
+    /// The held message cannot be changed in this way.
+    #[error(transparent)]
+    Edit(#[from] DraftError),
+    /// The bytes of a message that is no longer held cannot be built.
+    #[error("the message cannot be built")]
+    Late,
 }
 
 /// A field of a form.
@@ -57,7 +71,7 @@ pub struct Form {
     /// Cursor in the fields.
     pub cursor: Cursor,
     /// Error in the current message; `None` if the message is valid.
-    pub error: Option<String>,
+    pub error: Option<FormError>,
     /// Interval at which the message is sent again.
     pub every: Option<Duration>,
     /// True if the message is no longer held, so that it will be sent as a new one.
@@ -225,34 +239,39 @@ impl Form {
     }
 
     /// Returns the changed bytes of a message that is no longer held, for sending as a new message.
-    #[must_use]
-    pub fn late(&self, registry: &'static Registry) -> Option<Made> {
+    ///
+    /// # Errors
+    /// The bytes cannot be built, or the form is not about a held message.
+    pub fn late(&self, registry: &'static Registry) -> Result<Made, FormError> {
         let Target::Edit(waiting) = &self.target else {
-            return None;
+            return Err(FormError::Late);
         };
-        let (draft, _) = Draft::edit(&self.text(), registry).ok()?;
-        let data = draft.edited(waiting.proto, waiting.dir, &waiting.data).ok()?;
-        Some(Made {
+        let (draft, _) = Draft::edit(&self.text(), registry).map_err(|_| FormError::Late)?;
+        let data = draft.edited(waiting.proto, waiting.dir, &waiting.data);
+        Ok(Made {
             dir: waiting.dir,
             vital: waiting.vital,
-            data,
+            data: data.map_err(|_| FormError::Late)?,
         })
     }
 
     /// Checks the current message and sets the error.
     pub fn check(&mut self, registry: &'static Registry) {
+        self.error = self.checked(registry).err();
+    }
+
+    fn checked(&self, registry: &'static Registry) -> Result<(), FormError> {
         let text = self.text();
-        let checked = match &self.target {
-            Target::Edit(waiting) => Draft::edit(&text, registry).map(|(draft, _)| {
-                let edited = draft.edited(waiting.proto, waiting.dir, &waiting.data);
-                edited.map(|_| ())
-            }),
-            Target::Inject(..) => Draft::inject(&text, registry).map(|_| Ok(())),
-        };
-        self.error = match checked {
-            Ok(result) => result.err().map(|error| error.to_string()),
-            Err(errors) => first_error(&errors).map(|(_, why)| why),
-        };
+        match &self.target {
+            Target::Edit(waiting) => {
+                let (draft, _) = Draft::edit(&text, registry).map_err(SyntaxError::from)?;
+                draft.edited(waiting.proto, waiting.dir, &waiting.data)?;
+            }
+            Target::Inject(..) => {
+                Draft::inject(&text, registry).map_err(SyntaxError::from)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the selected field.

@@ -38,7 +38,7 @@ use clock::TimeForm;
 use contents::Contents;
 use cursor::{Cursor, Moves};
 use detail::Detail;
-use filter::Filtering;
+use filter::{Filtering, SyntaxError};
 use form::Form;
 use help::Help;
 use ladder::Ladder;
@@ -283,8 +283,8 @@ impl App {
     /// Sets the filter; an empty text removes it.
     ///
     /// # Errors
-    /// Returns the position of the first error in the text, and the error.
-    pub fn set_filter(&mut self, text: &str) -> Result<(), (usize, String)> {
+    /// The text is not a filter.
+    pub fn set_filter(&mut self, text: &str) -> Result<(), SyntaxError> {
         let filter = match text.trim() {
             "" => None,
             text => {

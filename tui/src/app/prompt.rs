@@ -1,6 +1,11 @@
 //! Prompts: a line at the bottom of the screen with history and completion.
 
-use super::{editor::Editor, menu::Saved, rules::Slider};
+use super::{
+    editor::Editor,
+    filter::SyntaxError,
+    menu::Saved,
+    rules::{Slider, ValueError},
+};
 
 /// Maximum number of lines in a history.
 const KEPT: usize = 100;
@@ -31,6 +36,17 @@ pub enum Purpose {
     Save(Saved),
 }
 
+/// The error in the line of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PromptError {
+    /// The line is not a valid filter, rule or message.
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
+    /// The line is not a value of the slider.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+}
+
 /// A prompt, while it is open.
 #[derive(Clone, Debug)]
 pub struct Prompt {
@@ -38,8 +54,8 @@ pub struct Prompt {
     pub purpose: Purpose,
     /// Editor of the line.
     pub editor: Editor,
-    /// Position and text of the line's error; `None` if the line is valid.
-    pub error: Option<(usize, String)>,
+    /// Error in the line; `None` if the line is valid.
+    pub error: Option<PromptError>,
     /// Words that may complete the line.
     pub candidates: Candidates,
     /// Index of the candidate chosen last.
@@ -96,6 +112,15 @@ impl Prompt {
             recalled: None,
             draft: String::new(),
         }
+    }
+
+    /// Returns the position of the error in the line, in bytes; `None` if the line is valid.
+    #[must_use]
+    pub fn error_at(&self) -> Option<usize> {
+        self.error.as_ref().map(|error| match error {
+            PromptError::Syntax(error) => error.at(),
+            PromptError::Value(_) => self.editor.text().len(),
+        })
     }
 
     /// Chooses the next or previous candidate.

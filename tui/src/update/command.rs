@@ -8,7 +8,7 @@ use super::{send, session::shown, update};
 use crate::{
     Action, Theme,
     action::TABLE,
-    app::{App, View, filter::first_error, menu::Saved, timeline::place},
+    app::{App, View, filter::SyntaxError, menu::Saved, timeline::place},
     command::COMMANDS,
     keymap::Key,
 };
@@ -34,7 +34,7 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
     match name {
         "close" | "inject" if is_rule(line) && has_condition(rest) => add_rule(app, line)?,
         "view" => app.show(view(rest)?),
-        "filter" => app.set_filter(rest).map_err(|(_, why)| why)?,
+        "filter" => app.set_filter(rest).map_err(|error| error.to_string())?,
         "rule" => add_rule(app, rest)?,
         "inject" => {
             app.injected.push(rest);
@@ -94,7 +94,7 @@ fn is_rule(line: &str) -> bool {
 /// Adds a rule that the user typed.
 fn add_rule(app: &mut App, text: &str) -> Result<(), String> {
     if let Err(errors) = Program::compile(text, app.registry) {
-        return Err(first_error(&errors).map_or_else(String::new, |(_, why)| why));
+        return Err(SyntaxError::from(errors).to_string());
     }
     app.ask(RuleCommand::Add {
         text: text.to_owned(),

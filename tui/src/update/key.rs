@@ -11,11 +11,11 @@ use crate::{
     app::{
         App, Overlay, Pane,
         cursor::Moves as _,
-        filter::first_error,
+        filter::SyntaxError,
         form::{Form, Target},
         help::Help,
         menu::Menu,
-        prompt::{Candidates, Lines, Prompt, Purpose},
+        prompt::{Candidates, Lines, Prompt, PromptError, Purpose},
         repeat::split,
     },
     command,
@@ -125,9 +125,7 @@ fn submit(app: &mut App, form: Form) {
     let result = match &form.target {
         Target::Edit(waiting) if form.is_late => {
             let session = waiting.session;
-            let message = form
-                .late(app.registry)
-                .ok_or_else(|| "the message cannot be built".to_owned());
+            let message = form.late(app.registry).map_err(|error| error.to_string());
             message.and_then(|message| app.ask(Command::Inject(Inject::bytes(session, &message))))
         }
         Target::Edit(waiting) => {
@@ -248,8 +246,7 @@ fn check_text(app: &App, prompt: &mut Prompt) {
         Purpose::Filter if !is_empty => Filter::parse(text, registry).err(),
         Purpose::Rule(_) if !is_empty => Program::compile(text, registry).err(),
         Purpose::Value { slider, .. } if !is_empty => {
-            let error = slider.word_of(text).err();
-            prompt.error = error.map(|why| (text.len(), why.to_string()));
+            prompt.error = slider.word_of(text).err().map(PromptError::Value);
             return;
         }
         Purpose::Inject if text.contains('{') => {
@@ -259,7 +256,7 @@ fn check_text(app: &App, prompt: &mut Prompt) {
         }
         _ => None,
     };
-    prompt.error = errors.as_deref().and_then(first_error);
+    prompt.error = errors.map(|errors| SyntaxError::from(errors).into());
 }
 
 /// Checks the line of a prompt and sets the candidates that complete it.
@@ -291,7 +288,7 @@ fn enter(app: &mut App, prompt: Prompt) {
     lines(app, &prompt.purpose).push(&line);
     let result = match prompt.purpose.clone() {
         Purpose::Command => carry_out(app, &line),
-        Purpose::Filter => app.set_filter(&line).map_err(|(_, why)| why),
+        Purpose::Filter => app.set_filter(&line).map_err(|error| error.to_string()),
         Purpose::Search => {
             // The last line reports a text that was not found.
             if let Err(why) = find::next(app, true) {
@@ -313,8 +310,8 @@ fn enter(app: &mut App, prompt: Prompt) {
 
 /// Adds a rule, or replaces another one.
 fn rule(app: &mut App, prompt: &Prompt, replaced: Option<String>, text: String) -> Result<(), String> {
-    if let Some((_, why)) = &prompt.error {
-        return Err(why.clone());
+    if let Some(error) = &prompt.error {
+        return Err(error.to_string());
     }
     match replaced {
         _ if text.is_empty() => Ok(()),

@@ -48,9 +48,8 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) 
     put(buffer, line, &typed);
     let hidden = before.len() - shown.len();
     let wrong = prompt
-        .error
-        .as_ref()
-        .and_then(|(at, _)| prompt.editor.text().get(hidden..*at));
+        .error_at()
+        .and_then(|at| prompt.editor.text().get(hidden..at));
     if let Some(text) = wrong {
         let column = Line::raw(format!("{lead}{text}")).width();
         let wrong = Rect {
@@ -91,7 +90,7 @@ fn above(buffer: &mut Buffer, area: Rect, line: Rect, app: &App, prompt: &Prompt
     let mut lines: Vec<Line<'_>> = Vec::new();
     if let Some((_, why)) = &app.status {
         lines.push(Line::styled(format!(" {why}"), theme.warning()));
-    } else if let Some((_, why)) = &prompt.error {
+    } else if let Some(why) = &prompt.error {
         lines.push(Line::styled(format!(" {why}"), theme.warning()));
     }
     let words = &prompt.candidates.words;
