@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{self, Seek as _, Write as _},
+    io::{Seek as _, Write as _},
     path::Path,
     sync::{Arc, mpsc},
     thread::{self, JoinHandle},
@@ -21,7 +21,7 @@ use teetap_proxy::{
 };
 use teetap_tui::{
     App,
-    request::{Reply, Request},
+    request::{NoProxy, Reply, Request, RequestError},
 };
 use teetap_wire::printable_path;
 use tempfile::NamedTempFile;
@@ -87,28 +87,32 @@ impl Console {
         }
     }
 
-    fn result(&mut self, request: &Request) -> Result<Reply, String> {
+    fn result(&mut self, request: &Request) -> Result<Reply, RequestError> {
         match request {
             Request::Save { path, events } => return self.save(path, events.clone()),
             Request::Copy(text) => return self.copy(text),
             Request::Run(_) | Request::RunAll(_) => {}
         }
         let Some(handle) = &self.handle else {
-            return Err("this screen shows a recording: there is no proxy".to_owned());
+            return Err(NoProxy.into());
         };
         let mut reply = done("", &[]);
         for command in request.commands() {
             let result = handle.carry_out(command).result;
-            reply = answer(command, result.map_err(|error| error.to_string())?);
+            let result = result.map_err(|error| RequestError::Refused(error.into()))?;
+            reply = answer(command, result);
         }
         Ok(reply)
     }
 
     /// Writes events to a new file on a thread of its own, which reports the result.
-    fn save(&mut self, path: &str, events: Vec<Arc<DecodedEvent>>) -> Result<Reply, String> {
-        let target = Target::parse(path).map_err(|why| format!("cannot save to '{path}': {why}"))?;
-        let failed = |error: io::Error| format!("cannot save to '{path}': {error}");
-        let mut file = create_new(Path::new(path)).map_err(failed)?;
+    fn save(&mut self, path: &str, events: Vec<Arc<DecodedEvent>>) -> Result<Reply, RequestError> {
+        let failed = |cause| RequestError::Save {
+            path: path.to_owned(),
+            cause,
+        };
+        let target = Target::parse(path).map_err(|why| failed(why.into()))?;
+        let mut file = create_new(Path::new(path)).map_err(|error| failed(error.into()))?;
         let count = events.len();
         let (run, reports, name) = (self.run.clone(), self.reports.clone(), path.to_owned());
         let write = move || {
@@ -132,21 +136,20 @@ impl Console {
         let thread = thread::Builder::new()
             .name("save".into())
             .spawn(write)
-            .map_err(failed)?;
+            .map_err(|error| failed(error.into()))?;
         self.saving.retain(|thread| !thread.is_finished());
         self.saving.push(thread);
         Ok(done(&format!("saving to {path}"), &[]))
     }
 
     /// Writes the copied text to a file that only the user can read.
-    fn copy(&mut self, text: &str) -> Result<Reply, String> {
-        let failed = |error: io::Error| format!("copied by OSC 52; cannot write a file: {error}");
+    fn copy(&mut self, text: &str) -> Result<Reply, RequestError> {
         let copied = match &mut self.copied {
             Some(file) => file,
             none => {
                 let mut named = tempfile::Builder::new();
                 named.prefix("teetap-copy-").suffix(".txt");
-                none.insert(named.tempfile().map_err(failed)?)
+                none.insert(named.tempfile().map_err(RequestError::Copy)?)
             }
         };
         let path = copied.path().to_owned();
@@ -154,7 +157,7 @@ impl Console {
         file.set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| file.write_all(text.as_bytes()))
-            .map_err(failed)?;
+            .map_err(RequestError::Copy)?;
         let text = format!(
             "copied by OSC 52; until the end of the run also in {}",
             printable_path(&path)

@@ -231,7 +231,7 @@ impl Review {
             Ok(reader) => self.reader = Some(reader),
             Err(error) => {
                 self.set(app, Reading::Stopped);
-                app.refuse(format!("cannot read: {error}"));
+                app.refuse(&format!("cannot read: {error}"));
             }
         }
     }

@@ -28,6 +28,8 @@ mod title;
 pub mod tour;
 pub(crate) mod view;
 
+use std::fmt;
+
 use ratatui::layout::Rect;
 use teetap_inspect::{Follow, Style, Viewer};
 use teetap_proxy::session::{Level, SessionId, State, Time};
@@ -351,8 +353,8 @@ impl App {
     }
 
     /// Shows the reason of a refusal until the next key.
-    pub fn refuse(&mut self, why: impl Into<String>) {
-        self.status = Some((Level::Warning, why.into()));
+    pub fn refuse(&mut self, why: &impl fmt::Display) {
+        self.status = Some((Level::Warning, why.to_string()));
     }
 
     /// Returns the focused pane, for movements.

@@ -3,7 +3,7 @@
 use teetap_inspect::control::{Command, RuleCommand};
 
 use super::{App, Overlay, Pane, View, form::Target};
-use crate::request::{Reply, Request};
+use crate::request::{NoProxy, Reply, Request, RequestError};
 
 impl App {
     /// Requests state that may have changed: the held messages after a notice, and the rules every second while they
@@ -32,12 +32,12 @@ impl App {
     ///
     /// # Errors
     /// There is no proxy: the screen shows a recording.
-    pub fn ask(&mut self, request: impl Into<Request>) -> Result<(), String> {
+    pub fn ask(&mut self, request: impl Into<Request>) -> Result<(), NoProxy> {
         let request = request.into();
         if !self.is_live {
             let is_file = request.commands().is_empty();
             if self.timeline.is_none() || !is_file {
-                return Err("this screen shows a recording: there is no proxy".to_owned());
+                return Err(NoProxy);
             }
         }
         self.requests.push(request);
@@ -63,7 +63,7 @@ impl App {
     }
 
     /// Handles the answer to a request, or the reason why it was refused.
-    pub fn answer(&mut self, request: &Request, result: Result<Reply, String>) {
+    pub fn answer(&mut self, request: &Request, result: Result<Reply, RequestError>) {
         self.changed = true;
         let is_repeated = self.repeat.as_ref().is_some_and(|repeat| repeat.is_of(request));
         let is_of_form = matches!(request, Request::Run(Command::Edit(_) | Command::Inject(_)));
@@ -82,10 +82,10 @@ impl App {
         match result {
             Err(why) if is_repeated => {
                 self.repeat = None;
-                self.refuse(format!("{why}; the message is not sent again"));
+                self.refuse(&format!("{why}; the message is not sent again"));
             }
             Err(why) => {
-                self.refuse(why);
+                self.refuse(&why);
                 // Reopens the form, so that the user's input is not lost.
                 if let (Some(form), None) = (form, &self.overlay) {
                     self.overlay = Some(Overlay::Form(form));

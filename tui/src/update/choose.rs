@@ -2,6 +2,7 @@
 
 use teetap_proxy::session::State;
 
+use super::session::SessionError;
 use crate::{
     app::{
         App, Overlay,
@@ -12,7 +13,7 @@ use crate::{
 };
 
 /// Opens the menu of sessions.
-pub(super) fn session(app: &mut App) -> Result<(), String> {
+pub(super) fn session(app: &mut App) -> Result<(), SessionError> {
     let sessions = app.follow.sessions().map(|(session, followed)| {
         let player = followed.player.as_ref();
         let player = player.map_or(String::new(), |player| format!(" \"{player}\""));
@@ -29,7 +30,7 @@ pub(super) fn session(app: &mut App) -> Result<(), String> {
     // The newest sessions are the most interesting.
     let mut sessions: Vec<_> = sessions.collect();
     if sessions.is_empty() {
-        return Err("no session so far".to_owned());
+        return Err(SessionError::NoSession);
     }
     sessions.reverse();
     let all = ("all sessions".to_owned(), Choice::Session(None));

@@ -4,7 +4,7 @@ use teetap_inspect::control::{Command, RuleCommand, Sides};
 use teetap_rules::{Program, is_rule_word};
 use teetap_wire::def::suggest;
 
-use super::{send, session::shown, update};
+use super::{Refused, rows::RowError, send, session::shown, update};
 use crate::{
     Action, Theme,
     action::TABLE,
@@ -13,11 +13,32 @@ use crate::{
     keymap::Key,
 };
 
+/// The reason why a line of the command line is not carried out.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CommandError {
+    /// The focused pane does not have the action of this name.
+    #[error("'{0}' is not available in this pane")]
+    OtherPane(String),
+    /// The line of `bind` has no action.
+    #[error("write bind KEY ACTION")]
+    Bind,
+    /// No command, action, theme or view has this name.
+    #[error("unknown {what} '{name}'; {help}")]
+    Unknown {
+        /// Kind of the name.
+        what: &'static str,
+        /// Name that was typed.
+        name: String,
+        /// The most similar name, or all names.
+        help: String,
+    },
+}
+
 /// Carries out a line.
 ///
 /// # Errors
 /// Returns the reason why the line is refused.
-pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
+pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), Refused> {
     let line = line.trim();
     if line.is_empty() {
         return Ok(());
@@ -26,7 +47,7 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
     let rest = rest.trim();
     if let (Some(action), "") = (Action::named(name), rest) {
         if !action.entry().scope.has(app.focus) {
-            return Err(format!("'{name}' is not available in this pane"));
+            return Err(CommandError::OtherPane(name.to_owned()).into());
         }
         update(app, action);
         return Ok(());
@@ -34,7 +55,7 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
     match name {
         "close" | "inject" if is_rule(line) && has_condition(rest) => add_rule(app, line)?,
         "view" => app.show(view(rest)?),
-        "filter" => app.set_filter(rest).map_err(|error| error.to_string())?,
+        "filter" => app.set_filter(rest)?,
         "rule" => add_rule(app, rest)?,
         "inject" => {
             app.injected.push(rest);
@@ -49,8 +70,8 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
         "resync" => app.ask(Command::Resync { session: shown(app) })?,
         "save" => send::save_to(app, Saved::Shown, rest)?,
         "goto" => {
-            let timeline = app.timeline.as_mut().ok_or(super::rows::NO_RECORDING)?;
-            let place = place(rest, timeline.size).map_err(|error| error.to_string())?;
+            let timeline = app.timeline.as_mut().ok_or(RowError::NoRecording)?;
+            let place = place(rest, timeline.size)?;
             timeline.seek(place);
         }
         "theme" => {
@@ -58,8 +79,8 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
             app.theme = Theme::named(rest).ok_or_else(|| unknown("theme", rest, &names))?;
         }
         "bind" => {
-            let (key, action) = rest.split_once(' ').ok_or("write bind KEY ACTION")?;
-            let key: Key = key.parse::<Key>().map_err(|error| error.to_string())?;
+            let (key, action) = rest.split_once(' ').ok_or(CommandError::Bind)?;
+            let key: Key = key.parse()?;
             let names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
             let action = action.trim();
             let action = Action::named(action).ok_or_else(|| unknown("action", action, &names))?;
@@ -69,7 +90,7 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
         _ => {
             let mut names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
             names.extend(COMMANDS.iter().map(|(name, ..)| *name));
-            return Err(unknown("command", name, &names));
+            return Err(unknown("command", name, &names).into());
         }
     }
     Ok(())
@@ -92,24 +113,29 @@ fn is_rule(line: &str) -> bool {
 }
 
 /// Adds a rule that the user typed.
-fn add_rule(app: &mut App, text: &str) -> Result<(), String> {
+fn add_rule(app: &mut App, text: &str) -> Result<(), Refused> {
     if let Err(errors) = Program::compile(text, app.registry) {
-        return Err(SyntaxError::from(errors).to_string());
+        return Err(SyntaxError::from(errors).into());
     }
     app.ask(RuleCommand::Add {
         text: text.to_owned(),
-    })
+    })?;
+    Ok(())
 }
 
-fn view(name: &str) -> Result<View, String> {
+fn view(name: &str) -> Result<View, CommandError> {
     let names: Vec<&str> = View::ALL.iter().map(|view| view.name()).collect();
     let mut views = View::ALL.iter().copied();
     let found = views.find(|view| view.name() == name || view.number().to_string() == name);
     found.ok_or_else(|| unknown("view", name, &names))
 }
 
-fn unknown(what: &str, name: &str, names: &[&str]) -> String {
+fn unknown(what: &'static str, name: &str, names: &[&str]) -> CommandError {
     let meant = suggest(name, names.iter().copied());
     let help = meant.map_or_else(|| names.join(", "), |name| format!("did you mean {name}?"));
-    format!("unknown {what} '{name}'; {help}")
+    CommandError::Unknown {
+        what,
+        name: name.to_owned(),
+        help,
+    }
 }

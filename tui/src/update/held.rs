@@ -3,60 +3,73 @@
 use teetap_inspect::control::{Command, HeldPlace, RuleCommand};
 use teetap_proxy::session::Waiting;
 
+use super::Refused;
 use crate::app::{App, Overlay, filter::Filtering, form::Form, rules::INTERCEPT};
 
+/// The reason why no message is held, changed or released.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum HeldError {
+    /// No filter is set; contains the key of the filter.
+    #[error("set a filter first with {0}: the messages that pass it are paused")]
+    NoFilter(String),
+    /// No message is held; contains the key of the intercept rule.
+    #[error("no message is held; {0} pauses those that pass the filter")]
+    Nothing(String),
+    /// The fields of the message are unknown.
+    #[error("the message is unknown: it has no fields to change")]
+    Unknown,
+}
+
 /// Starts or stops to hold the messages that pass the filter.
-pub(super) fn intercept(app: &mut App) -> Result<(), String> {
+pub(super) fn intercept(app: &mut App) -> Result<(), Refused> {
     if app.rules.intercepts() {
-        return app.ask(RuleCommand::Remove {
+        app.ask(RuleCommand::Remove {
             name: INTERCEPT.to_owned(),
-        });
+        })?;
+        return Ok(());
     }
     let filter = app.messages.filter().filter(|filter| filter.is_on());
     let filter: Option<&Filtering> = filter;
-    let text = filter.ok_or_else(|| {
-        let key = app.keymap.hint(crate::Action::Filter);
-        format!("set a filter first with {key}: the messages that pass it are paused")
-    })?;
+    let text = filter.ok_or_else(|| HeldError::NoFilter(app.keymap.hint(crate::Action::Filter)))?;
     let rule = format!("{INTERCEPT}: pause when ({})", text.text);
-    app.ask(RuleCommand::Add { text: rule })
+    Ok(app.ask(RuleCommand::Add { text: rule })?)
 }
 
-fn selected(app: &App) -> Result<&Waiting, String> {
-    let held = app.queue.selected().ok_or_else(|| {
-        let key = app.keymap.hint(crate::Action::Intercept);
-        format!("no message is held; {key} pauses those that pass the filter")
-    })?;
+fn selected(app: &App) -> Result<&Waiting, HeldError> {
+    let held = app.queue.selected();
+    let held = held.ok_or_else(|| HeldError::Nothing(app.keymap.hint(crate::Action::Intercept)))?;
     Ok(&held.waiting)
 }
 
 /// Releases the selected message.
-pub(super) fn release(app: &mut App) -> Result<(), String> {
+pub(super) fn release(app: &mut App) -> Result<(), Refused> {
     let place = HeldPlace::of(selected(app)?);
-    app.ask(Command::Release(place))
+    Ok(app.ask(Command::Release(place))?)
 }
 
 /// Releases all messages in order.
-pub(super) fn release_all(app: &mut App) -> Result<(), String> {
+pub(super) fn release_all(app: &mut App) -> Result<(), Refused> {
     selected(app)?;
     let held = app.queue.list.iter();
     let all: Vec<_> = held.map(|held| HeldPlace::of(&held.waiting)).collect();
-    all.into_iter()
-        .try_for_each(|place| app.ask(Command::Release(place)))
+    for place in all {
+        app.ask(Command::Release(place))?;
+    }
+    Ok(())
 }
 
 /// Drops the selected message.
-pub(super) fn drop_held(app: &mut App) -> Result<(), String> {
+pub(super) fn drop_held(app: &mut App) -> Result<(), Refused> {
     let place = HeldPlace::of(selected(app)?);
-    app.ask(Command::Drop(place))
+    Ok(app.ask(Command::Drop(place))?)
 }
 
 /// Opens the form of the selected message.
-pub(super) fn edit(app: &mut App) -> Result<(), String> {
+pub(super) fn edit(app: &mut App) -> Result<(), HeldError> {
     selected(app)?;
     let held = app.queue.selected();
     let form = held.and_then(|held| Form::edit(held, app.style.secrets, app.registry));
-    let form = form.ok_or("the message is unknown: it has no fields to change")?;
+    let form = form.ok_or(HeldError::Unknown)?;
     app.overlay = Some(Overlay::Form(form));
     Ok(())
 }

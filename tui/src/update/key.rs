@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 use teetap_inspect::control::{Command, Edit, HeldPlace, Inject, RuleCommand};
 use teetap_rules::{Draft, Filter, Program, completions};
 
-use super::{choose::choose, command::carry_out, find, send, update};
+use super::{Refused, choose::choose, command::carry_out, find, send, update};
 use crate::{
     Action,
     app::{
@@ -122,25 +122,26 @@ fn submit(app: &mut App, form: Form) {
         return;
     }
     let text = form.text();
-    let result = match &form.target {
+    let result: Result<(), Refused> = match &form.target {
         Target::Edit(waiting) if form.is_late => {
             let session = waiting.session;
-            let message = form.late(app.registry).map_err(|error| error.to_string());
-            message.and_then(|message| app.ask(Command::Inject(Inject::bytes(session, &message))))
+            let message = form.late(app.registry).map_err(Refused::from);
+            message.and_then(|message| Ok(app.ask(Command::Inject(Inject::bytes(session, &message)))?))
         }
         Target::Edit(waiting) => {
             let place = HeldPlace::of(waiting);
             app.ask(Command::Edit(Edit::text(place, &text)))
+                .map_err(Refused::from)
         }
         Target::Inject(_, session) => {
             app.injected.push(&text);
-            send::send(app, *session, &text, form.every)
+            send::send(app, *session, &text, form.every).map_err(Refused::from)
         }
     };
     match result {
         Ok(()) => app.sent = Some(form),
         Err(why) => {
-            app.refuse(why);
+            app.refuse(&why);
             app.overlay = Some(Overlay::Form(form));
         }
     }
@@ -288,11 +289,11 @@ fn enter(app: &mut App, prompt: Prompt) {
     lines(app, &prompt.purpose).push(&line);
     let result = match prompt.purpose.clone() {
         Purpose::Command => carry_out(app, &line),
-        Purpose::Filter => app.set_filter(&line).map_err(|error| error.to_string()),
+        Purpose::Filter => app.set_filter(&line).map_err(Refused::from),
         Purpose::Search => {
             // The last line reports a text that was not found.
             if let Err(why) = find::next(app, true) {
-                app.refuse(why);
+                app.refuse(&why);
             }
             Ok(())
         }
@@ -303,19 +304,19 @@ fn enter(app: &mut App, prompt: Prompt) {
     };
     app.sync();
     if let Err(why) = result {
-        app.refuse(why);
+        app.refuse(&why);
         app.overlay = Some(Overlay::Prompt(prompt));
     }
 }
 
 /// Adds a rule, or replaces another one.
-fn rule(app: &mut App, prompt: &Prompt, replaced: Option<String>, text: String) -> Result<(), String> {
+fn rule(app: &mut App, prompt: &Prompt, replaced: Option<String>, text: String) -> Result<(), Refused> {
     if let Some(error) = &prompt.error {
-        return Err(error.to_string());
+        return Err(error.clone().into());
     }
     match replaced {
         _ if text.is_empty() => Ok(()),
-        Some(name) => app.ask(RuleCommand::Replace { name, text }),
-        None => app.ask(RuleCommand::Add { text }),
+        Some(name) => Ok(app.ask(RuleCommand::Replace { name, text })?),
+        None => Ok(app.ask(RuleCommand::Add { text })?),
     }
 }

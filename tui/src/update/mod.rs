@@ -16,26 +16,78 @@ use crate::{
     Action,
     app::{
         App, Overlay,
+        filter::SyntaxError,
+        form::FormError,
         help::Help,
-        prompt::{Prompt, Purpose},
+        prompt::{Prompt, PromptError, Purpose},
+        repeat::InvalidInterval,
+        rules::ValueError,
+        timeline::UnknownPlace,
     },
+    keymap::UnknownKey,
+    request::NoProxy,
 };
+use command::CommandError;
+use find::FindError;
+use held::HeldError;
+use pane::PaneError;
+use rows::RowError;
+use rule::RuleError;
+use send::SendError;
+use session::SessionError;
 
 pub use key::{key, paste};
 pub use pane::click;
 pub use tour::begin as begin_tour;
 
+/// The reason why an action or an entered line has no effect.
+#[derive(Debug, thiserror::Error)]
+enum Refused {
+    #[error(transparent)]
+    NoProxy(#[from] NoProxy),
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    #[error(transparent)]
+    Form(#[from] FormError),
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    #[error(transparent)]
+    Interval(#[from] InvalidInterval),
+    #[error(transparent)]
+    Place(#[from] UnknownPlace),
+    #[error(transparent)]
+    Key(#[from] UnknownKey),
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    #[error(transparent)]
+    Find(#[from] FindError),
+    #[error(transparent)]
+    Held(#[from] HeldError),
+    #[error(transparent)]
+    Pane(#[from] PaneError),
+    #[error(transparent)]
+    Row(#[from] RowError),
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+    #[error(transparent)]
+    Send(#[from] SendError),
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
+
 /// Applies an action.
 pub fn update(app: &mut App, action: Action) {
     app.changed = true;
     if let Err(why) = apply(app, action) {
-        app.refuse(why);
+        app.refuse(&why);
     }
     app.sync();
 }
 
 /// Applies an action. Returns the reason if there is nothing to apply it to.
-fn apply(app: &mut App, action: Action) -> Result<(), String> {
+fn apply(app: &mut App, action: Action) -> Result<(), Refused> {
     if let Some(view) = action.view() {
         app.show(view);
         return Ok(());
@@ -103,36 +155,31 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
 }
 
 /// Applies an action that changes the traffic or the rules, or uses a row for a rule, a text or a file.
-fn order(app: &mut App, action: Action) -> Result<(), String> {
+fn order(app: &mut App, action: Action) -> Result<(), Refused> {
     match action {
-        Action::Intercept => held::intercept(app),
-        Action::Release => held::release(app),
-        Action::ReleaseAll => held::release_all(app),
-        Action::Edit => held::edit(app),
-        Action::DropHeld => held::drop_held(app),
-        Action::RuleFromRow => send::rules(app),
-        Action::Inject => {
-            open(app, Purpose::Inject, "");
-            Ok(())
-        }
-        Action::Again => send::again(app),
-        Action::StopRepeat => send::stop_repeat(app),
-        Action::Copy => send::copy(app),
+        Action::Intercept => held::intercept(app)?,
+        Action::Release => held::release(app)?,
+        Action::ReleaseAll => held::release_all(app)?,
+        Action::Edit => held::edit(app)?,
+        Action::DropHeld => held::drop_held(app)?,
+        Action::RuleFromRow => send::rules(app)?,
+        Action::Inject => open(app, Purpose::Inject, ""),
+        Action::Again => send::again(app)?,
+        Action::StopRepeat => send::stop_repeat(app)?,
+        Action::Copy => send::copy(app)?,
         Action::Save => send::save(app),
-        Action::AddRule => {
-            rule::add(app);
-            Ok(())
-        }
-        Action::EditRule => rule::edit(app),
-        Action::ToggleRule => rule::toggle(app),
-        Action::DeleteRule => rule::delete(app),
-        Action::RuleDown => rule::shift(app, true),
-        Action::RuleUp => rule::shift(app, false),
-        Action::Less => rule::slide(app, false),
-        Action::More => rule::slide(app, true),
-        Action::AllRules => rule::all(app),
-        _ => Ok(()),
+        Action::AddRule => rule::add(app),
+        Action::EditRule => rule::edit(app)?,
+        Action::ToggleRule => rule::toggle(app)?,
+        Action::DeleteRule => rule::delete(app)?,
+        Action::RuleDown => rule::shift(app, true)?,
+        Action::RuleUp => rule::shift(app, false)?,
+        Action::Less => rule::slide(app, false)?,
+        Action::More => rule::slide(app, true)?,
+        Action::AllRules => rule::all(app)?,
+        _ => {}
     }
+    Ok(())
 }
 
 /// Opens a prompt with a text.

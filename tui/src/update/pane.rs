@@ -10,6 +10,37 @@ use crate::{
     },
 };
 
+/// The reason why the panes stay as they are.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PaneError {
+    /// Only the list is shown; contains the key that opens a message.
+    #[error("only the list is shown; {0} opens a message beside it")]
+    Alone(String),
+    /// The queue cannot fill the screen.
+    #[error("the held messages stay below the list")]
+    Queue,
+    /// Only the focused pane is shown; contains the key that shows all.
+    #[error("only one pane is shown; {0} shows all")]
+    Zoomed(String),
+    /// The list has its largest or smallest size.
+    #[error("there is no more room")]
+    NoRoom,
+    /// The view has one pane.
+    #[error("the view {} has one pane; {help} lists the keys", view.name())]
+    OnePane {
+        /// View that is shown.
+        view: View,
+        /// Key of the help.
+        help: String,
+    },
+    /// The list is frozen; contains the key that shows new rows.
+    #[error("the view is frozen; {0} shows new rows")]
+    Frozen(String),
+    /// Nothing is open; contains the key that ends the run.
+    #[error("there is nothing to go back from; {0} ends the run")]
+    AtStart(String),
+}
+
 /// Maximum number of cells by which the list can grow or shrink.
 const MOST: i16 = 40;
 
@@ -54,7 +85,7 @@ fn end_of_recording(app: &mut App, action: Action) -> bool {
 }
 
 /// Opens the selected row, or focuses the next pane of its detail.
-pub(super) fn open(app: &mut App) -> Result<(), String> {
+pub(super) fn open(app: &mut App) -> Result<(), PaneError> {
     if app.focus == Pane::List {
         app.shape.is_open = true;
         // The open row stays selected when new rows are added.
@@ -66,15 +97,14 @@ pub(super) fn open(app: &mut App) -> Result<(), String> {
 }
 
 /// Returns the reason why only the list is shown.
-fn alone(app: &App) -> String {
-    let open = app.keymap.hint(Action::Open);
-    format!("only the list is shown; {open} opens a message beside it")
+fn alone(app: &App) -> PaneError {
+    PaneError::Alone(app.keymap.hint(Action::Open))
 }
 
 /// Shows only the focused pane, or all panes again.
-pub(super) fn zoom(app: &mut App) -> Result<(), String> {
+pub(super) fn zoom(app: &mut App) -> Result<(), PaneError> {
     if app.focus == Pane::Queue {
-        return Err("the held messages stay below the list".to_owned());
+        return Err(PaneError::Queue);
     }
     if !app.shape.is_zoomed && !app.has_detail() {
         return Err(alone(app));
@@ -84,24 +114,23 @@ pub(super) fn zoom(app: &mut App) -> Result<(), String> {
 }
 
 /// Makes the list larger or smaller by `by` cells.
-pub(super) fn resize(app: &mut App, by: i16) -> Result<(), String> {
+pub(super) fn resize(app: &mut App, by: i16) -> Result<(), PaneError> {
     if app.shape.is_zoomed {
-        let zoom = app.keymap.hint(Action::Zoom);
-        return Err(format!("only one pane is shown; {zoom} shows all"));
+        return Err(PaneError::Zoomed(app.keymap.hint(Action::Zoom)));
     }
     if !app.has_detail() {
         return Err(alone(app));
     }
     let more = app.shape.more + by;
     if more.abs() > MOST {
-        return Err("there is no more room".to_owned());
+        return Err(PaneError::NoRoom);
     }
     app.shape.more = more;
     Ok(())
 }
 
 /// Focuses the next or previous visible pane.
-pub(super) fn next(app: &mut App, forward: bool) -> Result<(), String> {
+pub(super) fn next(app: &mut App, forward: bool) -> Result<(), PaneError> {
     let mut panes = app.view.panes().to_vec();
     panes.retain(|pane| match pane {
         Pane::Tree | Pane::Hex => app.has_detail(),
@@ -111,10 +140,10 @@ pub(super) fn next(app: &mut App, forward: bool) -> Result<(), String> {
     if panes.len() < 2 {
         return Err(match app.view {
             View::Messages => alone(app),
-            view => {
-                let help = app.keymap.hint(Action::Help);
-                format!("the view {} has one pane; {help} lists the keys", view.name())
-            }
+            view => PaneError::OnePane {
+                view,
+                help: app.keymap.hint(Action::Help),
+            },
         });
     }
     let at = panes.iter().position(|pane| *pane == app.focus).unwrap_or(0);
@@ -132,7 +161,7 @@ pub(super) fn is_at_start(app: &App) -> bool {
 }
 
 /// Goes back one step: stops the reading, leaves the zoom, the view or the detail panes, or follows the newest row.
-pub(super) fn back(app: &mut App) -> Result<(), String> {
+pub(super) fn back(app: &mut App) -> Result<(), PaneError> {
     if app.timeline.as_mut().is_some_and(Timeline::stop) {
         return Ok(());
     }
@@ -144,11 +173,9 @@ pub(super) fn back(app: &mut App) -> Result<(), String> {
         app.focus = Pane::List;
         app.shape.is_open = false;
     } else if app.messages.is_frozen() {
-        let freeze = app.keymap.hint(Action::Freeze);
-        return Err(format!("the view is frozen; {freeze} shows new rows"));
+        return Err(PaneError::Frozen(app.keymap.hint(Action::Freeze)));
     } else if app.messages.follows() {
-        let quit = app.keymap.hint(Action::Quit);
-        return Err(format!("there is nothing to go back from; {quit} ends the run"));
+        return Err(PaneError::AtStart(app.keymap.hint(Action::Quit)));
     } else {
         app.messages.toggle_follow();
     }

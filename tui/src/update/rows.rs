@@ -5,6 +5,29 @@ use crate::app::{
     menu::{Choice, Menu},
 };
 
+/// The reason why the rows stay as they are.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RowError {
+    /// No message is selected, and no type is folded.
+    #[error("select a message to fold its type")]
+    NothingToFold,
+    /// There is no filter to switch.
+    #[error("no filter is set")]
+    NoFilter,
+    /// There is no time line.
+    #[error("this is a run; only a recording has other places to go to")]
+    NoRecording,
+    /// The list is empty.
+    #[error("there is no row to mark")]
+    NothingToMark,
+    /// Only the selected row is marked.
+    #[error("no other row is marked")]
+    NoOtherMark,
+    /// No row is marked.
+    #[error("no row is marked")]
+    NoMark,
+}
+
 /// Freezes or unfreezes the list.
 pub(super) fn freeze(app: &mut App) {
     if app.messages.toggle_frozen() {
@@ -13,7 +36,7 @@ pub(super) fn freeze(app: &mut App) {
 }
 
 /// Opens the menu of types: the selected row's type to fold, and the folded types to unfold.
-pub(super) fn fold(app: &mut App) -> Result<(), String> {
+pub(super) fn fold(app: &mut App) -> Result<(), RowError> {
     let own = app
         .messages
         .group()
@@ -29,7 +52,7 @@ pub(super) fn fold(app: &mut App) -> Result<(), String> {
     });
     let entries: Vec<_> = fold.into_iter().chain(unfold).collect();
     if entries.is_empty() {
-        return Err("select a message to fold its type".to_owned());
+        return Err(RowError::NothingToFold);
     }
     app.overlay = Some(Overlay::Menu(Menu::new(
         "fold or unfold messages of a type",
@@ -57,8 +80,8 @@ pub(super) fn lint(app: &mut App) {
 }
 
 /// Switches the filter off or on.
-pub(super) fn filter(app: &mut App) -> Result<(), String> {
-    let on = app.messages.toggle_filter().ok_or("no filter is set")?;
+pub(super) fn filter(app: &mut App) -> Result<(), RowError> {
+    let on = app.messages.toggle_filter().ok_or(RowError::NoFilter)?;
     app.reread();
     app.say(if on {
         "the filter is on"
@@ -68,13 +91,10 @@ pub(super) fn filter(app: &mut App) -> Result<(), String> {
     Ok(())
 }
 
-/// Message for a key that needs a time line.
-pub(super) const NO_RECORDING: &str = "this is a run; only a recording has other places to go to";
-
 /// Moves to an earlier or later position of the recording.
-pub(super) fn step(app: &mut App, is_later: bool) -> Result<(), String> {
+pub(super) fn step(app: &mut App, is_later: bool) -> Result<(), RowError> {
     let from = app.offset();
-    let timeline = app.timeline.as_mut().ok_or(NO_RECORDING)?;
+    let timeline = app.timeline.as_mut().ok_or(RowError::NoRecording)?;
     timeline.step(from, is_later);
     Ok(())
 }
@@ -86,8 +106,8 @@ pub(super) fn time(app: &mut App) {
 }
 
 /// Marks the selected row or removes its mark.
-pub(super) fn mark(app: &mut App) -> Result<(), String> {
-    let is_marked = app.messages.toggle_mark().ok_or("there is no row to mark")?;
+pub(super) fn mark(app: &mut App) -> Result<(), RowError> {
+    let is_marked = app.messages.toggle_mark().ok_or(RowError::NothingToMark)?;
     app.say(if is_marked {
         "marked"
     } else {
@@ -97,11 +117,11 @@ pub(super) fn mark(app: &mut App) -> Result<(), String> {
 }
 
 /// Selects the next marked row.
-pub(super) fn next_mark(app: &mut App) -> Result<(), String> {
+pub(super) fn next_mark(app: &mut App) -> Result<(), RowError> {
     let before = (app.messages.follows(), app.messages.number());
     match app.messages.next_mark() {
-        true if before == (false, app.messages.number()) => Err("no other row is marked".to_owned()),
+        true if before == (false, app.messages.number()) => Err(RowError::NoOtherMark),
         true => Ok(()),
-        false => Err("no row is marked".to_owned()),
+        false => Err(RowError::NoMark),
     }
 }

@@ -8,24 +8,55 @@ use crate::{
         prompt::Purpose,
         rules::{RuleRow, Slider, added, next_profile},
     },
-    request::Request,
+    request::{NoProxy, Request},
 };
 
-use super::open;
+use super::{Refused, open};
+
+/// The reason why the rules stay as they are.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RuleError {
+    /// No rule is selected.
+    #[error("select a rule")]
+    NoRule,
+    /// A profile has no text to edit.
+    #[error("left and right choose a profile")]
+    Profile,
+    /// The rule is the first or the last one.
+    #[error("there is no rule to change places with")]
+    NoNeighbour,
+    /// There is no rule to switch off.
+    #[error("no rule is on")]
+    NoneOn,
+    /// There are no profiles.
+    #[error("there is no profile")]
+    NoProfile,
+    /// Neither a slider nor the profile is selected.
+    #[error("select a slider of a link line, or the profile")]
+    NothingToSlide,
+    /// The slider is at its end.
+    #[error("the value is {0}")]
+    AtEnd(u32),
+    /// The link line was removed while its value was typed.
+    #[error("the link line is there no more")]
+    Gone,
+    /// The slider has no link line.
+    #[error("select a slider of a link line")]
+    NoLine,
+}
 
 /// Opens the prompt for a new rule.
 pub(super) fn add(app: &mut App) {
     open(app, Purpose::Rule(None), "");
 }
 
-fn selected(app: &App) -> Result<String, String> {
+fn selected(app: &App) -> Result<String, RuleError> {
     let rule = app.rules.selected();
-    rule.map(|rule| rule.name.clone())
-        .ok_or_else(|| "select a rule".to_owned())
+    rule.map(|rule| rule.name.clone()).ok_or(RuleError::NoRule)
 }
 
 /// Opens the prompt with the selected rule, or with the value of the selected slider.
-pub(super) fn edit(app: &mut App) -> Result<(), String> {
+pub(super) fn edit(app: &mut App) -> Result<(), RuleError> {
     match app.rules.row() {
         Some(RuleRow::Slider(place, slider)) => {
             let rule = place.and_then(|place| app.rules.list.get(place));
@@ -34,7 +65,7 @@ pub(super) fn edit(app: &mut App) -> Result<(), String> {
             open(app, Purpose::Value { rule, slider, now }, "");
             return Ok(());
         }
-        Some(RuleRow::Profile) => return Err("left and right choose a profile".to_owned()),
+        Some(RuleRow::Profile) => return Err(RuleError::Profile),
         _ => {}
     }
     let name = selected(app)?;
@@ -52,17 +83,17 @@ pub(super) fn edit(app: &mut App) -> Result<(), String> {
 }
 
 /// Removes the selected rule.
-pub(super) fn delete(app: &mut App) -> Result<(), String> {
+pub(super) fn delete(app: &mut App) -> Result<(), Refused> {
     let name = selected(app)?;
-    app.ask(RuleCommand::Remove { name })
+    Ok(app.ask(RuleCommand::Remove { name })?)
 }
 
 /// Switches the selected rule on or off.
-pub(super) fn toggle(app: &mut App) -> Result<(), String> {
+pub(super) fn toggle(app: &mut App) -> Result<(), Refused> {
     let name = selected(app)?;
     let on = app.rules.selected().is_some_and(|rule| !rule.on);
     app.rules.silenced.retain(|silenced| *silenced != name);
-    app.ask(switch(name, on))
+    Ok(app.ask(switch(name, on))?)
 }
 
 /// Returns the command that switches a rule on or off.
@@ -74,27 +105,28 @@ fn switch(name: String, on: bool) -> RuleCommand {
 }
 
 /// Moves the selected rule by one place.
-pub(super) fn shift(app: &mut App, down: bool) -> Result<(), String> {
+pub(super) fn shift(app: &mut App, down: bool) -> Result<(), Refused> {
     let name = selected(app)?;
-    let place = app.rules.place().ok_or("select a rule")?;
+    let place = app.rules.place().ok_or(RuleError::NoRule)?;
     let other = if down {
         Some(place + 1)
     } else {
         place.checked_sub(1)
     };
     let other = other.filter(|other| *other < app.rules.list.len());
-    let other = other.ok_or("there is no rule to change places with")?;
+    let other = other.ok_or(RuleError::NoNeighbour)?;
     let with = app.rules.list.get(other).map(|rule| rule.name.clone());
     app.rules.list.swap(place, other);
     app.rules.select(RuleRow::Statement(other));
     app.ask(RuleCommand::Swap {
         name,
         with: with.unwrap_or_default(),
-    })
+    })?;
+    Ok(())
 }
 
 /// Switches all rules off, or switches those on again that were on before.
-pub(super) fn all(app: &mut App) -> Result<(), String> {
+pub(super) fn all(app: &mut App) -> Result<(), Refused> {
     let on: Vec<String> = app
         .rules
         .list
@@ -109,7 +141,7 @@ pub(super) fn all(app: &mut App) -> Result<(), String> {
             app.rules.silenced.clone_from(&on);
             (on, false)
         }
-        (true, true) => return Err("no rule is on".to_owned()),
+        (true, true) => return Err(RuleError::NoneOn.into()),
     };
     let commands = names.iter().cloned().map(|name| switch(name, on).into());
     app.ask(Request::RunAll(commands.collect()))?;
@@ -124,7 +156,7 @@ fn is_switched(text: &str) -> bool {
 }
 
 /// Uses the next or previous profile, or none.
-fn profile(app: &mut App, forward: bool) -> Result<(), String> {
+fn profile(app: &mut App, forward: bool) -> Result<(), Refused> {
     let used = app.rules.profile();
     let next = next_profile(used.map(|(_, name)| name), forward);
     let text = next.map(|name| format!("use {name:?}"));
@@ -134,7 +166,7 @@ fn profile(app: &mut App, forward: bool) -> Result<(), String> {
         (Some(name), Some(text)) => RuleCommand::Replace { name, text },
         (Some(name), None) => RuleCommand::Remove { name },
         (None, Some(text)) => RuleCommand::Add { text },
-        (None, None) => return Err("there is no profile".to_owned()),
+        (None, None) => return Err(RuleError::NoProfile.into()),
     })?;
     // Further keys may be pressed before the answer is received.
     let list = &mut app.rules.list;
@@ -149,20 +181,20 @@ fn profile(app: &mut App, forward: bool) -> Result<(), String> {
 }
 
 /// Moves the selected slider by one step.
-pub(super) fn slide(app: &mut App, up: bool) -> Result<(), String> {
+pub(super) fn slide(app: &mut App, up: bool) -> Result<(), Refused> {
     if app.rules.row() == Some(RuleRow::Profile) {
         return profile(app, up);
     }
     let Some(RuleRow::Slider(place, slider)) = app.rules.row() else {
-        return Err("select a slider of a link line, or the profile".to_owned());
+        return Err(RuleError::NothingToSlide.into());
     };
     let (step, most, _) = slider.scale();
     let rule = place.and_then(|place| app.rules.list.get(place));
     let Some(rule) = rule else {
         if !up {
-            return Err("the value is 0".to_owned());
+            return Err(RuleError::AtEnd(0).into());
         }
-        return add_line(app, slider, &slider.with("link both", step));
+        return Ok(add_line(app, slider, &slider.with("link both", step))?);
     };
     let value = slider.value(&rule.text).unwrap_or(0);
     let next = match up {
@@ -170,34 +202,34 @@ pub(super) fn slide(app: &mut App, up: bool) -> Result<(), String> {
         false => value.saturating_sub(step),
     };
     if next == value {
-        return Err(format!("the value is {value}"));
+        return Err(RuleError::AtEnd(value).into());
     }
     let text = slider.with(&rule.text, next);
     change_line(app, place, slider, text)
 }
 
 /// Sets a slider to a typed value. An empty text changes nothing.
-pub(super) fn set(app: &mut App, rule: Option<&str>, slider: Slider, typed: &str) -> Result<(), String> {
+pub(super) fn set(app: &mut App, rule: Option<&str>, slider: Slider, typed: &str) -> Result<(), Refused> {
     if typed.is_empty() {
         return Ok(());
     }
-    let word = slider.word_of(typed).map_err(|error| error.to_string())?;
+    let word = slider.word_of(typed)?;
     let Some(name) = rule else {
         let text = slider.with_word("link both", word.as_deref());
         return match word {
-            Some(_) => add_line(app, slider, &text),
+            Some(_) => Ok(add_line(app, slider, &text)?),
             None => Ok(()),
         };
     };
     let place = app.rules.list.iter().position(|rule| rule.name == name);
     let rule = place.and_then(|place| app.rules.list.get(place));
-    let rule = rule.ok_or("the link line is there no more")?;
+    let rule = rule.ok_or(RuleError::Gone)?;
     let text = slider.with_word(&rule.text, word.as_deref());
     change_line(app, place, slider, text)
 }
 
 /// Adds a link line for a slider without one.
-fn add_line(app: &mut App, slider: Slider, text: &str) -> Result<(), String> {
+fn add_line(app: &mut App, slider: Slider, text: &str) -> Result<(), NoProxy> {
     app.ask(RuleCommand::Add {
         text: text.to_owned(),
     })?;
@@ -209,9 +241,9 @@ fn add_line(app: &mut App, slider: Slider, text: &str) -> Result<(), String> {
 }
 
 /// Replaces a link line. Removes it if it has no parameters left.
-fn change_line(app: &mut App, place: Option<usize>, slider: Slider, text: String) -> Result<(), String> {
+fn change_line(app: &mut App, place: Option<usize>, slider: Slider, text: String) -> Result<(), Refused> {
     let rule = place.and_then(|place| app.rules.list.get_mut(place));
-    let rule = rule.ok_or("select a slider of a link line")?;
+    let rule = rule.ok_or(RuleError::NoLine)?;
     let name = std::mem::replace(&mut rule.name, text.clone());
     rule.text.clone_from(&text);
     let mut silenced = app.rules.silenced.iter_mut();
@@ -224,7 +256,8 @@ fn change_line(app: &mut App, place: Option<usize>, slider: Slider, text: String
             app.rules.list.remove(place);
         }
         app.rules.select(RuleRow::Slider(None, slider));
-        return app.ask(RuleCommand::Remove { name });
+        app.ask(RuleCommand::Remove { name })?;
+        return Ok(());
     }
-    app.ask(RuleCommand::Replace { name, text })
+    Ok(app.ask(RuleCommand::Replace { name, text })?)
 }

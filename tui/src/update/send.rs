@@ -15,7 +15,7 @@ use teetap_wire::{
     def::{Class, Def, Dialect, Registry, Secrets, Source},
 };
 
-use super::{open, session::shown};
+use super::{Refused, open, session::shown};
 use crate::{
     app::{
         App, Overlay, Pane,
@@ -26,8 +26,39 @@ use crate::{
         prompt::{Candidates, Purpose},
         repeat::{Repeat, split},
     },
-    request::Request,
+    request::{NoProxy, Request},
 };
+
+/// The reason why no message is sent and no text or file created.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SendError {
+    /// A message to send has no direction.
+    #[error("begin with c2s or s2c")]
+    NoDirection,
+    /// No message with this name is sent in this direction.
+    #[error("no message '{name}' is sent {dir}")]
+    NoMessage {
+        /// Name of the message.
+        name: String,
+        /// Direction of the message.
+        dir: Dir,
+    },
+    /// No message is sent repeatedly.
+    #[error("no message is sent again and again")]
+    NoRepeat,
+    /// The selected row is not a message that can be sent in a session.
+    #[error("select a message of the engine or the game")]
+    NotSendable,
+    /// The selected row is not a message.
+    #[error("select a message")]
+    NotAMessage,
+    /// No row is selected.
+    #[error("there is no row to copy")]
+    NoRow,
+    /// There are no rows to save.
+    #[error("no row is shown")]
+    NoRows,
+}
 
 /// Returns the session for a new message: the session of the view, otherwise of the selected row; `None` if it is not
 /// online.
@@ -40,14 +71,14 @@ fn session(app: &App) -> Option<SessionId> {
 }
 
 /// Sends a message in the syntax of rules. Opens a form if the text has no fields.
-pub(super) fn inject(app: &mut App, text: &str) -> Result<(), String> {
+pub(super) fn inject(app: &mut App, text: &str) -> Result<(), Refused> {
     let session = session(app);
-    let (text, every) = split(text).map_err(|error| error.to_string())?;
+    let (text, every) = split(text)?;
     let mut words = text.split_whitespace();
     let dir = match words.next() {
         Some("c2s") => Dir::C2s,
         Some("s2c") => Dir::S2c,
-        _ => return Err("begin with c2s or s2c".to_owned()),
+        _ => return Err(SendError::NoDirection.into()),
     };
     if let (Some(name), None) = (words.next(), words.next())
         && !name.contains('{')
@@ -59,12 +90,15 @@ pub(super) fn inject(app: &mut App, text: &str) -> Result<(), String> {
             let mut defs = app.registry.named(proto, None, name);
             defs.find(|def| is_sent(def, dir))
         });
-        let def = found.ok_or_else(|| format!("no message '{name}' is sent {dir}"))?;
+        let def = found.ok_or_else(|| SendError::NoMessage {
+            name: name.to_owned(),
+            dir,
+        })?;
         let form = Form::inject(dir, def, session, app.registry);
         app.overlay = Some(Overlay::Form(Form { every, ..form }));
         return Ok(());
     }
-    send(app, session, text, every)
+    Ok(send(app, session, text, every)?)
 }
 
 /// Sends a message, once or repeatedly.
@@ -73,10 +107,10 @@ pub(super) fn send(
     session: Option<SessionId>,
     text: &str,
     every: Option<Duration>,
-) -> Result<(), String> {
+) -> Result<(), NoProxy> {
     if let Some(every) = every {
         if !app.is_live {
-            return Err("this screen shows a recording: there is no proxy".to_owned());
+            return Err(NoProxy);
         }
         app.repeat = Some(Repeat::new(session, text, every));
         let key = app.keymap.hint(crate::Action::StopRepeat);
@@ -87,8 +121,8 @@ pub(super) fn send(
 }
 
 /// Stops sending a message repeatedly.
-pub(super) fn stop_repeat(app: &mut App) -> Result<(), String> {
-    let repeat = app.repeat.take().ok_or("no message is sent again and again")?;
+pub(super) fn stop_repeat(app: &mut App) -> Result<(), SendError> {
+    let repeat = app.repeat.take().ok_or(SendError::NoRepeat)?;
     app.say(format!("stopped; it was sent {} times", repeat.sent));
     Ok(())
 }
@@ -136,7 +170,7 @@ pub(super) fn candidates(before: &str, registry: &Registry) -> Candidates {
 }
 
 /// Returns the selected message with its direction and session. Fails unless it was sent in a session.
-fn selected(app: &App) -> Result<(&Reading, &Message, Dir, SessionId), String> {
+fn selected(app: &App) -> Result<(&Reading, &Message, Dir, SessionId), SendError> {
     let row = app.messages.row();
     let found = row.and_then(|row| {
         let (reading, message) = row.message()?;
@@ -146,27 +180,27 @@ fn selected(app: &App) -> Result<(&Reading, &Message, Dir, SessionId), String> {
         let is_chunk = matches!(message.layer, Layer::System | Layer::Game | Layer::Unreadable);
         is_chunk.then_some((reading, message, datagram.dir, row.session()?))
     });
-    found.ok_or_else(|| "select a message of the engine or the game".to_owned())
+    found.ok_or(SendError::NotSendable)
 }
 
 /// Sends the selected message again.
-pub(super) fn again(app: &mut App) -> Result<(), String> {
+pub(super) fn again(app: &mut App) -> Result<(), Refused> {
     let (reading, message, dir, session) = selected(app)?;
     let message = Made {
         dir,
         vital: message.vital,
         data: reading.data(message).to_vec(),
     };
-    app.ask(Command::Inject(Inject::bytes(session, &message)))
+    Ok(app.ask(Command::Inject(Inject::bytes(session, &message)))?)
 }
 
 /// Returns a condition that the selected message matches. Includes the value of the selected field.
-fn condition(app: &App) -> Result<String, String> {
+fn condition(app: &App) -> Result<String, SendError> {
     let (reading, message) = app
         .messages
         .row()
         .and_then(Row::message)
-        .ok_or("select a message")?;
+        .ok_or(SendError::NotAMessage)?;
     let label = reading.label(message);
     let class = message.def.map(|def| def.class);
     let name = match (class, class.and_then(prefix)) {
@@ -224,7 +258,7 @@ fn field(app: &App, reading: &Reading, message: &Message) -> Option<String> {
 }
 
 /// Opens the menu of rules for the selected message.
-pub(super) fn rules(app: &mut App) -> Result<(), String> {
+pub(super) fn rules(app: &mut App) -> Result<(), SendError> {
     let when = condition(app)?;
     let actions = [
         "drop",
@@ -283,8 +317,8 @@ fn link(row: &Row, secrets: Secrets) -> Option<String> {
 }
 
 /// Opens the menu of texts to copy.
-pub(super) fn copy(app: &mut App) -> Result<(), String> {
-    let row = app.messages.row().ok_or("there is no row to copy")?;
+pub(super) fn copy(app: &mut App) -> Result<(), SendError> {
+    let row = app.messages.row().ok_or(SendError::NoRow)?;
     let secrets = app.style.secrets;
     let mut texts = vec![("text of the row".to_owned(), crate::view::text_of(row, app))];
     if let Some((reading, message)) = row.message() {
@@ -323,17 +357,16 @@ pub(super) fn copy(app: &mut App) -> Result<(), String> {
 }
 
 /// Opens the menu of rows to save.
-pub(super) fn save(app: &mut App) -> Result<(), String> {
+pub(super) fn save(app: &mut App) {
     let entries = [
         ("all rows that are shown".to_owned(), Choice::Save(Saved::Shown)),
         ("the selected row".to_owned(), Choice::Save(Saved::Row)),
     ];
     app.overlay = Some(Overlay::Menu(Menu::new("save to a file", entries)));
-    Ok(())
 }
 
 /// Saves rows to a file.
-pub(super) fn save_to(app: &mut App, saved: Saved, path: &str) -> Result<(), String> {
+pub(super) fn save_to(app: &mut App, saved: Saved, path: &str) -> Result<(), Refused> {
     let events = match saved {
         Saved::Row => {
             let event = app.messages.row().and_then(Row::event);
@@ -342,10 +375,10 @@ pub(super) fn save_to(app: &mut App, saved: Saved, path: &str) -> Result<(), Str
         Saved::Shown => app.messages.wanted_events(),
     };
     if events.is_empty() {
-        return Err("no row is shown".to_owned());
+        return Err(SendError::NoRows.into());
     }
     let path = path.to_owned();
-    app.ask(Request::Save { path, events })
+    Ok(app.ask(Request::Save { path, events })?)
 }
 
 /// Opens the prompt for a file name.

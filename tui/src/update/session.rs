@@ -7,32 +7,46 @@ use crate::{
     app::{App, View},
 };
 
+/// The reason why the views of sessions stay as they are.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SessionError {
+    /// No session was opened.
+    #[error("no session so far")]
+    NoSession,
+    /// No datagram above the selected one is sent again.
+    #[error("no datagram above repeats one that is kept")]
+    NothingRepeated,
+    /// The session has no snapshot.
+    #[error("no snapshot so far")]
+    NoSnapshot,
+}
+
 /// Applies an action. Returns the reason if there is nothing to apply it to.
-pub(super) fn apply(app: &mut App, action: Action) -> Result<(), String> {
+pub(super) fn apply(app: &mut App, action: Action) -> Result<(), SessionError> {
     match action {
         Action::OpenSession => {
             let place = app.sessions.selected();
             let session = place.and_then(|place| app.follow.sessions().nth(place));
-            let (session, _) = session.ok_or("no session so far")?;
+            let (session, _) = session.ok_or(SessionError::NoSession)?;
             app.pick(session);
             app.show(View::Ladder);
         }
         Action::NextSession => next(app)?,
         Action::Original => {
-            let session = app.session().ok_or("no session so far")?;
+            let session = app.session().ok_or(SessionError::NoSession)?;
             let ladder = &app.ladder;
             let selected = ladder.tail.selected();
             let original = selected.and_then(|line| ladder.original(session, line));
             let line = selected.unwrap_or(ladder.numbers(session).end);
             let target = original.or_else(|| ladder.resend_above(session, line));
-            let target = target.ok_or("no datagram above repeats one that is kept")?;
+            let target = target.ok_or(SessionError::NothingRepeated)?;
             app.ladder.tail.select(target);
         }
         Action::Map => app.snapshot.has_map = !app.snapshot.has_map,
         Action::KeepSnapshot => {
-            let session = app.session().ok_or("no session so far")?;
+            let session = app.session().ok_or(SessionError::NoSession)?;
             let kept = app.snapshot.toggle_frozen(session);
-            let text = if kept.ok_or("no snapshot so far")? {
+            let text = if kept.ok_or(SessionError::NoSnapshot)? {
                 "this snapshot is kept; the traffic goes on"
             } else {
                 "the newest snapshot is shown"
@@ -48,11 +62,13 @@ pub(super) fn apply(app: &mut App, action: Action) -> Result<(), String> {
 }
 
 /// Shows the next session. After the last one, continues at the first.
-fn next(app: &mut App) -> Result<(), String> {
+fn next(app: &mut App) -> Result<(), SessionError> {
     let shown = app.session();
     let sessions = || app.follow.sessions().map(|(session, _)| session);
     let after = sessions().find(|session| Some(*session) > shown);
-    let next = after.or_else(|| sessions().next()).ok_or("no session so far")?;
+    let next = after
+        .or_else(|| sessions().next())
+        .ok_or(SessionError::NoSession)?;
     app.pick(next);
     app.say(format!("session #{}", next.0));
     Ok(())

@@ -5,7 +5,7 @@ use teetap_proxy::session::{SessionId, Time};
 use teetap_tui::{
     App,
     app::{Overlay, Pane},
-    request::{Reply, Request},
+    request::{Reply, Request, RequestError},
 };
 use teetap_wire::Dir;
 
@@ -191,7 +191,10 @@ fn a_form_that_is_refused_is_opened_again() {
         press(&mut app, "enter");
         assert!(app.overlay.is_none());
         let request = app.take_requests().pop().unwrap();
-        app.answer(&request, Err("no message 1 is held in session 1".to_owned()));
+        app.answer(
+            &request,
+            Err(RequestError::Refused("no message 1 is held in session 1".into())),
+        );
         assert_eq!(matches!(app.overlay, Some(Overlay::Form(_))), again);
         let screen = draw(&mut app, (80, 24));
         assert!(
@@ -202,7 +205,7 @@ fn a_form_that_is_refused_is_opened_again() {
         press(&mut app, "enter");
         let request = app.take_requests().pop().unwrap();
         app.answer(&request, Ok(Reply::Done(String::new())));
-        app.answer(&request, Err("too late".to_owned()));
+        app.answer(&request, Err(RequestError::Refused("too late".into())));
         assert!(app.overlay.is_none());
     }
 }

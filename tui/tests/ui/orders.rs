@@ -5,7 +5,7 @@ use teetap_proxy::session::{Level, SessionId, Time};
 use teetap_tui::{
     App,
     app::{Overlay, cursor::Moves as _, history::Row},
-    request::Request,
+    request::{Request, RequestError},
 };
 use teetap_wire::def::{Registry, Secrets};
 
@@ -101,7 +101,10 @@ fn a_message_is_sent_again_and_again_until_it_is_stopped_or_refused() {
     press(&mut app, "enter");
     app.tick(Time(10_000_000));
     let request = injected(&mut app).pop().unwrap();
-    app.answer(&request, Err("no session is online".to_owned()));
+    app.answer(
+        &request,
+        Err(RequestError::Refused("no session is online".into())),
+    );
     assert!(draw(&mut app, (100, 24)).contains("no session is online; the message is not sent again"));
     assert!(app.repeat.is_none());
     press(&mut app, "I");

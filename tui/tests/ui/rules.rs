@@ -1,7 +1,10 @@
 //! Tests of rules and link lines: their view, and the requests that it sends.
 
 use teetap_inspect::control::Command;
-use teetap_tui::{App, request::Reply};
+use teetap_tui::{
+    App,
+    request::{Reply, RequestError},
+};
 
 use crate::{
     feed::{SIZES, draw, press, type_text},
@@ -284,7 +287,7 @@ fn a_refusal_to_switch_rules_off_leaves_no_banner() {
     let mut app = with_rules();
     press(&mut app, "R");
     let request = app.take_requests().pop().unwrap();
-    app.answer(&request, Err("no".to_owned()));
+    app.answer(&request, Err(RequestError::Refused("no".into())));
     let on = vec![rule("quiet", "drop when sv_motd", true)];
     app.answer(&Command::Rules { change: None }.into(), Ok(Reply::Rules(on)));
     press(&mut app, "space");
