@@ -16,6 +16,7 @@ pub mod menu;
 pub mod messages;
 pub mod meter;
 mod orders;
+pub mod panes;
 pub mod prompt;
 pub mod queue;
 pub mod repeat;
@@ -30,7 +31,6 @@ pub(crate) mod view;
 
 use std::fmt;
 
-use ratatui::layout::Rect;
 use teetap_inspect::{Follow, Style, Viewer};
 use teetap_proxy::session::{Level, SessionId, State, Time};
 use teetap_wire::def::Registry;
@@ -48,6 +48,7 @@ use log::Log;
 use menu::Menu;
 use messages::Messages;
 use meter::Meter;
+use panes::Panes;
 use prompt::{Lines, Prompt};
 use queue::Queue;
 use repeat::Repeat;
@@ -62,19 +63,6 @@ pub use view::{Pane, View};
 
 /// A second in microseconds.
 const SECOND: u64 = 1_000_000;
-
-/// Layout of the message view.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Shape {
-    /// True if the detail panes are open on a screen that does not always show them.
-    pub is_open: bool,
-    /// True if only the focused pane is shown.
-    pub is_zoomed: bool,
-    /// Number of cells by which the list is larger than its default.
-    pub more: i16,
-    /// True if the screen is wide enough to show all panes.
-    pub is_wide: bool,
-}
 
 /// A part of the screen that is drawn over the view and receives all keys.
 #[derive(Clone, Debug)]
@@ -102,10 +90,8 @@ pub struct App {
     pub ascii: bool,
     /// Key bindings.
     pub keymap: Keymap,
-    /// View that is shown.
-    pub view: View,
-    /// Pane that receives the keys.
-    pub focus: Pane,
+    /// View that is shown, and its panes.
+    pub panes: Panes,
     /// Part that is drawn over the view.
     pub overlay: Option<Overlay>,
     /// Message list.
@@ -114,8 +100,6 @@ pub struct App {
     pub detail: Detail,
     /// Contents of the detail panes.
     pub contents: Contents,
-    /// Layout of the message view.
-    pub shape: Shape,
     /// Form in which times are shown.
     pub time: TimeForm,
     /// Facts about the sessions.
@@ -168,8 +152,6 @@ pub struct App {
     pub clipboard: Option<String>,
     /// Message definitions.
     pub registry: &'static Registry,
-    /// Positions of the panes, for clicks.
-    pub areas: Vec<(Pane, Rect)>,
     /// Reply to the last key, shown until the next key.
     pub status: Option<(Level, String)>,
     /// Time of the run.
@@ -195,13 +177,11 @@ impl App {
             theme: Theme::default(),
             ascii: false,
             keymap: Keymap::default(),
-            view: View::default(),
-            focus: Pane::List,
+            panes: Panes::default(),
             overlay: None,
             messages: Messages::default(),
             detail: Detail::default(),
             contents: Contents::default(),
-            shape: Shape::default(),
             time: TimeForm::default(),
             follow: Follow::default(),
             sessions: Cursor::default(),
@@ -228,7 +208,6 @@ impl App {
             asked_rules: None,
             clipboard: None,
             registry,
-            areas: Vec::new(),
             status: None,
             now: Time::ZERO,
             leaving: false,
@@ -327,23 +306,9 @@ impl App {
             Contents::of(row, self.style, self.registry).wrapped(self.detail.width)
         });
         self.detail.tree.set_len(self.contents.lines.len());
-        match self.focus {
+        match self.panes.focus {
             Pane::Hex => self.detail.follow_hex(&self.contents),
             _ => self.detail.follow_tree(&self.contents),
-        }
-    }
-
-    /// Returns true if the detail panes are shown.
-    #[must_use]
-    pub const fn has_detail(&self) -> bool {
-        self.shape.is_open || self.shape.is_wide
-    }
-
-    /// Shows a view and focuses its first pane.
-    pub fn show(&mut self, view: View) {
-        self.view = view;
-        if let Some(pane) = view.panes().first() {
-            self.focus = *pane;
         }
     }
 
@@ -359,7 +324,7 @@ impl App {
 
     /// Returns the focused pane, for movements.
     pub fn focused(&mut self) -> &mut dyn Moves {
-        match self.focus {
+        match self.panes.focus {
             Pane::List => &mut self.messages,
             Pane::Tree => &mut self.detail.tree,
             Pane::Hex => &mut self.detail.hex,

@@ -20,7 +20,7 @@ impl App {
         let second = self.now.0 / 1_000_000;
         let is_due = match self.asked_rules {
             None => true,
-            Some(last) => self.view == View::Rules && last != second,
+            Some(last) => self.panes.view == View::Rules && last != second,
         };
         if is_due {
             self.asked_rules = Some(second);
@@ -99,8 +99,8 @@ impl App {
             Ok(Reply::Held(list)) => {
                 self.queue.set(list, self.registry, self.style.secrets);
                 self.look_at_form();
-                if self.queue.list.is_empty() && self.focus == Pane::Queue {
-                    self.focus = Pane::List;
+                if self.queue.list.is_empty() && self.panes.focus == Pane::Queue {
+                    self.panes.focus = Pane::List;
                 }
             }
         }

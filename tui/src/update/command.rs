@@ -46,7 +46,7 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), Refused> {
     let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
     let rest = rest.trim();
     if let (Some(action), "") = (Action::named(name), rest) {
-        if !action.entry().scope.has(app.focus) {
+        if !action.entry().scope.has(app.panes.focus) {
             return Err(CommandError::OtherPane(name.to_owned()).into());
         }
         update(app, action);
@@ -54,7 +54,7 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), Refused> {
     }
     match name {
         "close" | "inject" if is_rule(line) && has_condition(rest) => add_rule(app, line)?,
-        "view" => app.show(view(rest)?),
+        "view" => app.panes.show(view(rest)?),
         "filter" => app.set_filter(rest)?,
         "rule" => add_rule(app, rest)?,
         "inject" => {

@@ -30,7 +30,7 @@ pub fn key(app: &mut App, event: &KeyEvent) {
     app.changed = true;
     app.status = None;
     let key = Key::of(event);
-    let action = app.keymap.action(key, app.focus);
+    let action = app.keymap.action(key, app.panes.focus);
     let is_typed = app.overlay.is_some() && key.typed().is_some();
     match action {
         // As in a shell, only discards the line being typed.

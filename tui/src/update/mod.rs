@@ -89,7 +89,7 @@ pub fn update(app: &mut App, action: Action) {
 /// Applies an action. Returns the reason if there is nothing to apply it to.
 fn apply(app: &mut App, action: Action) -> Result<(), Refused> {
     if let Some(view) = action.view() {
-        app.show(view);
+        app.panes.show(view);
         return Ok(());
     }
     match action {
@@ -141,7 +141,7 @@ fn apply(app: &mut App, action: Action) -> Result<(), Refused> {
         }
         Action::Back => pane::back(app)?,
         Action::Quit => {
-            if pane::is_at_start(app) {
+            if app.panes.is_at_start() {
                 choose::leave(app);
             } else {
                 pane::back(app)?;

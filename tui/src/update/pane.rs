@@ -47,7 +47,7 @@ const MOST: i16 = 40;
 /// Moves the selection in the focused pane.
 pub(super) fn move_by(app: &mut App, action: Action) {
     let is_end = matches!(action, Action::First | Action::Last);
-    if is_end && app.focus == Pane::List && end_of_recording(app, action) {
+    if is_end && app.panes.focus == Pane::List && end_of_recording(app, action) {
         return;
     }
     let len = app.contents.bytes.len();
@@ -86,8 +86,8 @@ fn end_of_recording(app: &mut App, action: Action) -> bool {
 
 /// Opens the selected row, or focuses the next pane of its detail.
 pub(super) fn open(app: &mut App) -> Result<(), PaneError> {
-    if app.focus == Pane::List {
-        app.shape.is_open = true;
+    if app.panes.focus == Pane::List {
+        app.panes.shape.is_open = true;
         // The open row stays selected when new rows are added.
         if app.messages.follows() {
             app.messages.toggle_follow();
@@ -103,42 +103,42 @@ fn alone(app: &App) -> PaneError {
 
 /// Shows only the focused pane, or all panes again.
 pub(super) fn zoom(app: &mut App) -> Result<(), PaneError> {
-    if app.focus == Pane::Queue {
+    if app.panes.focus == Pane::Queue {
         return Err(PaneError::Queue);
     }
-    if !app.shape.is_zoomed && !app.has_detail() {
+    if !app.panes.shape.is_zoomed && !app.panes.has_detail() {
         return Err(alone(app));
     }
-    app.shape.is_zoomed = !app.shape.is_zoomed;
+    app.panes.shape.is_zoomed = !app.panes.shape.is_zoomed;
     Ok(())
 }
 
 /// Makes the list larger or smaller by `by` cells.
 pub(super) fn resize(app: &mut App, by: i16) -> Result<(), PaneError> {
-    if app.shape.is_zoomed {
+    if app.panes.shape.is_zoomed {
         return Err(PaneError::Zoomed(app.keymap.hint(Action::Zoom)));
     }
-    if !app.has_detail() {
+    if !app.panes.has_detail() {
         return Err(alone(app));
     }
-    let more = app.shape.more + by;
+    let more = app.panes.shape.more + by;
     if more.abs() > MOST {
         return Err(PaneError::NoRoom);
     }
-    app.shape.more = more;
+    app.panes.shape.more = more;
     Ok(())
 }
 
 /// Focuses the next or previous visible pane.
 pub(super) fn next(app: &mut App, forward: bool) -> Result<(), PaneError> {
-    let mut panes = app.view.panes().to_vec();
+    let mut panes = app.panes.view.panes().to_vec();
     panes.retain(|pane| match pane {
-        Pane::Tree | Pane::Hex => app.has_detail(),
+        Pane::Tree | Pane::Hex => app.panes.has_detail(),
         Pane::Queue => !app.queue.list.is_empty(),
         _ => true,
     });
     if panes.len() < 2 {
-        return Err(match app.view {
+        return Err(match app.panes.view {
             View::Messages => alone(app),
             view => PaneError::OnePane {
                 view,
@@ -146,18 +146,15 @@ pub(super) fn next(app: &mut App, forward: bool) -> Result<(), PaneError> {
             },
         });
     }
-    let at = panes.iter().position(|pane| *pane == app.focus).unwrap_or(0);
+    let at = panes
+        .iter()
+        .position(|pane| *pane == app.panes.focus)
+        .unwrap_or(0);
     let step = if forward { 1 } else { panes.len() - 1 };
     if let Some(pane) = panes.get((at + step) % panes.len()) {
-        app.focus = *pane;
+        app.panes.focus = *pane;
     }
     Ok(())
-}
-
-/// Returns true if `back` has nothing to close or leave.
-pub(super) fn is_at_start(app: &App) -> bool {
-    let is_list = app.view == View::Messages && app.focus == Pane::List;
-    is_list && !app.shape.is_open && !app.shape.is_zoomed
 }
 
 /// Goes back one step: stops the reading, leaves the zoom, the view or the detail panes, or follows the newest row.
@@ -165,13 +162,13 @@ pub(super) fn back(app: &mut App) -> Result<(), PaneError> {
     if app.timeline.as_mut().is_some_and(Timeline::stop) {
         return Ok(());
     }
-    if app.shape.is_zoomed {
-        app.shape.is_zoomed = false;
-    } else if app.view != View::Messages {
-        app.show(View::Messages);
-    } else if app.focus != Pane::List || app.shape.is_open {
-        app.focus = Pane::List;
-        app.shape.is_open = false;
+    if app.panes.shape.is_zoomed {
+        app.panes.shape.is_zoomed = false;
+    } else if app.panes.view != View::Messages {
+        app.panes.show(View::Messages);
+    } else if app.panes.focus != Pane::List || app.panes.shape.is_open {
+        app.panes.focus = Pane::List;
+        app.panes.shape.is_open = false;
     } else if app.messages.is_frozen() {
         return Err(PaneError::Frozen(app.keymap.hint(Action::Freeze)));
     } else if app.messages.follows() {
@@ -193,13 +190,8 @@ pub fn click(app: &mut App, column: u16, row: u16) {
         timeline.click(column);
         return;
     }
-    let found = app
-        .areas
-        .iter()
-        .find(|(_, area)| area.contains(position))
-        .copied();
-    if let Some((pane, area)) = found {
-        app.focus = pane;
+    if let Some((pane, area)) = app.panes.at(position) {
+        app.panes.focus = pane;
         app.focused().select_visible((row - area.y).into());
         app.changed = true;
         app.sync();

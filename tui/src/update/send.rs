@@ -218,7 +218,7 @@ fn condition(app: &App) -> Result<String, SendError> {
         });
     let mut parts: Vec<String> = dir.map(|dir| dir.to_string()).into_iter().collect();
     parts.push(name);
-    if app.focus != Pane::List
+    if app.panes.focus != Pane::List
         && let Some(value) = field(app, reading, message)
     {
         parts.push(value);

@@ -29,7 +29,7 @@ pub(super) fn apply(app: &mut App, action: Action) -> Result<(), SessionError> {
             let session = place.and_then(|place| app.follow.sessions().nth(place));
             let (session, _) = session.ok_or(SessionError::NoSession)?;
             app.pick(session);
-            app.show(View::Ladder);
+            app.panes.show(View::Ladder);
         }
         Action::NextSession => next(app)?,
         Action::Original => {
@@ -77,7 +77,7 @@ fn next(app: &mut App) -> Result<(), SessionError> {
 /// Returns the session of the view: the session of a view of one session, the selected session of the table, otherwise
 /// the session to which the message list is limited.
 pub(super) fn shown(app: &App) -> Option<SessionId> {
-    match app.view {
+    match app.panes.view {
         View::Messages | View::Rules | View::Log => app.messages.session(),
         View::Sessions => {
             let place = app.sessions.selected();

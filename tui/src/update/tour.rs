@@ -54,8 +54,8 @@ fn show(app: &mut App) {
     let Some(step) = app.tour.and_then(|tour| tour.now()) else {
         return;
     };
-    app.show(step.view);
-    app.shape.is_open = step.is_open;
+    app.panes.show(step.view);
+    app.panes.shape.is_open = step.is_open;
     // A test checks the filters of all steps.
     let _right = app.set_filter(step.filter);
     set_rule(app, step.has_rule);

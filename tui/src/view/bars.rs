@@ -92,11 +92,11 @@ fn picked(app: &App) -> Option<String> {
 fn views(app: &App, named: bool) -> Line<'static> {
     let mut line = Line::default();
     for view in View::ALL {
-        let style = match *view == app.view {
+        let style = match *view == app.panes.view {
             true => app.theme.key(),
             false => Style::new(),
         };
-        let name = match named || *view == app.view {
+        let name = match named || *view == app.panes.view {
             true => format!(" {}", view.name()),
             false => String::new(),
         };
@@ -150,12 +150,14 @@ pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
 
 /// Returns the state of the list: frozen, following, or the position of the selection.
 fn mode(app: &App) -> String {
-    match app.view {
+    match app.panes.view {
         View::Messages => {}
         View::Ladder => return format!("ladder {}", app.ladder.tail.place()),
         View::Log => return format!("log {}", app.log.tail.place()),
         View::Snapshot if app.snapshot.is_frozen() => return "snapshot kept".to_owned(),
-        View::Sessions | View::Rules | View::Snapshot | View::Stats => return app.view.name().to_owned(),
+        View::Sessions | View::Rules | View::Snapshot | View::Stats => {
+            return app.panes.view.name().to_owned();
+        }
     }
     let list = &app.messages;
     let place = match list.selected() {
@@ -178,7 +180,7 @@ fn hints(app: &App, columns: usize) -> Line<'static> {
     let own = |entry: &&crate::action::Entry| entry.scope != crate::action::Scope::Everywhere;
     let (special, general): (Vec<_>, Vec<_>) = TABLE
         .iter()
-        .filter(|entry| !entry.hint.is_empty() && entry.scope.has(app.focus))
+        .filter(|entry| !entry.hint.is_empty() && entry.scope.has(app.panes.focus))
         .partition(own);
     let is_help = |entry: &crate::action::Entry| entry.action == Action::Help;
     let help = general.iter().filter(|entry| is_help(entry));

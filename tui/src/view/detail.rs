@@ -30,7 +30,7 @@ pub(super) fn title(buffer: &mut Buffer, area: Rect, text: &str, focused: bool, 
 /// Draws the fields of the selected message. Returns the area of the lines.
 pub(super) fn tree(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let theme = app.theme;
-    let focused = app.focus == Pane::Tree;
+    let focused = app.panes.focus == Pane::Tree;
     let name = match app.contents.title.as_str() {
         "" => "fields",
         name => name,
@@ -49,7 +49,7 @@ pub(super) fn tree(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let lines = contents.lines.iter().enumerate().skip(top);
     for ((place, line), row) in lines.zip(inner.rows()) {
         put(buffer, row, &tree_line(line, width, theme));
-        if selected == Some(place) && app.focus != Pane::List {
+        if selected == Some(place) && app.panes.focus != Pane::List {
             buffer.set_style(row, theme.selected(focused));
         }
     }
@@ -89,7 +89,7 @@ fn tree_line(line: &TreeLine, width: usize, theme: Theme) -> Line<'_> {
 /// Draws the bytes of the selected message. Returns the area of the lines.
 pub(super) fn hex(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let theme = app.theme;
-    let focused = app.focus == Pane::Hex;
+    let focused = app.panes.focus == Pane::Hex;
     let len = app.contents.bytes.len();
     let is_empty = len == 0 && app.contents.after.is_none();
     let text = match app.contents.after.as_ref().map(Vec::len) {

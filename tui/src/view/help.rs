@@ -12,7 +12,7 @@ use crate::app::{App, help::Help};
 /// Draws the rows that contain the words of the search.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, help: &mut Help) {
     let theme = app.theme;
-    let title = format!("help: {}", app.focus.name());
+    let title = format!("help: {}", app.panes.focus.name());
     let inner = popup(buffer, area, &title, theme.title(true));
     let mut rows = inner.rows();
     if let Some(row) = rows.next() {

@@ -98,7 +98,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     app.messages.fit(area.height.into());
     let selected = app.messages.selected().filter(|_| !app.messages.follows());
     let mut rest = area.rows();
-    let focused = app.focus == Pane::List;
+    let focused = app.panes.focus == Pane::List;
     for ((place, number), area) in app.messages.visible().zip(rest.by_ref()) {
         listed(buffer, area, (place, number), app);
         if app.messages.is_marked(number)

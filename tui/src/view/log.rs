@@ -16,7 +16,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         return empty(buffer, area, &[sentence]);
     }
     let area = whole(buffer, area, app);
-    app.areas.push((Pane::Log, area));
+    app.panes.areas.push((Pane::Log, area));
     let visible = app.log.tail.fit(area.height.into(), numbers);
     let selected = app.log.tail.selected();
     for (number, line) in visible.zip(area.rows()) {

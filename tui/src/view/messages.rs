@@ -35,7 +35,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             // The queue is already drawn; the others belong to other views.
             _ => continue,
         };
-        app.areas.push((pane, area));
+        app.panes.areas.push((pane, area));
     }
 }
 
@@ -48,22 +48,22 @@ fn with_queue(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let height = held.saturating_add(1).min(area.height / 3);
     let [above, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(height)]).areas(area);
     let below = queue::draw(buffer, below, app);
-    app.areas.push((Pane::Queue, below));
+    app.panes.areas.push((Pane::Queue, below));
     above
 }
 
 /// Returns the panes to show, with their areas.
 fn panes(area: Rect, app: &App) -> Vec<(Pane, Rect)> {
-    if app.shape.is_zoomed && app.focus != Pane::Queue {
-        return vec![(app.focus, area)];
+    if app.panes.shape.is_zoomed && app.panes.focus != Pane::Queue {
+        return vec![(app.panes.focus, area)];
     }
-    if !app.has_detail() || area.height < 6 {
-        let has_room = area.height >= 6 || matches!(app.focus, Pane::Queue | Pane::Rules);
-        let pane = if has_room { Pane::List } else { app.focus };
+    if !app.panes.has_detail() || area.height < 6 {
+        let has_room = area.height >= 6 || matches!(app.panes.focus, Pane::Queue | Pane::Rules);
+        let pane = if has_room { Pane::List } else { app.panes.focus };
         return vec![(pane, area)];
     }
     let split = |first: u16, total: u16| {
-        let first = i32::from(first) + i32::from(app.shape.more);
+        let first = i32::from(first) + i32::from(app.panes.shape.more);
         let first = first.clamp(i32::from(total / 5), i32::from(total - total / 5));
         u16::try_from(first).unwrap_or(total / 2)
     };
@@ -91,7 +91,7 @@ fn panes(area: Rect, app: &App) -> Vec<(Pane, Rect)> {
             let [list, below] = Layout::vertical([Constraint::Length(first), Constraint::Min(0)]).areas(area);
             // Narrow screens show only one of the two panes.
             if area.width < 2 * HEX - 4 {
-                let shown = if app.focus == Pane::Hex {
+                let shown = if app.panes.focus == Pane::Hex {
                     Pane::Hex
                 } else {
                     Pane::Tree

@@ -51,11 +51,11 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
     ];
     let [top, body, line, bottom] = Layout::vertical(rows).areas(whole);
     let buffer = frame.buffer_mut();
-    app.shape.is_wide = whole.width >= messages::WIDE;
-    app.areas.clear();
+    app.panes.shape.is_wide = whole.width >= messages::WIDE;
+    app.panes.areas.clear();
     bars::top(buffer, top, app);
     let body = tour::draw(buffer, body, app);
-    match app.view {
+    match app.panes.view {
         View::Messages => messages::draw(buffer, body, app),
         View::Rules => rules::draw(buffer, body, app),
         View::Sessions => sessions::draw(buffer, body, app),

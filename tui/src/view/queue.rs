@@ -15,7 +15,7 @@ use crate::{
 
 /// Draws the held messages. Returns the area of the rows.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
-    let focused = app.focus == Pane::Queue;
+    let focused = app.panes.focus == Pane::Queue;
     let key = |action| app.keymap.hint(action);
     let text = format!(
         "{} held: {} release, {} all, {} edit, {} drop",

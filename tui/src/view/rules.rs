@@ -20,7 +20,7 @@ use crate::{
 
 /// Draws the rows.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
-    app.areas.push((Pane::Rules, below(area, 1)));
+    app.panes.areas.push((Pane::Rules, below(area, 1)));
     let theme = app.theme;
     let head = Line::styled(" on     hits      last  rule", theme.quiet());
     let mut areas = area.rows();

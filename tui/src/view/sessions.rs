@@ -148,7 +148,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         ..area
     };
     let body = super::below(table, 1);
-    app.areas.push((Pane::Sessions, body));
+    app.panes.areas.push((Pane::Sessions, body));
     let columns = fitting(area.width.into());
     let mut lines = table.rows();
     if let Some(line) = lines.next() {

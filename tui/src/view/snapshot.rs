@@ -116,7 +116,7 @@ fn head(completed: &Completed<'_>, theme: Theme) -> Line<'static> {
 
 /// Draws the visible items.
 fn items(buffer: &mut Buffer, area: Rect, app: &mut App, completed: &Completed<'_>) {
-    app.areas.push((Pane::Snapshot, area));
+    app.panes.areas.push((Pane::Snapshot, area));
     let count = completed.items().count();
     let top = app.snapshot.cursor.fit(area.height.into(), count);
     let selected = app.snapshot.cursor.selected();

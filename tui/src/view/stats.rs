@@ -36,7 +36,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let mut cursor = app.stats.cursor;
     let table = paint(buffer, area, app, &mut cursor);
     app.stats.cursor = cursor;
-    app.areas.extend(table.map(|rows| (Pane::Stats, rows)));
+    app.panes.areas.extend(table.map(|rows| (Pane::Stats, rows)));
 }
 
 /// Draws the statistics. Returns the area of the rows in the table of messages.

@@ -43,9 +43,9 @@ fn populated(view: View, pane: Pane, size: (u16, u16)) -> App {
     while app.contents.bytes.len() <= 16 {
         press(&mut app, "k");
     }
-    app.show(view);
-    app.focus = pane;
-    app.shape.is_open = matches!(pane, Pane::Tree | Pane::Hex);
+    app.panes.show(view);
+    app.panes.focus = pane;
+    app.panes.shape.is_open = matches!(pane, Pane::Tree | Pane::Hex);
     app.sync();
     draw(&mut app, size);
     app.take_requests();
@@ -116,10 +116,10 @@ fn a_click_selects_the_row_under_it() {
     let (mut count, size) = (0, (120, 40));
     for view in View::ALL {
         let mut app = populated(*view, view.panes()[0], size);
-        for (pane, area) in app.areas.clone() {
+        for (pane, area) in app.panes.areas.clone() {
             for row in [1, 0] {
                 click(&mut app, area.x + 3, area.y + row);
-                assert_eq!(app.focus, pane);
+                assert_eq!(app.panes.focus, pane);
                 let screen = effects(&mut app, size).screen;
                 let cell = &screen[(area.x + 3, area.y + row)];
                 let selected = app.theme.selected(true);
@@ -176,23 +176,23 @@ fn the_help_the_arrows_enter_and_esc_reach_every_view_and_every_pane() {
     for from in View::ALL {
         for to in View::ALL {
             let mut app = proxied::app();
-            app.show(*from);
+            app.panes.show(*from);
             draw(&mut app, size);
             choose(&mut app, to.name());
-            assert_eq!(app.view, *to, "from {from:?}");
+            assert_eq!(app.panes.view, *to, "from {from:?}");
             // Esc returns to the messages.
             press(&mut app, "esc");
-            assert_eq!(app.view, View::Messages);
+            assert_eq!(app.panes.view, View::Messages);
         }
     }
     let mut app = proxied::app();
     draw(&mut app, size);
     press(&mut app, "up up enter");
-    assert_eq!(app.focus, Pane::Tree);
+    assert_eq!(app.panes.focus, Pane::Tree);
     press(&mut app, "enter");
-    assert_eq!(app.focus, Pane::Hex);
+    assert_eq!(app.panes.focus, Pane::Hex);
     press(&mut app, "esc");
-    assert_eq!((app.focus, app.has_detail()), (Pane::List, false));
+    assert_eq!((app.panes.focus, app.panes.has_detail()), (Pane::List, false));
     // Opens prompts, menus and forms.
     for (name, lead) in [
         ("filter", "/"),
@@ -219,7 +219,7 @@ fn the_help_the_arrows_enter_and_esc_reach_every_view_and_every_pane() {
 /// Runs a row of the help with the arrow keys.
 fn choose(app: &mut App, name: &str) {
     press(app, "?");
-    let rows = teetap_tui::app::help::rows(&app.keymap, app.focus);
+    let rows = teetap_tui::app::help::rows(&app.keymap, app.panes.focus);
     let place = rows.iter().position(|row| row.name == name).unwrap();
     draw(app, (80, 24));
     for _ in 0..place {

@@ -76,7 +76,7 @@ fn held_messages_are_released_in_any_order_and_dropped() {
     let mut app = with_held();
     draw(&mut app, (80, 24));
     press(&mut app, "tab");
-    assert_eq!(app.focus, Pane::Queue);
+    assert_eq!(app.panes.focus, Pane::Queue);
     press(&mut app, "j a k d A");
     let found = requests(&mut app);
     let is = |request: &str, start: &str, held: u32| {
@@ -94,7 +94,7 @@ fn held_messages_are_released_in_any_order_and_dropped() {
         &Command::Held { session: None }.into(),
         Ok(Reply::Held(Vec::new())),
     );
-    assert_eq!(app.focus, Pane::List);
+    assert_eq!(app.panes.focus, Pane::List);
     press(&mut app, "a");
     assert!(app.status.as_ref().unwrap().1.contains("no message is held"));
 }

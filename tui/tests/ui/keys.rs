@@ -42,12 +42,12 @@ fn a_view_is_shown_by_its_number_and_by_its_name() {
     for view in View::ALL {
         let mut app = recorded();
         press(&mut app, &view.number().to_string());
-        assert_eq!(app.view, *view);
-        app.view = View::Messages;
+        assert_eq!(app.panes.view, *view);
+        app.panes.view = View::Messages;
         press(&mut app, ":");
         type_text(&mut app, &format!("view {}", view.name()));
         press(&mut app, "enter");
-        assert_eq!(app.view, *view);
+        assert_eq!(app.panes.view, *view);
     }
 }
 
@@ -64,9 +64,9 @@ fn the_help_of_the_list_at_each_size() {
 fn no_sentence_of_the_help_is_cut_at_80_columns() {
     for view in View::ALL {
         let mut app = recorded();
-        app.show(*view);
+        app.panes.show(*view);
         for pane in view.panes() {
-            app.focus = *pane;
+            app.panes.focus = *pane;
             press(&mut app, "?");
             let screen = draw(&mut app, (80, 90));
             let cut: Vec<&str> = screen.lines().filter(|line| line.contains('…')).collect();

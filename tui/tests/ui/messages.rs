@@ -45,18 +45,21 @@ fn fields_and_bytes_are_linked_both_ways() {
     press(&mut app, "enter");
     draw(&mut app, (80, 24));
     press(&mut app, "G");
-    assert_eq!(app.focus, Pane::Tree);
+    assert_eq!(app.panes.focus, Pane::Tree);
     let range = app.detail.range(&app.contents).unwrap();
     assert_eq!(app.contents.bytes.get(range.clone()).unwrap(), b"rig motd\0");
     assert_eq!(app.detail.hex.at(), range.start);
 
     press(&mut app, "tab right");
     draw(&mut app, (80, 24));
-    assert_eq!((app.focus, app.detail.hex.at()), (Pane::Hex, range.start + 1));
+    assert_eq!(
+        (app.panes.focus, app.detail.hex.at()),
+        (Pane::Hex, range.start + 1)
+    );
     assert_eq!(app.detail.range(&app.contents), Some(range));
     // The id belongs to no field, so that the selected line stays.
     press(&mut app, "g esc");
-    assert_eq!((app.focus, app.shape.is_open), (Pane::List, false));
+    assert_eq!((app.panes.focus, app.panes.shape.is_open), (Pane::List, false));
 }
 
 #[test]

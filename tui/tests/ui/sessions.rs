@@ -27,7 +27,10 @@ fn a_session_is_opened_in_the_ladder() {
     press(&mut app, "2");
     draw(&mut app, (80, 24));
     press(&mut app, "k enter");
-    assert_eq!((app.view, app.session()), (View::Ladder, Some(SessionId(1))));
+    assert_eq!(
+        (app.panes.view, app.session()),
+        (View::Ladder, Some(SessionId(1)))
+    );
     press(&mut app, "2");
     draw(&mut app, (80, 24));
     press(&mut app, "j enter");

@@ -130,7 +130,7 @@ fn esc_stops_a_reading_of_the_whole_recording_and_else_goes_back() {
     assert!(draw(&mut app, (100, 24)).contains("stopped at 34 %"));
     press(&mut app, "enter esc");
     assert_eq!(wanted(&mut app), None);
-    assert!(!app.shape.is_open);
+    assert!(!app.panes.shape.is_open);
     press(&mut app, "f");
     assert_eq!(
         wanted(&mut app),

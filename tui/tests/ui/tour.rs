@@ -51,7 +51,7 @@ fn each_step_has_a_screen_and_a_fault_is_made_and_removed() {
         let screen = draw(&mut app, (80, 24));
         let title = format!("tour {}/{}: {}", number + 1, STEPS.len(), step.title);
         assert!(screen.contains(&title), "{screen}");
-        assert_eq!(app.view, step.view);
+        assert_eq!(app.panes.view, step.view);
         let filter = app.messages.filter().map_or("", |filter| &filter.text);
         assert_eq!(filter, step.filter);
         insta::assert_snapshot!(format!("tour-step-{}", number + 1), screen);
@@ -74,7 +74,7 @@ fn esc_skips_the_tour_with_its_rule_and_its_filter() {
     assert_eq!(rules(&mut app), ["-tour"]);
     assert!(app.tour.is_none() && app.messages.filter().is_none());
     press(&mut app, "enter");
-    assert!(app.shape.is_open, "Enter opens a message again");
+    assert!(app.panes.shape.is_open, "Enter opens a message again");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn other_keys_work_during_the_tour_and_none_is_taken_by_a_tour_that_is_not_drawn
     let mut app = app();
     draw(&mut app, (80, 24));
     press(&mut app, "6");
-    assert_eq!(app.view, View::Stats);
+    assert_eq!(app.panes.view, View::Stats);
     press(&mut app, "? ");
     type_text(&mut app, "first row");
     press(&mut app, "enter");
@@ -90,5 +90,5 @@ fn other_keys_work_during_the_tour_and_none_is_taken_by_a_tour_that_is_not_drawn
     draw(&mut app, (20, 5));
     press(&mut app, "1 enter");
     assert_eq!(app.tour.unwrap().step, 0);
-    assert!(app.shape.is_open);
+    assert!(app.panes.shape.is_open);
 }

@@ -48,7 +48,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let head = HEAD.min(area.height / 3);
     let rows = app.ladder.numbers(session);
     let visible = app.ladder.tail.fit(usize::from(area.height - head), rows);
-    app.areas.push((Pane::Ladder, super::below(area, head)));
+    app.panes.areas.push((Pane::Ladder, super::below(area, head)));
     let mut lines = area.rows();
     let last = app
         .ladder

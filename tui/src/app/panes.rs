@@ -1,0 +1,72 @@
+//! The view that is shown, its focused pane, and the layout of its panes.
+
+use ratatui::layout::{Position, Rect};
+
+use super::view::{Pane, View};
+
+/// Layout of the message view.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shape {
+    /// True if the detail panes are open on a screen that does not always show them.
+    pub is_open: bool,
+    /// True if only the focused pane is shown.
+    pub is_zoomed: bool,
+    /// Number of cells by which the list is larger than its default.
+    pub more: i16,
+    /// True if the screen is wide enough to show all panes.
+    pub is_wide: bool,
+}
+
+/// The view that is shown, and its panes.
+#[derive(Debug)]
+pub struct Panes {
+    /// View that is shown.
+    pub view: View,
+    /// Pane that receives the keys.
+    pub focus: Pane,
+    /// Layout of the message view.
+    pub shape: Shape,
+    /// Positions of the panes, for clicks.
+    pub areas: Vec<(Pane, Rect)>,
+}
+
+impl Default for Panes {
+    fn default() -> Self {
+        Self {
+            view: View::default(),
+            focus: Pane::List,
+            shape: Shape::default(),
+            areas: Vec::new(),
+        }
+    }
+}
+
+impl Panes {
+    /// Shows a view and focuses its first pane.
+    pub fn show(&mut self, view: View) {
+        self.view = view;
+        if let Some(pane) = view.panes().first() {
+            self.focus = *pane;
+        }
+    }
+
+    /// Returns true if the detail panes are shown.
+    #[must_use]
+    pub const fn has_detail(&self) -> bool {
+        self.shape.is_open || self.shape.is_wide
+    }
+
+    /// Returns true if only the list of the message view is focused and open, so that there is nothing to close or leave.
+    #[must_use]
+    pub fn is_at_start(&self) -> bool {
+        let is_list = self.view == View::Messages && self.focus == Pane::List;
+        is_list && !self.shape.is_open && !self.shape.is_zoomed
+    }
+
+    /// Returns the pane at a position of the screen, with its area; `None` if there is no pane.
+    #[must_use]
+    pub fn at(&self, position: Position) -> Option<(Pane, Rect)> {
+        let mut areas = self.areas.iter();
+        areas.find(|(_, area)| area.contains(position)).copied()
+    }
+}
