@@ -172,7 +172,8 @@ impl Review {
                 // The index has not reached this position yet.
                 Some(seek) if indexed < timeline.size && is_beyond(seek, indexed, timeline.size) => {
                     timeline.seek(seek);
-                    app.say(format!("the index is at {percent} %: waiting for it"));
+                    app.dialog
+                        .say(format!("the index is at {percent} %: waiting for it"));
                     app.changed = true;
                 }
                 Some(seek) => self.seek(app, seek),
@@ -201,7 +202,7 @@ impl Review {
             Seek::Stop => {
                 self.reader = None;
                 self.set(app, Reading::Stopped);
-                return app.say("stopped; > continues from another place");
+                return app.dialog.say("stopped; > continues from another place");
             }
             // A filter searches the whole recording.
             Seek::Filter if filter.is_some() => Place::start(),
@@ -231,7 +232,7 @@ impl Review {
             Ok(reader) => self.reader = Some(reader),
             Err(error) => {
                 self.set(app, Reading::Stopped);
-                app.refuse(&format!("cannot read: {error}"));
+                app.dialog.refuse(&format!("cannot read: {error}"));
             }
         }
     }

@@ -40,7 +40,7 @@ impl ScreenOptions {
         app.theme = if look.colours { self.theme } else { Theme::Mono };
         app.ascii = look.ascii;
         for (key, action) in &self.keys {
-            app.keymap.bind(*key, *action);
+            app.dialog.keymap.bind(*key, *action);
         }
     }
 

@@ -55,7 +55,7 @@ impl Help {
     #[must_use]
     pub fn rows(&self, app: &App) -> Vec<HelpRow> {
         let words = self.search.text().to_lowercase();
-        let mut rows = rows(&app.keymap, app.panes.focus);
+        let mut rows = rows(&app.dialog.keymap, app.panes.focus);
         rows.retain(|row| {
             let text = format!("{} {} {}", row.keys, row.name, row.help).to_lowercase();
             words.split_whitespace().all(|word| text.contains(word))

@@ -4,6 +4,7 @@ pub mod clock;
 pub mod contents;
 pub mod cursor;
 pub mod detail;
+pub mod dialog;
 pub mod editor;
 mod feed;
 pub mod filter;
@@ -29,27 +30,22 @@ mod title;
 pub mod tour;
 pub(crate) mod view;
 
-use std::fmt;
-
 use teetap_inspect::{Follow, Style, Viewer};
-use teetap_proxy::session::{Level, SessionId, State, Time};
+use teetap_proxy::session::{SessionId, State, Time};
 use teetap_wire::def::Registry;
 
-use crate::{Theme, keymap::Keymap, request::Request};
+use crate::{Theme, request::Request};
 use clock::TimeForm;
 use contents::Contents;
 use cursor::{Cursor, Moves};
 use detail::Detail;
+use dialog::Dialog;
 use filter::{Filtering, SyntaxError};
-use form::Form;
-use help::Help;
 use ladder::Ladder;
 use log::Log;
-use menu::Menu;
 use messages::Messages;
 use meter::Meter;
 use panes::Panes;
-use prompt::{Lines, Prompt};
 use queue::Queue;
 use repeat::Repeat;
 use rules::Rules;
@@ -58,24 +54,12 @@ use stats::Stats;
 use timeline::{Seek, Timeline};
 use tour::Tour;
 
+pub use dialog::Overlay;
 pub use title::Title;
 pub use view::{Pane, View};
 
 /// A second in microseconds.
 const SECOND: u64 = 1_000_000;
-
-/// A part of the screen that is drawn over the view and receives all keys.
-#[derive(Clone, Debug)]
-pub enum Overlay {
-    /// The help.
-    Help(Help),
-    /// A prompt.
-    Prompt(Prompt),
-    /// A menu.
-    Menu(Menu),
-    /// A form.
-    Form(Form),
-}
 
 /// The state of the screen.
 #[derive(Debug)]
@@ -88,12 +72,10 @@ pub struct App {
     pub theme: Theme,
     /// True if only ASCII characters are drawn.
     pub ascii: bool,
-    /// Key bindings.
-    pub keymap: Keymap,
     /// View that is shown, and its panes.
     pub panes: Panes,
-    /// Part that is drawn over the view.
-    pub overlay: Option<Overlay>,
+    /// Dialog with the user.
+    pub dialog: Dialog,
     /// Message list.
     pub messages: Messages,
     /// State of the detail panes.
@@ -118,20 +100,6 @@ pub struct App {
     shown: Option<(SessionId, bool)>,
     /// Counts of the run.
     pub meter: Meter,
-    /// Commands that were entered.
-    pub commands: Lines,
-    /// Filters that were entered.
-    pub filters: Lines,
-    /// Texts that were searched for; the newest one is used for the next search.
-    pub searches: Lines,
-    /// Rules that were entered.
-    pub typed_rules: Lines,
-    /// Slider values that were typed.
-    pub values: Lines,
-    /// Messages that were sent.
-    pub injected: Lines,
-    /// Form of a message that was sent and not answered yet. It is reopened if the message is refused.
-    pub sent: Option<Form>,
     /// Intercept queue.
     pub queue: Queue,
     /// Rules of the run.
@@ -152,8 +120,6 @@ pub struct App {
     pub clipboard: Option<String>,
     /// Message definitions.
     pub registry: &'static Registry,
-    /// Reply to the last key, shown until the next key.
-    pub status: Option<(Level, String)>,
     /// Time of the run.
     pub now: Time,
     /// True if the user wants to leave.
@@ -176,9 +142,8 @@ impl App {
             },
             theme: Theme::default(),
             ascii: false,
-            keymap: Keymap::default(),
             panes: Panes::default(),
-            overlay: None,
+            dialog: Dialog::default(),
             messages: Messages::default(),
             detail: Detail::default(),
             contents: Contents::default(),
@@ -191,13 +156,6 @@ impl App {
             log: Log::default(),
             shown: None,
             meter: Meter::default(),
-            commands: Lines::default(),
-            filters: Lines::default(),
-            searches: Lines::default(),
-            typed_rules: Lines::default(),
-            values: Lines::default(),
-            injected: Lines::default(),
-            sent: None,
             queue: Queue::default(),
             rules: Rules::default(),
             requests: Vec::new(),
@@ -208,7 +166,6 @@ impl App {
             asked_rules: None,
             clipboard: None,
             registry,
-            status: None,
             now: Time::ZERO,
             leaving: false,
             suspending: false,
@@ -310,16 +267,6 @@ impl App {
             Pane::Hex => self.detail.follow_hex(&self.contents),
             _ => self.detail.follow_tree(&self.contents),
         }
-    }
-
-    /// Shows a message until the next key.
-    pub fn say(&mut self, text: impl Into<String>) {
-        self.status = Some((Level::Info, text.into()));
-    }
-
-    /// Shows the reason of a refusal until the next key.
-    pub fn refuse(&mut self, why: &impl fmt::Display) {
-        self.status = Some((Level::Warning, why.to_string()));
     }
 
     /// Returns the focused pane, for movements.

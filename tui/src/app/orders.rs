@@ -51,7 +51,7 @@ impl App {
 
     /// Checks whether the message of the form is still held. Keeps the user's input in any case.
     fn look_at_form(&mut self) {
-        let Some(Overlay::Form(form)) = &mut self.overlay else {
+        let Some(Overlay::Form(form)) = &mut self.dialog.overlay else {
             return;
         };
         if let Target::Edit(waiting) = &form.target
@@ -67,7 +67,7 @@ impl App {
         self.changed = true;
         let is_repeated = self.repeat.as_ref().is_some_and(|repeat| repeat.is_of(request));
         let is_of_form = matches!(request, Request::Run(Command::Edit(_) | Command::Inject(_)));
-        let form = self.sent.take_if(|_| is_of_form);
+        let form = self.dialog.sent.take_if(|_| is_of_form);
         let switches_off = request.commands().iter().any(|command| {
             matches!(
                 command,
@@ -82,19 +82,19 @@ impl App {
         match result {
             Err(why) if is_repeated => {
                 self.repeat = None;
-                self.refuse(&format!("{why}; the message is not sent again"));
+                self.dialog
+                    .refuse(&format!("{why}; the message is not sent again"));
             }
             Err(why) => {
-                self.refuse(&why);
-                // Reopens the form, so that the user's input is not lost.
-                if let (Some(form), None) = (form, &self.overlay) {
-                    self.overlay = Some(Overlay::Form(form));
+                self.dialog.refuse(&why);
+                if let Some(form) = form {
+                    self.dialog.reopen(form);
                 }
             }
             // The first line of the screen shows their number.
             Ok(Reply::Done(_)) if is_repeated => {}
             Ok(Reply::Done(text)) if text.is_empty() => {}
-            Ok(Reply::Done(text)) => self.say(text),
+            Ok(Reply::Done(text)) => self.dialog.say(text),
             Ok(Reply::Rules(list)) => self.rules.set(list),
             Ok(Reply::Held(list)) => {
                 self.queue.set(list, self.registry, self.style.secrets);

@@ -56,7 +56,7 @@ impl Panes {
         self.shape.is_open || self.shape.is_wide
     }
 
-    /// Returns true if only the list of the message view is focused and open, so that there is nothing to close or leave.
+    /// Returns true if the screen is as at its start, so that no pane or view can be left.
     #[must_use]
     pub fn is_at_start(&self) -> bool {
         let is_list = self.view == View::Messages && self.focus == Pane::List;

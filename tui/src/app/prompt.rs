@@ -79,6 +79,37 @@ pub struct Candidates {
 #[derive(Clone, Debug, Default)]
 pub struct Lines(Vec<String>);
 
+/// Histories of the prompts.
+#[derive(Clone, Debug, Default)]
+pub struct Histories {
+    /// Commands that were entered.
+    commands: Lines,
+    /// Filters that were entered.
+    filters: Lines,
+    /// Texts that were searched for; the newest one is used for the next search.
+    pub searches: Lines,
+    /// Rules that were entered.
+    rules: Lines,
+    /// Slider values that were typed.
+    values: Lines,
+    /// Messages that were sent.
+    pub messages: Lines,
+}
+
+impl Histories {
+    /// Returns the history for a purpose.
+    pub const fn of(&mut self, purpose: &Purpose) -> &mut Lines {
+        match purpose {
+            Purpose::Command | Purpose::Save(_) => &mut self.commands,
+            Purpose::Filter => &mut self.filters,
+            Purpose::Search => &mut self.searches,
+            Purpose::Rule(_) => &mut self.rules,
+            Purpose::Value { .. } => &mut self.values,
+            Purpose::Inject => &mut self.messages,
+        }
+    }
+}
+
 impl Lines {
     /// Adds a line as the newest one. Ignores an empty line.
     pub fn push(&mut self, line: &str) {

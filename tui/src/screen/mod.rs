@@ -103,7 +103,7 @@ impl Screen {
     }
 
     fn mouse(&mut self, event: MouseEvent) {
-        if self.app.overlay.is_some() {
+        if self.app.dialog.overlay.is_some() {
             return;
         }
         match event.kind {

@@ -35,7 +35,7 @@ pub(super) fn session(app: &mut App) -> Result<(), SessionError> {
     sessions.reverse();
     let all = ("all sessions".to_owned(), Choice::Session(None));
     let entries = std::iter::once(all).chain(sessions);
-    app.overlay = Some(Overlay::Menu(Menu::new("sessions", entries)));
+    app.dialog.overlay = Some(Overlay::Menu(Menu::new("sessions", entries)));
     Ok(())
 }
 
@@ -57,7 +57,7 @@ pub(super) fn leave(app: &mut App) {
         ("go on".to_owned(), Choice::Stay),
         ("end the run: each peer gets a CLOSE".to_owned(), Choice::Leave),
     ];
-    app.overlay = Some(Overlay::Menu(Menu::new(&title, entries)));
+    app.dialog.overlay = Some(Overlay::Menu(Menu::new(&title, entries)));
 }
 
 /// Applies the choice of a menu.
@@ -78,7 +78,7 @@ pub(super) fn choose(app: &mut App, choice: &Choice) {
             app.clipboard = Some(text.clone());
             // Without a proxy nothing can write the file.
             if app.ask(Request::Copy(text.clone())).is_err() {
-                app.say("copied by OSC 52");
+                app.dialog.say("copied by OSC 52");
             }
         }
     }

@@ -58,7 +58,7 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), Refused> {
         "filter" => app.set_filter(rest)?,
         "rule" => add_rule(app, rest)?,
         "inject" => {
-            app.injected.push(rest);
+            app.dialog.histories.messages.push(rest);
             send::inject(app, rest)?;
         }
         "close" => app.ask(Command::Close {
@@ -84,7 +84,7 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), Refused> {
             let names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
             let action = action.trim();
             let action = Action::named(action).ok_or_else(|| unknown("action", action, &names))?;
-            app.keymap.bind(key, action);
+            app.dialog.keymap.bind(key, action);
         }
         _ if is_rule(line) => add_rule(app, line)?,
         _ => {

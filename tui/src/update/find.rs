@@ -18,8 +18,13 @@ pub(super) enum FindError {
 
 /// Selects the next or previous row that contains the text of the last search.
 pub(super) fn next(app: &mut App, forward: bool) -> Result<(), FindError> {
-    let open = app.keymap.hint(crate::Action::Search);
-    let text = app.searches.get(0).ok_or(FindError::Nothing(open))?;
+    let open = app.dialog.keymap.hint(crate::Action::Search);
+    let text = app
+        .dialog
+        .histories
+        .searches
+        .get(0)
+        .ok_or(FindError::Nothing(open))?;
     let wanted = text.to_lowercase();
     let found = app.messages.search(forward, |number, list| {
         let row = list.history.get(number);

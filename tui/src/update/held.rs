@@ -30,14 +30,14 @@ pub(super) fn intercept(app: &mut App) -> Result<(), Refused> {
     }
     let filter = app.messages.filter().filter(|filter| filter.is_on());
     let filter: Option<&Filtering> = filter;
-    let text = filter.ok_or_else(|| HeldError::NoFilter(app.keymap.hint(crate::Action::Filter)))?;
+    let text = filter.ok_or_else(|| HeldError::NoFilter(app.dialog.keymap.hint(crate::Action::Filter)))?;
     let rule = format!("{INTERCEPT}: pause when ({})", text.text);
     Ok(app.ask(RuleCommand::Add { text: rule })?)
 }
 
 fn selected(app: &App) -> Result<&Waiting, HeldError> {
     let held = app.queue.selected();
-    let held = held.ok_or_else(|| HeldError::Nothing(app.keymap.hint(crate::Action::Intercept)))?;
+    let held = held.ok_or_else(|| HeldError::Nothing(app.dialog.keymap.hint(crate::Action::Intercept)))?;
     Ok(&held.waiting)
 }
 
@@ -70,6 +70,6 @@ pub(super) fn edit(app: &mut App) -> Result<(), HeldError> {
     let held = app.queue.selected();
     let form = held.and_then(|held| Form::edit(held, app.style.secrets, app.registry));
     let form = form.ok_or(HeldError::Unknown)?;
-    app.overlay = Some(Overlay::Form(form));
+    app.dialog.overlay = Some(Overlay::Form(form));
     Ok(())
 }

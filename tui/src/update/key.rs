@@ -15,7 +15,7 @@ use crate::{
         form::{Form, Target},
         help::Help,
         menu::Menu,
-        prompt::{Candidates, Lines, Prompt, PromptError, Purpose},
+        prompt::{Candidates, Prompt, PromptError, Purpose},
         repeat::split,
     },
     command,
@@ -28,17 +28,17 @@ pub fn key(app: &mut App, event: &KeyEvent) {
         return;
     }
     app.changed = true;
-    app.status = None;
+    app.dialog.status = None;
     let key = Key::of(event);
-    let action = app.keymap.action(key, app.panes.focus);
-    let is_typed = app.overlay.is_some() && key.typed().is_some();
+    let action = app.dialog.keymap.action(key, app.panes.focus);
+    let is_typed = app.dialog.overlay.is_some() && key.typed().is_some();
     match action {
         // As in a shell, only discards the line being typed.
-        Some(Action::Stop) if !is_typed && app.overlay.take().is_some() => return,
+        Some(Action::Stop) if !is_typed && app.dialog.overlay.take().is_some() => return,
         Some(action @ (Action::Stop | Action::Suspend)) if !is_typed => return update(app, action),
         _ => {}
     }
-    match app.overlay.take() {
+    match app.dialog.overlay.take() {
         Some(Overlay::Help(help)) => in_help(app, help, key),
         Some(Overlay::Prompt(prompt)) => in_prompt(app, prompt, key),
         Some(Overlay::Menu(menu)) => in_menu(app, menu, key),
@@ -46,15 +46,15 @@ pub fn key(app: &mut App, event: &KeyEvent) {
         None if super::tour::key(app, key) => {}
         None => match action {
             Some(action) => update(app, action),
-            None => app.say(idle(app, key)),
+            None => app.dialog.say(idle(app, key)),
         },
     }
 }
 
 /// Returns the sentence for a key without an action in this pane.
 fn idle(app: &App, key: Key) -> String {
-    let help = app.keymap.hint(Action::Help);
-    let Some(entry) = app.keymap.elsewhere(key).map(Action::entry) else {
+    let help = app.dialog.keymap.hint(Action::Help);
+    let Some(entry) = app.dialog.keymap.elsewhere(key).map(Action::entry) else {
         return format!("{key} does nothing here; {help} lists the keys");
     };
     let panes = Pane::ALL.iter().filter(|pane| entry.scope.has(**pane));
@@ -69,26 +69,26 @@ fn idle(app: &App, key: Key) -> String {
 /// Handles pasted text. Ignores it if the screen has no text field.
 pub fn paste(app: &mut App, text: &str) {
     app.changed = true;
-    match app.overlay.take() {
+    match app.dialog.overlay.take() {
         Some(Overlay::Prompt(mut prompt)) => {
             prompt.editor.insert(text);
             check(app, &mut prompt);
-            app.overlay = Some(Overlay::Prompt(prompt));
+            app.dialog.overlay = Some(Overlay::Prompt(prompt));
         }
         Some(Overlay::Help(mut help)) => {
             help.search.insert(text);
-            app.overlay = Some(Overlay::Help(help));
+            app.dialog.overlay = Some(Overlay::Help(help));
         }
         Some(Overlay::Form(mut form)) => {
             if let Some(field) = form.field() {
                 field.editor.insert(text);
             }
             form.check(app.registry);
-            app.overlay = Some(Overlay::Form(form));
+            app.dialog.overlay = Some(Overlay::Form(form));
         }
         other => {
-            app.overlay = other;
-            app.say("open a prompt to paste text");
+            app.dialog.overlay = other;
+            app.dialog.say("open a prompt to paste text");
         }
     }
 }
@@ -112,13 +112,13 @@ fn in_form(app: &mut App, mut form: Form, key: Key) {
             form.check(app.registry);
         }
     }
-    app.overlay = Some(Overlay::Form(form));
+    app.dialog.overlay = Some(Overlay::Form(form));
 }
 
 /// Submits a form. It stays open if it has an error, and is reopened if the message is refused.
 fn submit(app: &mut App, form: Form) {
     if form.error.is_some() {
-        app.overlay = Some(Overlay::Form(form));
+        app.dialog.overlay = Some(Overlay::Form(form));
         return;
     }
     let text = form.text();
@@ -134,15 +134,15 @@ fn submit(app: &mut App, form: Form) {
                 .map_err(Refused::from)
         }
         Target::Inject(_, session) => {
-            app.injected.push(&text);
+            app.dialog.histories.messages.push(&text);
             send::send(app, *session, &text, form.every).map_err(Refused::from)
         }
     };
     match result {
-        Ok(()) => app.sent = Some(form),
+        Ok(()) => app.dialog.sent = Some(form),
         Err(why) => {
-            app.refuse(&why);
-            app.overlay = Some(Overlay::Form(form));
+            app.dialog.refuse(&why);
+            app.dialog.overlay = Some(Overlay::Form(form));
         }
     }
 }
@@ -166,7 +166,7 @@ fn in_menu(app: &mut App, mut menu: Menu, key: Key) {
         (KeyCode::PageUp, _) => menu.cursor.up(page),
         _ => {}
     }
-    app.overlay = Some(Overlay::Menu(menu));
+    app.dialog.overlay = Some(Overlay::Menu(menu));
 }
 
 fn in_help(app: &mut App, mut help: Help, key: Key) {
@@ -194,7 +194,7 @@ fn in_help(app: &mut App, mut help: Help, key: Key) {
             }
         }
     }
-    app.overlay = Some(Overlay::Help(help));
+    app.dialog.overlay = Some(Overlay::Help(help));
 }
 
 /// Returns the start of a command line for the command in a row of the help.
@@ -212,8 +212,8 @@ fn in_prompt(app: &mut App, mut prompt: Prompt, key: Key) {
             check_text(app, &mut prompt);
         }
         KeyCode::Up | KeyCode::Down => {
-            let lines = lines(app, &prompt.purpose).clone();
-            prompt.recall(&lines, key.code() == KeyCode::Up);
+            let lines = app.dialog.histories.of(&prompt.purpose);
+            prompt.recall(lines, key.code() == KeyCode::Up);
             check(app, &mut prompt);
         }
         KeyCode::Backspace if prompt.editor.text().is_empty() => return,
@@ -223,19 +223,7 @@ fn in_prompt(app: &mut App, mut prompt: Prompt, key: Key) {
             }
         }
     }
-    app.overlay = Some(Overlay::Prompt(prompt));
-}
-
-/// Returns the history for a purpose.
-const fn lines<'a>(app: &'a mut App, purpose: &Purpose) -> &'a mut Lines {
-    match purpose {
-        Purpose::Command | Purpose::Save(_) => &mut app.commands,
-        Purpose::Filter => &mut app.filters,
-        Purpose::Search => &mut app.searches,
-        Purpose::Rule(_) => &mut app.typed_rules,
-        Purpose::Value { .. } => &mut app.values,
-        Purpose::Inject => &mut app.injected,
-    }
+    app.dialog.overlay = Some(Overlay::Prompt(prompt));
 }
 
 /// Checks the line of a prompt and sets its error.
@@ -286,14 +274,14 @@ pub(super) fn check(app: &App, prompt: &mut Prompt) {
 /// Enters the line of a prompt. A line that is refused stays, so that it can be corrected.
 fn enter(app: &mut App, prompt: Prompt) {
     let line = prompt.editor.text().trim().to_owned();
-    lines(app, &prompt.purpose).push(&line);
+    app.dialog.histories.of(&prompt.purpose).push(&line);
     let result = match prompt.purpose.clone() {
         Purpose::Command => carry_out(app, &line),
         Purpose::Filter => app.set_filter(&line).map_err(Refused::from),
         Purpose::Search => {
             // The last line reports a text that was not found.
             if let Err(why) = find::next(app, true) {
-                app.refuse(&why);
+                app.dialog.refuse(&why);
             }
             Ok(())
         }
@@ -304,8 +292,8 @@ fn enter(app: &mut App, prompt: Prompt) {
     };
     app.sync();
     if let Err(why) = result {
-        app.refuse(&why);
-        app.overlay = Some(Overlay::Prompt(prompt));
+        app.dialog.refuse(&why);
+        app.dialog.overlay = Some(Overlay::Prompt(prompt));
     }
 }
 

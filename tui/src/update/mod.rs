@@ -81,7 +81,7 @@ enum Refused {
 pub fn update(app: &mut App, action: Action) {
     app.changed = true;
     if let Err(why) = apply(app, action) {
-        app.refuse(&why);
+        app.dialog.refuse(&why);
     }
     app.sync();
 }
@@ -93,7 +93,7 @@ fn apply(app: &mut App, action: Action) -> Result<(), Refused> {
         return Ok(());
     }
     match action {
-        Action::Help => app.overlay = Some(Overlay::Help(Help::default())),
+        Action::Help => app.dialog.overlay = Some(Overlay::Help(Help::default())),
         Action::Command => open(app, Purpose::Command, ""),
         Action::Down
         | Action::Up
@@ -137,7 +137,7 @@ fn apply(app: &mut App, action: Action) -> Result<(), Refused> {
         | Action::AllSessions => session::apply(app, action)?,
         Action::Theme => {
             app.theme = app.theme.next();
-            app.say(format!("theme {}", app.theme.name()));
+            app.dialog.say(format!("theme {}", app.theme.name()));
         }
         Action::Back => pane::back(app)?,
         Action::Quit => {
@@ -186,5 +186,5 @@ fn order(app: &mut App, action: Action) -> Result<(), Refused> {
 fn open(app: &mut App, purpose: Purpose, text: &str) {
     let mut prompt = Prompt::new(purpose, text);
     key::check(app, &mut prompt);
-    app.overlay = Some(Overlay::Prompt(prompt));
+    app.dialog.overlay = Some(Overlay::Prompt(prompt));
 }

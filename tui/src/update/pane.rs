@@ -98,7 +98,7 @@ pub(super) fn open(app: &mut App) -> Result<(), PaneError> {
 
 /// Returns the reason why only the list is shown.
 fn alone(app: &App) -> PaneError {
-    PaneError::Alone(app.keymap.hint(Action::Open))
+    PaneError::Alone(app.dialog.keymap.hint(Action::Open))
 }
 
 /// Shows only the focused pane, or all panes again.
@@ -116,7 +116,7 @@ pub(super) fn zoom(app: &mut App) -> Result<(), PaneError> {
 /// Makes the list larger or smaller by `by` cells.
 pub(super) fn resize(app: &mut App, by: i16) -> Result<(), PaneError> {
     if app.panes.shape.is_zoomed {
-        return Err(PaneError::Zoomed(app.keymap.hint(Action::Zoom)));
+        return Err(PaneError::Zoomed(app.dialog.keymap.hint(Action::Zoom)));
     }
     if !app.panes.has_detail() {
         return Err(alone(app));
@@ -142,7 +142,7 @@ pub(super) fn next(app: &mut App, forward: bool) -> Result<(), PaneError> {
             View::Messages => alone(app),
             view => PaneError::OnePane {
                 view,
-                help: app.keymap.hint(Action::Help),
+                help: app.dialog.keymap.hint(Action::Help),
             },
         });
     }
@@ -170,9 +170,9 @@ pub(super) fn back(app: &mut App) -> Result<(), PaneError> {
         app.panes.focus = Pane::List;
         app.panes.shape.is_open = false;
     } else if app.messages.is_frozen() {
-        return Err(PaneError::Frozen(app.keymap.hint(Action::Freeze)));
+        return Err(PaneError::Frozen(app.dialog.keymap.hint(Action::Freeze)));
     } else if app.messages.follows() {
-        return Err(PaneError::AtStart(app.keymap.hint(Action::Quit)));
+        return Err(PaneError::AtStart(app.dialog.keymap.hint(Action::Quit)));
     } else {
         app.messages.toggle_follow();
     }

@@ -31,7 +31,7 @@ pub(super) enum RowError {
 /// Freezes or unfreezes the list.
 pub(super) fn freeze(app: &mut App) {
     if app.messages.toggle_frozen() {
-        app.say("frozen: the traffic is not held");
+        app.dialog.say("frozen: the traffic is not held");
     }
 }
 
@@ -54,7 +54,7 @@ pub(super) fn fold(app: &mut App) -> Result<(), RowError> {
     if entries.is_empty() {
         return Err(RowError::NothingToFold);
     }
-    app.overlay = Some(Overlay::Menu(Menu::new(
+    app.dialog.overlay = Some(Overlay::Menu(Menu::new(
         "fold or unfold messages of a type",
         entries,
     )));
@@ -64,7 +64,7 @@ pub(super) fn fold(app: &mut App) -> Result<(), RowError> {
 /// Folds or unfolds messages of a type.
 pub(super) fn toggle_fold(app: &mut App, group: &'static str) {
     let is_folded = app.messages.toggle_fold(group);
-    app.say(format!(
+    app.dialog.say(format!(
         "{group} is {}",
         if is_folded { "folded" } else { "unfolded" }
     ));
@@ -73,9 +73,9 @@ pub(super) fn toggle_fold(app: &mut App, group: &'static str) {
 /// Switches between rows with warnings, with their counts by code, and all rows.
 pub(super) fn lint(app: &mut App) {
     if app.messages.toggle_lint() {
-        app.say("only rows with warnings");
+        app.dialog.say("only rows with warnings");
     } else {
-        app.say("all rows");
+        app.dialog.say("all rows");
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) fn lint(app: &mut App) {
 pub(super) fn filter(app: &mut App) -> Result<(), RowError> {
     let on = app.messages.toggle_filter().ok_or(RowError::NoFilter)?;
     app.reread();
-    app.say(if on {
+    app.dialog.say(if on {
         "the filter is on"
     } else {
         "the filter is off"
@@ -102,13 +102,13 @@ pub(super) fn step(app: &mut App, is_later: bool) -> Result<(), RowError> {
 /// Switches to the next form of times.
 pub(super) fn time(app: &mut App) {
     app.time = app.time.next();
-    app.say(format!("time {}", app.time.name()));
+    app.dialog.say(format!("time {}", app.time.name()));
 }
 
 /// Marks the selected row or removes its mark.
 pub(super) fn mark(app: &mut App) -> Result<(), RowError> {
     let is_marked = app.messages.toggle_mark().ok_or(RowError::NothingToMark)?;
-    app.say(if is_marked {
+    app.dialog.say(if is_marked {
         "marked"
     } else {
         "the mark is removed"

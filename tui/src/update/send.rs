@@ -95,7 +95,7 @@ pub(super) fn inject(app: &mut App, text: &str) -> Result<(), Refused> {
             dir,
         })?;
         let form = Form::inject(dir, def, session, app.registry);
-        app.overlay = Some(Overlay::Form(Form { every, ..form }));
+        app.dialog.overlay = Some(Overlay::Form(Form { every, ..form }));
         return Ok(());
     }
     Ok(send(app, session, text, every)?)
@@ -113,8 +113,8 @@ pub(super) fn send(
             return Err(NoProxy);
         }
         app.repeat = Some(Repeat::new(session, text, every));
-        let key = app.keymap.hint(crate::Action::StopRepeat);
-        app.say(format!("sent every {every:?}; {key} stops it"));
+        let key = app.dialog.keymap.hint(crate::Action::StopRepeat);
+        app.dialog.say(format!("sent every {every:?}; {key} stops it"));
         return Ok(());
     }
     app.ask(Command::Inject(Inject::text(session, text)))
@@ -123,7 +123,8 @@ pub(super) fn send(
 /// Stops sending a message repeatedly.
 pub(super) fn stop_repeat(app: &mut App) -> Result<(), SendError> {
     let repeat = app.repeat.take().ok_or(SendError::NoRepeat)?;
-    app.say(format!("stopped; it was sent {} times", repeat.sent));
+    app.dialog
+        .say(format!("stopped; it was sent {} times", repeat.sent));
     Ok(())
 }
 
@@ -276,7 +277,7 @@ pub(super) fn rules(app: &mut App) -> Result<(), SendError> {
         let text = format!("{action} when {when}");
         (text.clone(), Choice::Rule(text))
     });
-    app.overlay = Some(Overlay::Menu(Menu::new("rule from this row", entries)));
+    app.dialog.overlay = Some(Overlay::Menu(Menu::new("rule from this row", entries)));
     Ok(())
 }
 
@@ -352,7 +353,7 @@ pub(super) fn copy(app: &mut App) -> Result<(), SendError> {
         let shown = teetap_wire::printable(shown.as_bytes());
         (format!("{name:<24} {shown}"), Choice::Copy(text))
     });
-    app.overlay = Some(Overlay::Menu(Menu::new("copy", entries)));
+    app.dialog.overlay = Some(Overlay::Menu(Menu::new("copy", entries)));
     Ok(())
 }
 
@@ -362,7 +363,7 @@ pub(super) fn save(app: &mut App) {
         ("all rows that are shown".to_owned(), Choice::Save(Saved::Shown)),
         ("the selected row".to_owned(), Choice::Save(Saved::Row)),
     ];
-    app.overlay = Some(Overlay::Menu(Menu::new("save to a file", entries)));
+    app.dialog.overlay = Some(Overlay::Menu(Menu::new("save to a file", entries)));
 }
 
 /// Saves rows to a file.

@@ -51,7 +51,7 @@ pub(super) fn apply(app: &mut App, action: Action) -> Result<(), SessionError> {
             } else {
                 "the newest snapshot is shown"
             };
-            app.say(text);
+            app.dialog.say(text);
         }
         Action::NextGraph => app.stats.turn(true),
         Action::PreviousGraph => app.stats.turn(false),
@@ -70,7 +70,7 @@ fn next(app: &mut App) -> Result<(), SessionError> {
         .or_else(|| sessions().next())
         .ok_or(SessionError::NoSession)?;
     app.pick(next);
-    app.say(format!("session #{}", next.0));
+    app.dialog.say(format!("session #{}", next.0));
     Ok(())
 }
 

@@ -83,6 +83,6 @@ fn set_rule(app: &mut App, on: bool) {
         },
     };
     if let Err(why) = app.ask(request) {
-        app.refuse(&why);
+        app.dialog.refuse(&why);
     }
 }

@@ -109,7 +109,7 @@ fn views(app: &App, named: bool) -> Line<'static> {
 /// Draws the reply to the last key. Without one, draws the mode, the counts and the key hints.
 pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
     buffer.set_style(area, app.theme.bar());
-    if let Some((level, text)) = &app.status {
+    if let Some((level, text)) = &app.dialog.status {
         let style = match level {
             Level::Info => Style::new(),
             Level::Warning => app.theme.key(),
@@ -131,7 +131,7 @@ pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
     }
     parts.extend(app.title.seed.map(|seed| format!("seed {seed}")));
     // The help hint fits any screen.
-    let help = app.keymap.hint(Action::Help).len() + " help".len() + 3;
+    let help = app.dialog.keymap.hint(Action::Help).len() + " help".len() + 3;
     let counts = loop {
         let counts = Line::raw(format!(" {}", parts.join("  ")));
         if parts.len() == 1 || counts.width() + help <= usize::from(area.width) {
@@ -187,7 +187,7 @@ fn hints(app: &App, columns: usize) -> Line<'static> {
     let rest = general.iter().filter(|entry| !is_help(entry));
     // The help hint is first, so that it is shown if nothing else fits.
     for entry in help.chain(&special).chain(rest) {
-        let (key, hint) = (app.keymap.hint(entry.action), entry.hint);
+        let (key, hint) = (app.dialog.keymap.hint(entry.action), entry.hint);
         let width = Line::raw(format!("{key} {hint}")).width() + 2;
         if key.is_empty() || used + width > columns {
             continue;

@@ -113,7 +113,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let left = rest.count();
     if app.messages.is_empty() && app.messages.folds().len() == 0 && app.meter.messages > 0 {
         let [filter, lint, session] =
-            [Key::FilterOnOff, Key::Lint, Key::Session].map(|action| app.keymap.hint(action));
+            [Key::FilterOnOff, Key::Lint, Key::Session].map(|action| app.dialog.keymap.hint(action));
         let sentence = match app.messages.progress() {
             Some(percent) => format!("filtering: {percent} %"),
             None => {
@@ -143,7 +143,7 @@ fn older(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
         return area;
     }
     let gone = app.messages.history.numbers().start;
-    let key = |action| app.keymap.hint(action);
+    let key = |action| app.dialog.keymap.hint(action);
     let words = match &app.timeline {
         Some(timeline) if timeline.listed.start > 0 => {
             format!(
@@ -183,7 +183,7 @@ fn folds(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
     if count == 0 {
         return area;
     }
-    let key = app.keymap.hint(Key::Fold);
+    let key = app.dialog.keymap.hint(Key::Fold);
     let quiet = app.theme.quiet();
     let room = area.height / 3;
     // Draws a title if there is room.

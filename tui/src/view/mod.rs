@@ -68,7 +68,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
         timeline::draw(buffer, line, app);
     }
     bars::bottom(buffer, bottom, app);
-    if let Some(overlay) = app.overlay.take() {
+    if let Some(overlay) = app.dialog.overlay.take() {
         let overlay = match overlay {
             Overlay::Help(mut help) => {
                 help::draw(buffer, body, app, &mut help);
@@ -91,7 +91,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
                 Overlay::Prompt(prompt)
             }
         };
-        app.overlay = Some(overlay);
+        app.dialog.overlay = Some(overlay);
     }
     finish(frame.buffer_mut(), app.ascii);
 }

@@ -88,7 +88,7 @@ pub(super) fn end_of(text: &str, room: usize) -> &str {
 fn above(buffer: &mut Buffer, area: Rect, line: Rect, app: &App, prompt: &Prompt) {
     let theme = app.theme;
     let mut lines: Vec<Line<'_>> = Vec::new();
-    if let Some((_, why)) = &app.status {
+    if let Some((_, why)) = &app.dialog.status {
         lines.push(Line::styled(format!(" {why}"), theme.warning()));
     } else if let Some(why) = &prompt.error {
         lines.push(Line::styled(format!(" {why}"), theme.warning()));

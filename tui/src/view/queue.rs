@@ -16,7 +16,7 @@ use crate::{
 /// Draws the held messages. Returns the area of the rows.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let focused = app.panes.focus == Pane::Queue;
-    let key = |action| app.keymap.hint(action);
+    let key = |action| app.dialog.keymap.hint(action);
     let text = format!(
         "{} held: {} release, {} all, {} edit, {} drop",
         app.queue.list.len(),

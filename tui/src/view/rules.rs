@@ -50,7 +50,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         }
     }
     if app.rules.list.is_empty() {
-        let key = |action| app.keymap.hint(action);
+        let key = |action| app.dialog.keymap.hint(action);
         let sentences = [
             format!(
                 "no rules yet: {} adds one, such as   drop when cl_emoticon",

@@ -34,7 +34,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let text = step
         .text
         .iter()
-        .map(|line| Line::raw(format!(" {}", with_keys(line, &app.keymap))));
+        .map(|line| Line::raw(format!(" {}", with_keys(line, &app.dialog.keymap))));
     let next = if tour.step + 1 < STEPS.len() {
         " next  "
     } else {

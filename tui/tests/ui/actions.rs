@@ -49,7 +49,7 @@ fn populated(view: View, pane: Pane, size: (u16, u16)) -> App {
     app.sync();
     draw(&mut app, size);
     app.take_requests();
-    app.status = None;
+    app.dialog.status = None;
     app
 }
 
@@ -97,7 +97,7 @@ fn no_key_is_without_an_effect() {
                     let mut app = populated(*view, *pane, size);
                     if let Some(before) = before(entry.action) {
                         update(&mut app, before);
-                        app.status = None;
+                        app.dialog.status = None;
                     }
                     let was = effects(&mut app, size);
                     update(&mut app, entry.action);
@@ -147,7 +147,7 @@ fn a_key_that_finds_nothing_to_act_on_says_why() {
         ("1 enter \\ +", "only one pane is shown; \\ shows all"),
     ] {
         press(&mut app, keys);
-        let status = app.status.as_ref().map(|(_, text)| text.as_str());
+        let status = app.dialog.status.as_ref().map(|(_, text)| text.as_str());
         assert_eq!(status, Some(why), "{keys}");
     }
 }
@@ -160,7 +160,7 @@ fn a_search_or_a_mark_that_leads_to_the_selected_row_reports_it() {
     crate::feed::type_text(&mut app, "hello team");
     press(&mut app, "enter n n");
     let found = app.messages.number();
-    let status = |app: &App| app.status.clone().unwrap().1;
+    let status = |app: &App| app.dialog.status.clone().unwrap().1;
     press(&mut app, "m '");
     assert_eq!(status(&app), "no other row is marked");
     assert_eq!(app.messages.number(), found);
@@ -211,7 +211,7 @@ fn the_help_the_arrows_enter_and_esc_reach_every_view_and_every_pane() {
     }
     for name in ["rule-from-row", "copy", "save", "fold", "session"] {
         choose(&mut app, name);
-        assert!(app.overlay.is_some(), "{name}: {:?}", app.status);
+        assert!(app.dialog.overlay.is_some(), "{name}: {:?}", app.dialog.status);
         press(&mut app, "esc");
     }
 }
@@ -219,7 +219,7 @@ fn the_help_the_arrows_enter_and_esc_reach_every_view_and_every_pane() {
 /// Runs a row of the help with the arrow keys.
 fn choose(app: &mut App, name: &str) {
     press(app, "?");
-    let rows = teetap_tui::app::help::rows(&app.keymap, app.panes.focus);
+    let rows = teetap_tui::app::help::rows(&app.dialog.keymap, app.panes.focus);
     let place = rows.iter().position(|row| row.name == name).unwrap();
     draw(app, (80, 24));
     for _ in 0..place {

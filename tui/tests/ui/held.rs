@@ -43,7 +43,8 @@ fn messages_are_paused_by_the_filter() {
     let mut app = live();
     press(&mut app, "p");
     assert!(
-        app.status
+        app.dialog
+            .status
             .as_ref()
             .unwrap()
             .1
@@ -96,7 +97,14 @@ fn held_messages_are_released_in_any_order_and_dropped() {
     );
     assert_eq!(app.panes.focus, Pane::List);
     press(&mut app, "a");
-    assert!(app.status.as_ref().unwrap().1.contains("no message is held"));
+    assert!(
+        app.dialog
+            .status
+            .as_ref()
+            .unwrap()
+            .1
+            .contains("no message is held")
+    );
 }
 
 #[test]
@@ -119,7 +127,7 @@ fn a_held_message_is_edited_in_a_form() {
     type_text(&mut app, "99999999999999");
     press(&mut app, "enter");
     assert!(requests(&mut app).is_empty());
-    let Some(Overlay::Form(form)) = &app.overlay else {
+    let Some(Overlay::Form(form)) = &app.dialog.overlay else {
         panic!()
     };
     assert!(form.error.is_some());
@@ -175,7 +183,7 @@ fn what_is_typed_outlives_the_time_of_a_held_message() {
         data.contains(&hex("goodbye!")) && !data.contains(&hex("one")),
         "{data}"
     );
-    assert!(app.overlay.is_none());
+    assert!(app.dialog.overlay.is_none());
 }
 
 #[test]
@@ -189,13 +197,13 @@ fn a_form_that_is_refused_is_opened_again() {
             );
         }
         press(&mut app, "enter");
-        assert!(app.overlay.is_none());
+        assert!(app.dialog.overlay.is_none());
         let request = app.take_requests().pop().unwrap();
         app.answer(
             &request,
             Err(RequestError::Refused("no message 1 is held in session 1".into())),
         );
-        assert_eq!(matches!(app.overlay, Some(Overlay::Form(_))), again);
+        assert_eq!(matches!(app.dialog.overlay, Some(Overlay::Form(_))), again);
         let screen = draw(&mut app, (80, 24));
         assert!(
             screen.contains("goodbye") && screen.contains("no message 1 is held"),
@@ -206,7 +214,7 @@ fn a_form_that_is_refused_is_opened_again() {
         let request = app.take_requests().pop().unwrap();
         app.answer(&request, Ok(Reply::Done(String::new())));
         app.answer(&request, Err(RequestError::Refused("too late".into())));
-        assert!(app.overlay.is_none());
+        assert!(app.dialog.overlay.is_none());
     }
 }
 

@@ -95,7 +95,7 @@ fn a_name_is_offered_once() {
     let mut app = recorded();
     press(&mut app, ":");
     type_text(&mut app, "fil");
-    let Some(Overlay::Prompt(prompt)) = &app.overlay else {
+    let Some(Overlay::Prompt(prompt)) = &app.dialog.overlay else {
         panic!()
     };
     let words: Vec<&str> = prompt.candidates.words.iter().map(|(word, _)| &**word).collect();
@@ -110,7 +110,7 @@ fn the_help_is_searched_and_runs_what_is_chosen() {
     let screen = draw(&mut app, (80, 24));
     assert!(screen.contains("Move to the first row") && !screen.contains("Move to the last row"));
     press(&mut app, "enter");
-    assert!(app.overlay.is_none());
+    assert!(app.dialog.overlay.is_none());
     assert_eq!(app.messages.selected(), Some(0));
 
     press(&mut app, "?");
@@ -141,7 +141,7 @@ fn a_command_is_completed_and_a_wrong_one_can_be_corrected() {
     press(&mut app, "ctrl-w");
     type_text(&mut app, "mono");
     press(&mut app, "enter");
-    assert!(app.overlay.is_none() && app.theme.name() == "mono");
+    assert!(app.dialog.overlay.is_none() && app.theme.name() == "mono");
     press(&mut app, ": up");
     assert!(draw(&mut app, (80, 24)).contains(":theme mono"));
     press(&mut app, "ctrl-u");
@@ -157,11 +157,11 @@ fn a_key_that_does_nothing_reports_it_and_q_leaves() {
     assert!(draw(&mut app, (80, 24)).contains("F9 does nothing here; ? lists the keys"));
     press(&mut app, "3 x");
     let why = "x (rule-from-row) works in: messages, fields, bytes, held messages; ? lists the keys";
-    assert_eq!(app.status.as_ref().unwrap().1, why);
+    assert_eq!(app.dialog.status.as_ref().unwrap().1, why);
     // The first ctrl-c discards the line being typed.
     for keys in [":", "/", "?", "y", "i"] {
         press(&mut app, &format!("1 {keys} ctrl-c"));
-        assert!(app.overlay.is_none() && !app.leaving, "{keys}");
+        assert!(app.dialog.overlay.is_none() && !app.leaving, "{keys}");
     }
     press(&mut app, "ctrl-c");
     assert!(app.leaving);
@@ -197,10 +197,10 @@ fn q_asks_before_it_ends_a_run_with_players() {
     );
     // The first entry stays in the run.
     press(&mut app, "enter");
-    assert!(app.overlay.is_none() && !app.leaving);
+    assert!(app.dialog.overlay.is_none() && !app.leaving);
     for keys in ["q q", "q esc", "q ctrl-c", "q 0"] {
         press(&mut app, keys);
-        assert!(app.overlay.is_none() && !app.leaving, "{keys}");
+        assert!(app.dialog.overlay.is_none() && !app.leaving, "{keys}");
     }
     press(&mut app, "q 1");
     assert!(app.leaving);
@@ -310,7 +310,7 @@ proptest! {
                         prop_assert!(screen.lines().all(|line| printable(line.as_bytes()) == line));
                     }
                 }
-                if let Some(Overlay::Prompt(prompt)) = &app.overlay {
+                if let Some(Overlay::Prompt(prompt)) = &app.dialog.overlay {
                     prop_assert!(prompt.editor.text().len() < 1 << 16);
                 }
             }

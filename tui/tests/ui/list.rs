@@ -74,7 +74,7 @@ fn noise_has_one_live_line_for_each_type_until_z_unfolds_it() {
 
 /// Chooses the entry of the open menu whose text begins with `words`, by its key.
 fn choose(app: &mut App, words: &str) {
-    let menu = match &app.overlay {
+    let menu = match &app.dialog.overlay {
         Some(Overlay::Menu(menu)) => Some(menu),
         _ => None,
     };

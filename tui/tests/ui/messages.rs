@@ -17,7 +17,7 @@ fn find(app: &mut App, text: &str) {
     press(app, "G g ctrl-f");
     type_text(app, text);
     press(app, "enter");
-    assert!(app.status.is_none(), "{:?}", app.status);
+    assert!(app.dialog.status.is_none(), "{:?}", app.dialog.status);
 }
 
 fn filter(app: &mut App, text: &str) {
@@ -176,7 +176,7 @@ fn marked_rows_are_shown_and_found() {
     assert_eq!(app.messages.selected(), Some(2));
     assert_eq!(draw(&mut app, (80, 24)).matches('◆').count(), 1);
     press(&mut app, "m G '");
-    assert!(app.status.as_ref().unwrap().1.contains("no row is marked"));
+    assert!(app.dialog.status.as_ref().unwrap().1.contains("no row is marked"));
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn copies(text: &[u8]) -> Vec<String> {
     let mut app = blank();
     app.push(&passed(Dir::C2s, Origin::Peer, &datagram(&said(text))));
     press(&mut app, "y");
-    let menu = app.overlay.as_ref().and_then(|overlay| match overlay {
+    let menu = app.dialog.overlay.as_ref().and_then(|overlay| match overlay {
         Overlay::Menu(menu) => Some(menu),
         _ => None,
     });

@@ -59,8 +59,8 @@ fn the_form_of_a_new_message_is_that_of_the_session() {
     press(&mut app, "i");
     type_text(&mut app, "s2c sv_chat");
     press(&mut app, "enter");
-    let Some(Overlay::Form(form)) = &app.overlay else {
-        panic!("{:?}", app.status)
+    let Some(Overlay::Form(form)) = &app.dialog.overlay else {
+        panic!("{:?}", app.dialog.status)
     };
     let names: Vec<&str> = form.fields.iter().map(|field| &*field.name).collect();
     assert_eq!(names, ["mode", "client_id", "target_id", "message"]);
@@ -82,7 +82,7 @@ fn a_message_is_sent_again_and_again_until_it_is_stopped_or_refused() {
     press(&mut app, "i");
     type_text(&mut app, "s2c sv_broadcast{message: \"hi\"} every 500ms");
     press(&mut app, "enter");
-    assert!(app.overlay.is_none());
+    assert!(app.dialog.overlay.is_none());
     for (ms, count) in [(1000, 1), (1400, 0), (1500, 1), (2100, 1)] {
         app.tick(Time(ms * 1000));
         assert_eq!(injected(&mut app).len(), count, "{ms} ms");
@@ -210,7 +210,7 @@ fn a_message_is_sent_again_as_it_was() {
 fn a_link_has_the_datagram_unless_a_secret_is_in_it() {
     let link = |app: &mut App| {
         press(app, "y");
-        let Some(Overlay::Menu(menu)) = app.overlay.take() else {
+        let Some(Overlay::Menu(menu)) = app.dialog.overlay.take() else {
             panic!("no menu")
         };
         let links = menu
@@ -266,7 +266,7 @@ fn every_rule_that_is_offered_is_right() {
     for _ in 0..app.messages.len() {
         app.messages.up(1);
         press(&mut app, "x");
-        let Some(Overlay::Menu(menu)) = app.overlay.take() else {
+        let Some(Overlay::Menu(menu)) = app.dialog.overlay.take() else {
             continue;
         };
         for entry in &menu.entries {
@@ -293,7 +293,7 @@ fn a_form_that_is_refused_at_once_keeps_its_text() {
     press(&mut app, "enter");
     let screen = draw(&mut app, (80, 24));
     assert!(
-        screen.contains("typed") && matches!(app.overlay, Some(Overlay::Form(_))),
+        screen.contains("typed") && matches!(app.dialog.overlay, Some(Overlay::Form(_))),
         "{screen}"
     );
     assert!(screen.contains("there is no proxy"), "{screen}");

@@ -53,7 +53,7 @@ fn a_rule_is_checked_while_it_is_typed() {
         "{screen}"
     );
     press(&mut app, "enter");
-    assert!(requests(&mut app).is_empty() && app.overlay.is_some());
+    assert!(requests(&mut app).is_empty() && app.dialog.overlay.is_some());
     press(&mut app, "ctrl-w");
     type_text(&mut app, "sv_chat");
     press(&mut app, "enter");
@@ -123,7 +123,7 @@ fn the_value_of_a_slider_is_typed() {
         type_text(&mut app, typed);
         press(&mut app, "enter");
         assert_eq!(requests(&mut app), [replaced(text)], "{keys} {typed}");
-        assert!(app.overlay.is_none());
+        assert!(app.dialog.overlay.is_none());
     }
     // An invalid value stays on the line with the reason. An empty line changes nothing.
     let mut app = with_rules();
@@ -136,13 +136,16 @@ fn the_value_of_a_slider_is_typed() {
         type_text(&mut app, typed);
         assert!(draw(&mut app, (80, 24)).contains(why), "{typed}");
         press(&mut app, "enter");
-        assert!(requests(&mut app).is_empty() && app.overlay.is_some(), "{typed}");
+        assert!(
+            requests(&mut app).is_empty() && app.dialog.overlay.is_some(),
+            "{typed}"
+        );
         press(&mut app, "ctrl-u");
     }
     press(&mut app, "enter");
-    assert!(requests(&mut app).is_empty() && app.overlay.is_none());
+    assert!(requests(&mut app).is_empty() && app.dialog.overlay.is_none());
     press(&mut app, "G enter");
-    assert!(app.status.as_ref().unwrap().1.contains("choose a profile"));
+    assert!(app.dialog.status.as_ref().unwrap().1.contains("choose a profile"));
     // The row of the link line edits the whole line.
     press(&mut app, "G k k k enter");
     type_text(&mut app, " rate 2mbit");
@@ -178,7 +181,14 @@ fn a_slider_never_lowers_a_larger_value() {
     draw(&mut app, (80, 24));
     press(&mut app, "g j right");
     assert!(requests(&mut app).is_empty());
-    assert!(app.status.as_ref().unwrap().1.contains("the value is 1500"));
+    assert!(
+        app.dialog
+            .status
+            .as_ref()
+            .unwrap()
+            .1
+            .contains("the value is 1500")
+    );
 }
 
 #[test]

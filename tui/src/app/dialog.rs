@@ -1,0 +1,58 @@
+//! The dialog with the user: key bindings, prompts, menus and forms, and the reply to the last key.
+
+use std::fmt;
+
+use teetap_proxy::session::Level;
+
+use super::{
+    form::Form,
+    help::Help,
+    menu::Menu,
+    prompt::{Histories, Prompt},
+};
+use crate::keymap::Keymap;
+
+/// A part of the screen that is drawn over the view and receives all keys.
+#[derive(Clone, Debug)]
+pub enum Overlay {
+    /// The help.
+    Help(Help),
+    /// A prompt.
+    Prompt(Prompt),
+    /// A menu.
+    Menu(Menu),
+    /// A form.
+    Form(Form),
+}
+
+/// The dialog with the user.
+#[derive(Debug, Default)]
+pub struct Dialog {
+    /// Key bindings.
+    pub keymap: Keymap,
+    /// Part that is drawn over the view.
+    pub overlay: Option<Overlay>,
+    /// Lines that were entered.
+    pub histories: Histories,
+    /// Form of a message that was sent and not answered yet. It is reopened if the message is refused.
+    pub sent: Option<Form>,
+    /// Reply to the last key, shown until the next key.
+    pub status: Option<(Level, String)>,
+}
+
+impl Dialog {
+    /// Shows a message until the next key.
+    pub fn say(&mut self, text: impl Into<String>) {
+        self.status = Some((Level::Info, text.into()));
+    }
+
+    /// Shows the reason of a refusal until the next key.
+    pub fn refuse(&mut self, why: &impl fmt::Display) {
+        self.status = Some((Level::Warning, why.to_string()));
+    }
+
+    /// Reopens the form of a message that was refused, so that the user's input is not lost.
+    pub fn reopen(&mut self, form: Form) {
+        self.overlay.get_or_insert(Overlay::Form(form));
+    }
+}
