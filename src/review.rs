@@ -102,7 +102,7 @@ pub(crate) fn review(
     };
     let mut app = App::new(title, style, registry);
     options.prepare(&mut app);
-    app.snapshot.shared = source.snapshots.clone();
+    app.sessions.snapshot.shared = source.snapshots.clone();
     app.timeline = Some(Timeline::new(kind.len()));
     // The filter was checked before.
     let _checked = app.set_filter(filter.unwrap_or_default());

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use teetap_inspect::{DecodedEvent, Follow};
-use teetap_proxy::session::{Level, Notice, State, Time, What};
+use teetap_inspect::DecodedEvent;
+use teetap_proxy::session::{Level, Notice, Time, What};
 
-use super::{App, ladder::Ladder, log::Log, meter::Meter};
+use super::{App, log::Log, meter::Meter};
 
 impl App {
     /// Adds an event.
@@ -20,10 +20,8 @@ impl App {
         );
         self.queue.is_stale |= may_hold;
         self.changed |= self.messages.event(decoded, self.style);
-        let ties = self.follow.event(decoded);
-        self.changed |= self.ladder.event(decoded, ties);
+        self.changed |= self.sessions.event(decoded);
         self.changed |= self.log.event(decoded);
-        self.look_at(decoded);
     }
 
     /// Adds an event of a recording that passes the filter. Only the list shows it.
@@ -31,15 +29,7 @@ impl App {
         if let Some(reading) = &decoded.reading {
             self.meter.count(decoded.event.at, reading);
         }
-        let known = decoded
-            .event
-            .session
-            .and_then(|session| self.follow.session(session));
-        let has_traffic = known.is_some_and(|known| known.counts.messages().next().is_some());
-        // Keeps what is known of a session from all of its traffic.
-        if matches!(decoded.event.what, What::Session(_)) && !has_traffic {
-            self.follow.event(decoded);
-        }
+        self.sessions.match_event(decoded);
         self.messages.event(decoded, self.style);
         self.changed = true;
     }
@@ -50,35 +40,19 @@ impl App {
         self.messages.clear();
         self.meter = Meter::default();
         if also_sessions {
-            self.follow = Follow::default();
-            self.ladder = Ladder::default();
+            self.sessions.clear();
             self.log = Log::default();
-            self.shown = None;
             self.now = Time::ZERO;
         }
         self.sync();
         self.changed = true;
     }
 
-    /// Shows the newest session that opens, unless the user picked another one.
-    fn look_at(&mut self, decoded: &DecodedEvent) {
-        let Some(session) = decoded.event.session else {
-            return;
-        };
-        let opens = matches!(&decoded.event.what, What::Session(change) if change.state == State::Opening);
-        match self.shown {
-            None => self.shown = Some((session, false)),
-            Some((_, false)) if opens => self.shown = Some((session, false)),
-            Some(_) => {}
-        }
-    }
-
     /// Records that `lost` events were missed.
     pub fn gap(&mut self, lost: u64) {
         // The missed events may include the notice of a held message.
         self.queue.is_stale = true;
-        self.follow.gap();
-        self.ladder.gap(lost);
+        self.sessions.gap(lost);
         self.log.gap(lost);
         self.messages.gap(lost);
         self.changed = true;

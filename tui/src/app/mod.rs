@@ -22,6 +22,7 @@ pub mod prompt;
 pub mod queue;
 pub mod repeat;
 pub mod rules;
+pub mod sessions;
 pub mod snapshot;
 pub mod stats;
 pub mod tail;
@@ -30,18 +31,17 @@ mod title;
 pub mod tour;
 pub(crate) mod view;
 
-use teetap_inspect::{Follow, Style, Viewer};
-use teetap_proxy::session::{SessionId, State, Time};
+use teetap_inspect::{Style, Viewer};
+use teetap_proxy::session::Time;
 use teetap_wire::def::Registry;
 
 use crate::{Theme, request::Request};
 use clock::TimeForm;
 use contents::Contents;
-use cursor::{Cursor, Moves};
+use cursor::Moves;
 use detail::Detail;
 use dialog::Dialog;
 use filter::{Filtering, SyntaxError};
-use ladder::Ladder;
 use log::Log;
 use messages::Messages;
 use meter::Meter;
@@ -49,8 +49,7 @@ use panes::Panes;
 use queue::Queue;
 use repeat::Repeat;
 use rules::Rules;
-use snapshot::CurrentSnapshot;
-use stats::Stats;
+use sessions::Sessions;
 use timeline::{Seek, Timeline};
 use tour::Tour;
 
@@ -84,20 +83,10 @@ pub struct App {
     pub contents: Contents,
     /// Form in which times are shown.
     pub time: TimeForm,
-    /// Facts about the sessions.
-    pub follow: Follow,
-    /// Cursor in the table of sessions.
-    pub sessions: Cursor,
-    /// Datagrams of each session.
-    pub ladder: Ladder,
-    /// Current snapshot.
-    pub snapshot: CurrentSnapshot,
-    /// State of the statistics.
-    pub stats: Stats,
+    /// Sessions, and the state of their views.
+    pub sessions: Sessions,
     /// Lines of the log.
     pub log: Log,
-    /// Session shown by views of one session, and true if the user picked it.
-    shown: Option<(SessionId, bool)>,
     /// Counts of the run.
     pub meter: Meter,
     /// Intercept queue.
@@ -148,13 +137,8 @@ impl App {
             detail: Detail::default(),
             contents: Contents::default(),
             time: TimeForm::default(),
-            follow: Follow::default(),
-            sessions: Cursor::default(),
-            ladder: Ladder::default(),
-            snapshot: CurrentSnapshot::default(),
-            stats: Stats::default(),
+            sessions: Sessions::default(),
             log: Log::default(),
-            shown: None,
             meter: Meter::default(),
             queue: Queue::default(),
             rules: Rules::default(),
@@ -173,41 +157,14 @@ impl App {
         }
     }
 
-    /// Returns the session shown by views of one session.
-    #[must_use]
-    pub fn session(&self) -> Option<SessionId> {
-        self.shown.map(|(session, _)| session)
-    }
-
-    /// Returns true if the statistics cover all sessions: by the user's choice, otherwise if there are several and none
-    /// is picked.
-    #[must_use]
-    pub fn counts_all(&self) -> bool {
-        let is_picked = self.shown.is_some_and(|(_, is_picked)| is_picked);
-        self.stats
-            .all
-            .unwrap_or(!is_picked && self.follow.sessions().len() > 1)
-    }
-
-    /// Picks the session that views of one session show.
-    pub fn pick(&mut self, session: SessionId) {
-        self.shown = Some((session, true));
-        self.stats.all = None;
-        self.ladder.tail.last();
-    }
-
     /// Updates the time of the run.
     pub fn tick(&mut self, now: Time) {
         // Redraws for the ages of sessions, and for peers that have become silent.
         let is_later = now.0 / SECOND != self.now.0 / SECOND;
-        self.changed |= is_later
-            && self
-                .follow
-                .sessions()
-                .any(|(_, session)| session.state != State::Closed);
+        self.changed |= is_later && self.sessions.is_open();
         self.now = now;
         self.changed |= self.meter.tick(now);
-        self.follow.tick(now);
+        self.sessions.tick(now);
         self.refresh();
         if let Some(request) = self.repeat.as_mut().and_then(|repeat| repeat.due(now)) {
             self.requests.push(request);
@@ -277,10 +234,10 @@ impl App {
             Pane::Hex => &mut self.detail.hex,
             Pane::Queue => &mut self.queue.cursor,
             Pane::Rules => &mut self.rules.cursor,
-            Pane::Sessions => &mut self.sessions,
-            Pane::Ladder => &mut self.ladder.tail,
-            Pane::Snapshot => &mut self.snapshot.cursor,
-            Pane::Stats => &mut self.stats.cursor,
+            Pane::Sessions => &mut self.sessions.cursor,
+            Pane::Ladder => &mut self.sessions.ladder.tail,
+            Pane::Snapshot => &mut self.sessions.snapshot.cursor,
+            Pane::Stats => &mut self.sessions.stats.cursor,
             Pane::Log => &mut self.log.tail,
         }
     }

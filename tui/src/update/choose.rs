@@ -14,7 +14,7 @@ use crate::{
 
 /// Opens the menu of sessions.
 pub(super) fn session(app: &mut App) -> Result<(), SessionError> {
-    let sessions = app.follow.sessions().map(|(session, followed)| {
+    let sessions = app.sessions.follow.sessions().map(|(session, followed)| {
         let player = followed.player.as_ref();
         let player = player.map_or(String::new(), |player| format!(" \"{player}\""));
         let proto = followed.proto.map_or(String::new(), |proto| format!(" {proto}"));
@@ -41,7 +41,7 @@ pub(super) fn session(app: &mut App) -> Result<(), SessionError> {
 
 /// Ends the run. Asks first if players are online.
 pub(super) fn leave(app: &mut App) {
-    let sessions = app.follow.sessions();
+    let sessions = app.sessions.follow.sessions();
     let players = sessions
         .filter(|(_, session)| session.state == State::Online)
         .count();
@@ -66,7 +66,7 @@ pub(super) fn choose(app: &mut App, choice: &Choice) {
         Choice::Session(session) => {
             app.messages.pick(*session);
             if let Some(session) = session {
-                app.pick(*session);
+                app.sessions.pick(*session);
             }
         }
         Choice::Rule(text) => super::open(app, Purpose::Rule(None), text),

@@ -65,7 +65,7 @@ pub(super) enum SendError {
 fn session(app: &App) -> Option<SessionId> {
     let row = app.messages.row().and_then(Row::session);
     shown(app).or(row).filter(|session| {
-        let followed = app.follow.session(*session);
+        let followed = app.sessions.follow.session(*session);
         followed.is_some_and(|followed| followed.state == State::Online)
     })
 }
@@ -84,8 +84,8 @@ pub(super) fn inject(app: &mut App, text: &str) -> Result<(), Refused> {
         && !name.contains('{')
     {
         // A definition for the session's protocol has precedence.
-        let known = session.or(app.session());
-        let proto = known.and_then(|known| app.follow.session(known)?.proto);
+        let known = session.or(app.sessions.shown());
+        let proto = known.and_then(|known| app.sessions.follow.session(known)?.proto);
         let found = proto.into_iter().chain(Proto::ALL).find_map(|proto| {
             let mut defs = app.registry.named(proto, None, name);
             defs.find(|def| is_sent(def, dir))

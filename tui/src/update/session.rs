@@ -25,27 +25,25 @@ pub(super) enum SessionError {
 pub(super) fn apply(app: &mut App, action: Action) -> Result<(), SessionError> {
     match action {
         Action::OpenSession => {
-            let place = app.sessions.selected();
-            let session = place.and_then(|place| app.follow.sessions().nth(place));
-            let (session, _) = session.ok_or(SessionError::NoSession)?;
-            app.pick(session);
+            let session = app.sessions.selected().ok_or(SessionError::NoSession)?;
+            app.sessions.pick(session);
             app.panes.show(View::Ladder);
         }
         Action::NextSession => next(app)?,
         Action::Original => {
-            let session = app.session().ok_or(SessionError::NoSession)?;
-            let ladder = &app.ladder;
+            let session = app.sessions.shown().ok_or(SessionError::NoSession)?;
+            let ladder = &app.sessions.ladder;
             let selected = ladder.tail.selected();
             let original = selected.and_then(|line| ladder.original(session, line));
             let line = selected.unwrap_or(ladder.numbers(session).end);
             let target = original.or_else(|| ladder.resend_above(session, line));
             let target = target.ok_or(SessionError::NothingRepeated)?;
-            app.ladder.tail.select(target);
+            app.sessions.ladder.tail.select(target);
         }
-        Action::Map => app.snapshot.has_map = !app.snapshot.has_map,
+        Action::Map => app.sessions.snapshot.has_map = !app.sessions.snapshot.has_map,
         Action::KeepSnapshot => {
-            let session = app.session().ok_or(SessionError::NoSession)?;
-            let kept = app.snapshot.toggle_frozen(session);
+            let session = app.sessions.shown().ok_or(SessionError::NoSession)?;
+            let kept = app.sessions.snapshot.toggle_frozen(session);
             let text = if kept.ok_or(SessionError::NoSnapshot)? {
                 "this snapshot is kept; the traffic goes on"
             } else {
@@ -53,9 +51,9 @@ pub(super) fn apply(app: &mut App, action: Action) -> Result<(), SessionError> {
             };
             app.dialog.say(text);
         }
-        Action::NextGraph => app.stats.turn(true),
-        Action::PreviousGraph => app.stats.turn(false),
-        Action::AllSessions => app.stats.all = Some(!app.counts_all()),
+        Action::NextGraph => app.sessions.stats.turn(true),
+        Action::PreviousGraph => app.sessions.stats.turn(false),
+        Action::AllSessions => app.sessions.stats.all = Some(!app.sessions.counts_all()),
         _ => {}
     }
     Ok(())
@@ -63,13 +61,13 @@ pub(super) fn apply(app: &mut App, action: Action) -> Result<(), SessionError> {
 
 /// Shows the next session. After the last one, continues at the first.
 fn next(app: &mut App) -> Result<(), SessionError> {
-    let shown = app.session();
-    let sessions = || app.follow.sessions().map(|(session, _)| session);
+    let shown = app.sessions.shown();
+    let sessions = || app.sessions.follow.sessions().map(|(session, _)| session);
     let after = sessions().find(|session| Some(*session) > shown);
     let next = after
         .or_else(|| sessions().next())
         .ok_or(SessionError::NoSession)?;
-    app.pick(next);
+    app.sessions.pick(next);
     app.dialog.say(format!("session #{}", next.0));
     Ok(())
 }
@@ -79,11 +77,7 @@ fn next(app: &mut App) -> Result<(), SessionError> {
 pub(super) fn shown(app: &App) -> Option<SessionId> {
     match app.panes.view {
         View::Messages | View::Rules | View::Log => app.messages.session(),
-        View::Sessions => {
-            let place = app.sessions.selected();
-            let session = place.and_then(|place| app.follow.sessions().nth(place));
-            session.map(|(session, _)| session)
-        }
-        View::Ladder | View::Snapshot | View::Stats => app.session(),
+        View::Sessions => app.sessions.selected(),
+        View::Ladder | View::Snapshot | View::Stats => app.sessions.shown(),
     }
 }

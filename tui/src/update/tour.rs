@@ -60,10 +60,10 @@ fn show(app: &mut App) {
     let _right = app.set_filter(step.filter);
     set_rule(app, step.has_rule);
     if step.view == View::Ladder
-        && let Some((session, resend)) = app.ladder.newest_resend()
+        && let Some((session, resend)) = app.sessions.ladder.newest_resend()
     {
-        app.pick(session);
-        app.ladder.tail.select(resend);
+        app.sessions.pick(session);
+        app.sessions.ladder.tail.select(resend);
     }
     app.sync();
 }

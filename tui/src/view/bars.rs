@@ -81,7 +81,7 @@ fn heads(app: &App) -> [String; 3] {
 /// Returns the session to which the list is limited, with its player; `None` if all are listed.
 fn picked(app: &App) -> Option<String> {
     let session = app.messages.session()?;
-    let followed = app.follow.session(session);
+    let followed = app.sessions.follow.session(session);
     let player = followed.and_then(|followed| followed.player.as_ref());
     let player = player.map_or(String::new(), |player| format!(" \"{player}\""));
     Some(format!("#{}{player}", session.0))
@@ -152,9 +152,9 @@ pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
 fn mode(app: &App) -> String {
     match app.panes.view {
         View::Messages => {}
-        View::Ladder => return format!("ladder {}", app.ladder.tail.place()),
+        View::Ladder => return format!("ladder {}", app.sessions.ladder.tail.place()),
         View::Log => return format!("log {}", app.log.tail.place()),
-        View::Snapshot if app.snapshot.is_frozen() => return "snapshot kept".to_owned(),
+        View::Snapshot if app.sessions.snapshot.is_frozen() => return "snapshot kept".to_owned(),
         View::Sessions | View::Rules | View::Snapshot | View::Stats => {
             return app.panes.view.name().to_owned();
         }

@@ -375,7 +375,7 @@ fn start(row: &Row, above: impl FnOnce() -> Option<Time>, app: &App) -> String {
         return String::new();
     };
     let session = row.session();
-    let begin = session.and_then(|session| app.follow.session(session));
+    let begin = session.and_then(|session| app.sessions.follow.session(session));
     let time = match app.time {
         TimeForm::Run => seconds(at - Time::ZERO),
         TimeForm::Session => seconds(at - begin.map_or(Time::ZERO, |followed| followed.begin)),

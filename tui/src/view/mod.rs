@@ -168,7 +168,7 @@ pub(crate) fn below(area: Rect, rows: u16) -> Rect {
 
 /// Returns the title of a view of one session.
 pub(crate) fn session_title(app: &App, session: SessionId) -> Line<'static> {
-    let Some(followed) = app.follow.session(session) else {
+    let Some(followed) = app.sessions.follow.session(session) else {
         return Line::raw(format!(" #{}", session.0));
     };
     let player = followed.player.as_ref();

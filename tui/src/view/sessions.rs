@@ -137,7 +137,7 @@ fn fitting(width: usize) -> Vec<&'static Column> {
 
 /// Draws the table, and the legs of the selected session if there is room.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
-    let count = app.follow.sessions().len();
+    let count = app.sessions.follow.sessions().len();
     if count == 0 {
         let connect = app.title.invitation("no session");
         return empty(buffer, area, &[&connect]);
@@ -164,10 +164,11 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     }
     let top = app
         .sessions
+        .cursor
         .fit(usize::from(table.height.saturating_sub(1)), count);
-    let selected = app.sessions.selected();
-    let shown = app.session();
-    for ((place, (id, session)), line) in app.follow.sessions().enumerate().skip(top).zip(lines) {
+    let selected = app.sessions.cursor.selected();
+    let shown = app.sessions.shown();
+    for ((place, (id, session)), line) in app.sessions.follow.sessions().enumerate().skip(top).zip(lines) {
         row(buffer, line, (id, session), &columns, app);
         if shown == Some(id) {
             buffer.set_string(line.x, line.y, "▸", app.theme.key());
@@ -177,7 +178,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         }
     }
     let below = super::below(area, table.height);
-    if let Some((id, session)) = selected.and_then(|place| app.follow.sessions().nth(place)) {
+    if let Some((id, session)) = selected.and_then(|place| app.sessions.follow.sessions().nth(place)) {
         self::detail(buffer, below, app, (id, session));
     }
 }

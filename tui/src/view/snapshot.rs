@@ -41,7 +41,7 @@ const TILE: f64 = 32.0;
 
 /// Draws the items, with the map beside or instead of them.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
-    let Some(session) = app.session() else {
+    let Some(session) = app.sessions.shown() else {
         let connect = app.title.invitation("no session");
         return empty(buffer, area, &[&connect]);
     };
@@ -50,7 +50,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         put(buffer, line, &session_title(app, session));
     }
     let below = super::below(area, 1);
-    let Some(retained) = app.snapshot.get(session) else {
+    let Some(retained) = app.sessions.snapshot.get(session) else {
         let sentence = "no snapshot yet: the server sends them once the player has entered the game";
         return empty(buffer, below, &[sentence]);
     };
@@ -59,7 +59,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         put(buffer, line, &head(&completed, app.theme));
     }
     let below = super::below(area, 2);
-    let (list, chart) = match (app.snapshot.has_map, area.width >= WIDE) {
+    let (list, chart) = match (app.sessions.snapshot.has_map, area.width >= WIDE) {
         (false, _) => (below, Rect::default()),
         (true, false) => (Rect { height: 0, ..below }, below),
         (true, true) => {
@@ -118,8 +118,8 @@ fn head(completed: &Completed<'_>, theme: Theme) -> Line<'static> {
 fn items(buffer: &mut Buffer, area: Rect, app: &mut App, completed: &Completed<'_>) {
     app.panes.areas.push((Pane::Snapshot, area));
     let count = completed.items().count();
-    let top = app.snapshot.cursor.fit(area.height.into(), count);
-    let selected = app.snapshot.cursor.selected();
+    let top = app.sessions.snapshot.cursor.fit(area.height.into(), count);
+    let selected = app.sessions.snapshot.cursor.selected();
     let theme = app.theme;
     let rows = item_rows(completed, top, area.height.into(), app.style.secrets);
     for ((place, row), line) in (top..).zip(&rows).zip(area.rows()) {

@@ -33,22 +33,22 @@ const GRAPH_LINES: u16 = 8;
 
 /// Draws totals, tables and the graphs that fit.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
-    let mut cursor = app.stats.cursor;
+    let mut cursor = app.sessions.stats.cursor;
     let table = paint(buffer, area, app, &mut cursor);
-    app.stats.cursor = cursor;
+    app.sessions.stats.cursor = cursor;
     app.panes.areas.extend(table.map(|rows| (Pane::Stats, rows)));
 }
 
 /// Draws the statistics. Returns the area of the rows in the table of messages.
 fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) -> Option<Rect> {
-    let session = app.session();
-    let Some((id, followed)) = session.and_then(|id| Some((id, app.follow.session(id)?))) else {
+    let session = app.sessions.shown();
+    let Some((id, followed)) = session.and_then(|id| Some((id, app.sessions.follow.session(id)?))) else {
         let connect = app.title.invitation("no session");
         empty(buffer, area, &[&connect]);
         return None;
     };
     let mut lines = area.rows();
-    let all = app.counts_all();
+    let all = app.sessions.counts_all();
     let title = match all {
         true => Line::from(vec![
             Span::styled(" all sessions", app.theme.title(true)),
@@ -65,7 +65,7 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) -> Opt
     let used = u16::try_from(head.len()).unwrap_or(0);
     let below = super::below(area, used);
     let counts = match all {
-        true => app.follow.total(),
+        true => app.sessions.follow.total(),
         false => &followed.counts,
     };
     if area.width >= TABLE + GRAPH {
@@ -244,7 +244,7 @@ fn graphs(buffer: &mut Buffer, area: Rect, app: &App, session: &Followed) {
     let rows = (area.height / (GRAPH_LINES + 2)).clamp(1, 4);
     let (width, height) = (area.width / columns, area.height / rows);
     let now: Time = app.now.max(session.last);
-    for (place, graph) in (0..columns * rows).zip(app.stats.graphs()) {
+    for (place, graph) in (0..columns * rows).zip(app.sessions.stats.graphs()) {
         let (column, row) = (place % columns, place / columns);
         let part = Rect {
             x: area.x + column * width,

@@ -11,7 +11,7 @@ use teetap_tui::app::ladder::Step;
 fn the_ladder_at_each_size() {
     for (width, height) in SIZES {
         let mut app = proxied::app();
-        app.pick(SessionId(1));
+        app.sessions.pick(SessionId(1));
         press(&mut app, "4 g PgDn");
         let screen = draw(&mut app, (width, height));
         insta::assert_snapshot!(format!("ladder-{width}x{height}"), screen);
@@ -21,7 +21,7 @@ fn the_ladder_at_each_size() {
 #[test]
 fn both_legs_have_their_own_numbers_and_tokens() {
     let mut app = proxied::app();
-    app.pick(SessionId(1));
+    app.sessions.pick(SessionId(1));
     press(&mut app, "4");
     let screen = draw(&mut app, (120, 60));
     // The rule has injected a message earlier.
@@ -40,29 +40,29 @@ fn both_legs_have_their_own_numbers_and_tokens() {
 fn a_resend_is_tied_to_its_original() {
     let mut app = proxied::app();
     let session = SessionId(1);
-    app.pick(session);
+    app.sessions.pick(session);
     let is_resend = |number: &u64| {
-        matches!(app.ladder.get(session, *number),
+        matches!(app.sessions.ladder.get(session, *number),
             Some(Step::Datagram(_, ties)) if ties.resends.iter().any(|resend| resend.first.is_some()))
     };
-    let resend = app.ladder.numbers(session).find(is_resend).unwrap();
+    let resend = app.sessions.ladder.numbers(session).find(is_resend).unwrap();
     press(&mut app, "4");
     draw(&mut app, (80, 110));
-    app.ladder.tail.select(resend);
+    app.sessions.ladder.tail.select(resend);
     let screen = draw(&mut app, (80, 110));
     assert!(screen.contains('●'), "{screen}");
     press(&mut app, "o");
-    let original = app.ladder.tail.selected().unwrap();
+    let original = app.sessions.ladder.tail.selected().unwrap();
     assert!(original < resend);
-    let step = |number| app.ladder.get(session, number).unwrap();
+    let step = |number| app.sessions.ladder.get(session, number).unwrap();
     assert!(step(original).shares_message(step(resend)));
     press(&mut app, "o");
     // No line above is a resend. From the end, the newest resend is found.
     assert!(draw(&mut app, (80, 24)).contains("no datagram above repeats one"));
     press(&mut app, "G o");
-    assert_eq!(app.ladder.tail.selected(), Some(resend));
+    assert_eq!(app.sessions.ladder.tail.selected(), Some(resend));
     press(&mut app, "o");
-    assert_eq!(app.ladder.tail.selected(), Some(original));
+    assert_eq!(app.sessions.ladder.tail.selected(), Some(original));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn missing_numbers_and_missed_events_have_lines() {
         }
     }
     app.gap(3);
-    app.pick(SessionId(1));
+    app.sessions.pick(SessionId(1));
     press(&mut app, "4");
     let screen = draw(&mut app, (120, 110));
     assert!(screen.contains("-- missing 3-4 --"), "{screen}");
@@ -90,12 +90,12 @@ fn missing_numbers_and_missed_events_have_lines() {
 fn the_next_session_is_shown_and_without_one_the_view_says_how_to_begin() {
     let mut app = proxied::app();
     press(&mut app, "4");
-    assert_eq!(app.session(), Some(SessionId(2)));
+    assert_eq!(app.sessions.shown(), Some(SessionId(2)));
     press(&mut app, "s");
-    assert_eq!(app.session(), Some(SessionId(1)));
+    assert_eq!(app.sessions.shown(), Some(SessionId(1)));
     assert!(draw(&mut app, (80, 24)).contains("#1 \"ddnet\""));
     press(&mut app, "s");
-    assert_eq!(app.session(), Some(SessionId(2)));
+    assert_eq!(app.sessions.shown(), Some(SessionId(2)));
 
     let mut app = proxied::part(0);
     press(&mut app, "4 s");

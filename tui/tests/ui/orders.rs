@@ -36,7 +36,7 @@ fn a_command_with_a_condition_is_a_rule() {
 fn a_command_acts_on_the_session_that_is_shown() {
     let mut app = crate::proxied::app();
     app.is_live = true;
-    app.pick(SessionId(1));
+    app.sessions.pick(SessionId(1));
     assert_eq!(command(&mut app, "resync"), ["Resync { session: None }"]);
     for view in ["4", "5", "6"] {
         press(&mut app, view);

@@ -37,7 +37,7 @@ pub(crate) fn part(count: usize) -> App {
     let mut app = App::new(title(), Style::default(), Registry::builtin());
     let (events, snapshots) = feed();
     if count > 0 {
-        app.snapshot.shared = snapshots;
+        app.sessions.snapshot.shared = snapshots;
     }
     for decoded in events.into_iter().take(count) {
         app.push(&decoded);

@@ -28,13 +28,13 @@ fn a_session_is_opened_in_the_ladder() {
     draw(&mut app, (80, 24));
     press(&mut app, "k enter");
     assert_eq!(
-        (app.panes.view, app.session()),
+        (app.panes.view, app.sessions.shown()),
         (View::Ladder, Some(SessionId(1)))
     );
     press(&mut app, "2");
     draw(&mut app, (80, 24));
     press(&mut app, "j enter");
-    assert_eq!(app.session(), Some(SessionId(2)));
+    assert_eq!(app.sessions.shown(), Some(SessionId(2)));
 
     let mut app = proxied::part(0);
     press(&mut app, "2 enter");

@@ -44,7 +44,7 @@ fn each_graph_comes_first_in_turn() {
 #[test]
 fn both_legs_are_lines_of_the_plot_of_numbers() {
     let mut app = proxied::app();
-    app.pick(SessionId(1));
+    app.sessions.pick(SessionId(1));
     press(&mut app, "6 right right");
     insta::assert_snapshot!("stats-numbers", draw(&mut app, (80, 24)));
 }
@@ -99,13 +99,13 @@ fn a_snapshot_is_kept_while_newer_ones_come() {
     let before = draw(&mut app, (80, 24));
     press(&mut app, "space");
     assert!(draw(&mut app, (80, 24)).contains("this snapshot is kept"));
-    app.snapshot.shared = Snapshots::default();
-    let session = app.session().unwrap();
-    let tick = app.snapshot.get(session).unwrap().view().tick;
+    app.sessions.snapshot.shared = Snapshots::default();
+    let session = app.sessions.shown().unwrap();
+    let tick = app.sessions.snapshot.get(session).unwrap().view().tick;
     assert!(before.contains(&format!("tick {tick} ")), "{before}");
     press(&mut app, "space");
     assert!(draw(&mut app, (80, 24)).contains("the newest snapshot is shown"));
-    assert!(app.snapshot.get(session).is_none());
+    assert!(app.sessions.snapshot.get(session).is_none());
 
     let mut app = proxied::part(0);
     press(&mut app, "5 space");

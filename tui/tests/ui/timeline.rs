@@ -142,7 +142,7 @@ fn esc_stops_a_reading_of_the_whole_recording_and_else_goes_back() {
 #[test]
 fn rows_that_the_reader_found_are_listed_and_other_views_keep_their_sessions() {
     let mut app = app();
-    let sessions = app.follow.sessions().len();
+    let sessions = app.sessions.follow.sessions().len();
     app.set_filter("sv_chat").unwrap();
     app.clear(false);
     assert!(app.messages.is_empty());
@@ -159,9 +159,12 @@ fn rows_that_the_reader_found_are_listed_and_other_views_keep_their_sessions() {
     }
     assert!(found > 0);
     assert_eq!(app.messages.len(), found);
-    assert_eq!(app.follow.sessions().len(), sessions);
+    assert_eq!(app.sessions.follow.sessions().len(), sessions);
     app.clear(true);
-    assert_eq!((app.follow.sessions().len(), app.session()), (0, None));
+    assert_eq!(
+        (app.sessions.follow.sessions().len(), app.sessions.shown()),
+        (0, None)
+    );
     for view in ["2", "4", "5", "6"] {
         press(&mut app, view);
         let screen = draw(&mut app, (80, 24));
@@ -174,7 +177,7 @@ fn rows_that_the_reader_found_are_listed_and_other_views_keep_their_sessions() {
     for event in events("tw07-session") {
         app.push(&event);
     }
-    assert!(app.follow.sessions().len() > 0);
+    assert!(app.sessions.follow.sessions().len() > 0);
 }
 
 #[test]

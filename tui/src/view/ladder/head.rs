@@ -27,7 +27,7 @@ pub(super) fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last)
     let mut scratch = Scratch::new();
     let mut found = [[None; 2]; 2];
     for number in (last.saturating_sub(LINES)..=last).rev() {
-        let Some(Step::Datagram(decoded, _)) = app.ladder.get(session, number) else {
+        let Some(Step::Datagram(decoded, _)) = app.sessions.ladder.get(session, number) else {
             continue;
         };
         let Some(crossing) = Crossing::of(decoded, &mut scratch) else {

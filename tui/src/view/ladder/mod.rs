@@ -41,16 +41,21 @@ const HEAD: u16 = 3;
 
 /// Draws the lines of the current session.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
-    let Some(session) = app.session() else {
+    let Some(session) = app.sessions.shown() else {
         let connect = app.title.invitation("no session");
         return empty(buffer, area, &[&connect]);
     };
     let head = HEAD.min(area.height / 3);
-    let rows = app.ladder.numbers(session);
-    let visible = app.ladder.tail.fit(usize::from(area.height - head), rows);
+    let rows = app.sessions.ladder.numbers(session);
+    let visible = app
+        .sessions
+        .ladder
+        .tail
+        .fit(usize::from(area.height - head), rows);
     app.panes.areas.push((Pane::Ladder, super::below(area, head)));
     let mut lines = area.rows();
     let last = app
+        .sessions
         .ladder
         .tail
         .selected()
@@ -59,11 +64,11 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     for (line, draw) in lines.by_ref().take(head.into()).zip(heads) {
         draw(buffer, line, app, (session, last));
     }
-    let chosen = app.ladder.tail.selected();
-    let chosen = chosen.and_then(|number| Some((number, app.ladder.get(session, number)?)));
+    let chosen = app.sessions.ladder.tail.selected();
+    let chosen = chosen.and_then(|number| Some((number, app.sessions.ladder.get(session, number)?)));
     let mut scratch = Scratch::new();
     for (number, line) in visible.zip(lines) {
-        let Some(step) = app.ladder.get(session, number) else {
+        let Some(step) = app.sessions.ladder.get(session, number) else {
             continue;
         };
         self::step(buffer, line, app, step, &mut scratch);
