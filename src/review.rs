@@ -144,7 +144,7 @@ impl Review {
         loop {
             match wake.recv_timeout(TICK) {
                 Ok(Wake::Signal(number)) => return Ok(Exit::Signal(number)),
-                Ok(Wake::Report(level, text)) => screen.app.log(screen.app.now, level, &text),
+                Ok(Wake::Report(level, text)) => screen.app.log(screen.app.run.now, level, &text),
                 Ok(Wake::Done(..)) | Err(_) => {}
             }
             self.look(&mut screen.app);
@@ -165,7 +165,7 @@ impl Review {
     fn look(&mut self, app: &mut App) {
         if let Some(timeline) = &mut app.timeline {
             let (indexed, until) = self.places.state();
-            app.changed |= (timeline.indexed, timeline.until) != (indexed, until);
+            app.terminal.changed |= (timeline.indexed, timeline.until) != (indexed, until);
             (timeline.indexed, timeline.until) = (indexed, until);
             let percent = timeline.percent(indexed);
             match timeline.take_wanted() {
@@ -174,7 +174,7 @@ impl Review {
                     timeline.seek(seek);
                     app.dialog
                         .say(format!("the index is at {percent} %: waiting for it"));
-                    app.changed = true;
+                    app.terminal.changed = true;
                 }
                 Some(seek) => self.seek(app, seek),
                 None => {}
@@ -192,7 +192,7 @@ impl Review {
 
     /// Moves to a position.
     fn seek(&mut self, app: &mut App, seek: Seek) {
-        app.changed = true;
+        app.terminal.changed = true;
         let filter = app
             .messages
             .filter()
@@ -247,7 +247,7 @@ impl Review {
         for found in batch.items {
             match found {
                 Found::Event(event) => {
-                    app.now = app.now.max(event.event.at);
+                    app.run.now = app.run.now.max(event.event.at);
                     match is_filtered {
                         true => app.push_match(&event),
                         false => app.push(&event),
@@ -259,13 +259,13 @@ impl Review {
             }
         }
         self.select(app);
-        app.tick(app.now);
-        app.changed = true;
+        app.tick(app.run.now);
+        app.terminal.changed = true;
         if let Some(end) = batch.end {
             self.reader = None;
             self.set(app, Reading::Ended);
             if let Err(why) = end {
-                app.log(app.now, Level::Warning, &why);
+                app.log(app.run.now, Level::Warning, &why);
                 self.damage = Some(why);
             }
         }
@@ -293,7 +293,7 @@ impl Review {
         };
         let read = reader.read();
         if let Some(timeline) = &mut app.timeline {
-            app.changed |= (timeline.reading, timeline.listed.end) != (state, read);
+            app.terminal.changed |= (timeline.reading, timeline.listed.end) != (state, read);
             timeline.listed.end = read;
         }
         self.set(app, state);
@@ -303,7 +303,7 @@ impl Review {
         if let Some(timeline) = &mut app.timeline {
             timeline.reading = reading;
         }
-        app.changed = true;
+        app.terminal.changed = true;
     }
 }
 
@@ -324,10 +324,10 @@ fn of_another_program(path: &Path, wall: u64) -> Run {
 fn start(app: &mut App, wall: u64, run: Option<&Run>) {
     // Times of day refer to the first start, or to the start of the last run in the recording.
     if app.messages.is_empty() || run.is_some() {
-        app.title.start = UNIX_EPOCH + Duration::from_nanos(wall);
+        app.run.title.start = UNIX_EPOCH + Duration::from_nanos(wall);
     }
     if let Some(run) = run {
-        app.title.seed = Some(run.seed);
+        app.run.title.seed = Some(run.seed);
     }
 }
 

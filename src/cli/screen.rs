@@ -37,8 +37,8 @@ impl ScreenOptions {
     /// Sets colours, characters and keys.
     pub(crate) fn prepare(&self, app: &mut App) {
         let look = Look::get().screen;
-        app.theme = if look.colours { self.theme } else { Theme::Mono };
-        app.ascii = look.ascii;
+        app.look.theme = if look.colours { self.theme } else { Theme::Mono };
+        app.look.ascii = look.ascii;
         for (key, action) in &self.keys {
             app.dialog.keymap.bind(*key, *action);
         }

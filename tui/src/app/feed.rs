@@ -11,41 +11,41 @@ impl App {
     /// Adds an event.
     pub fn push(&mut self, decoded: &Arc<DecodedEvent>) {
         if let Some(reading) = &decoded.reading {
-            self.meter.count(decoded.event.at, reading);
-            self.changed = true;
+            self.run.meter.count(decoded.event.at, reading);
+            self.terminal.changed = true;
         }
         let may_hold = matches!(
             decoded.event.what,
             What::Session(_) | What::Notice(Notice::Held { .. } | Notice::Released { .. })
         );
         self.queue.is_stale |= may_hold;
-        self.changed |= self.messages.event(decoded, self.style);
-        self.changed |= self.sessions.event(decoded);
-        self.changed |= self.log.event(decoded);
+        self.terminal.changed |= self.messages.event(decoded, self.look.style);
+        self.terminal.changed |= self.sessions.event(decoded);
+        self.terminal.changed |= self.log.event(decoded);
     }
 
     /// Adds an event of a recording that passes the filter. Only the list shows it.
     pub fn push_match(&mut self, decoded: &Arc<DecodedEvent>) {
         if let Some(reading) = &decoded.reading {
-            self.meter.count(decoded.event.at, reading);
+            self.run.meter.count(decoded.event.at, reading);
         }
         self.sessions.match_event(decoded);
-        self.messages.event(decoded, self.style);
-        self.changed = true;
+        self.messages.event(decoded, self.look.style);
+        self.terminal.changed = true;
     }
 
     /// Removes all rows before another part of a recording is read. If `also_sessions`, also forgets everything about
     /// sessions.
     pub fn clear(&mut self, also_sessions: bool) {
         self.messages.clear();
-        self.meter = Meter::default();
+        self.run.meter = Meter::default();
         if also_sessions {
             self.sessions.clear();
             self.log = Log::default();
-            self.now = Time::ZERO;
+            self.run.now = Time::ZERO;
         }
         self.sync();
-        self.changed = true;
+        self.terminal.changed = true;
     }
 
     /// Records that `lost` events were missed.
@@ -55,13 +55,13 @@ impl App {
         self.sessions.gap(lost);
         self.log.gap(lost);
         self.messages.gap(lost);
-        self.changed = true;
+        self.terminal.changed = true;
     }
 
     /// Adds a line of the program itself.
     pub fn log(&mut self, at: Time, level: Level, text: &str) {
         self.messages.log(at, level, text);
         self.log.line(at, level, text);
-        self.changed = true;
+        self.terminal.changed = true;
     }
 }

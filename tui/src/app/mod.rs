@@ -13,6 +13,7 @@ pub mod help;
 pub mod history;
 pub mod ladder;
 pub mod log;
+pub mod look;
 pub mod menu;
 pub mod messages;
 pub mod meter;
@@ -22,34 +23,37 @@ pub mod prompt;
 pub mod queue;
 pub mod repeat;
 pub mod rules;
+pub mod run;
 pub mod sessions;
 pub mod snapshot;
 pub mod stats;
 pub mod tail;
+pub mod terminal;
 pub mod timeline;
 mod title;
 pub mod tour;
 pub(crate) mod view;
 
-use teetap_inspect::{Style, Viewer};
+use teetap_inspect::Style;
 use teetap_proxy::session::Time;
 use teetap_wire::def::Registry;
 
-use crate::{Theme, request::Request};
-use clock::TimeForm;
+use crate::request::Request;
 use contents::Contents;
 use cursor::Moves;
 use detail::Detail;
 use dialog::Dialog;
 use filter::{Filtering, SyntaxError};
 use log::Log;
+use look::Look;
 use messages::Messages;
-use meter::Meter;
 use panes::Panes;
 use queue::Queue;
 use repeat::Repeat;
 use rules::Rules;
+use run::Run;
 use sessions::Sessions;
+use terminal::Terminal;
 use timeline::{Seek, Timeline};
 use tour::Tour;
 
@@ -57,20 +61,13 @@ pub use dialog::Overlay;
 pub use title::Title;
 pub use view::{Pane, View};
 
-/// A second in microseconds.
-const SECOND: u64 = 1_000_000;
-
 /// The state of the screen.
 #[derive(Debug)]
 pub struct App {
-    /// Facts about the run.
-    pub title: Title,
-    /// Which lines are shown, and how.
-    pub style: Style,
-    /// Colours.
-    pub theme: Theme,
-    /// True if only ASCII characters are drawn.
-    pub ascii: bool,
+    /// Run, or recording of a run.
+    pub run: Run,
+    /// Look of the screen.
+    pub look: Look,
     /// View that is shown, and its panes.
     pub panes: Panes,
     /// Dialog with the user.
@@ -81,14 +78,10 @@ pub struct App {
     pub detail: Detail,
     /// Contents of the detail panes.
     pub contents: Contents,
-    /// Form in which times are shown.
-    pub time: TimeForm,
     /// Sessions, and the state of their views.
     pub sessions: Sessions,
     /// Lines of the log.
     pub log: Log,
-    /// Counts of the run.
-    pub meter: Meter,
     /// Intercept queue.
     pub queue: Queue,
     /// Rules of the run.
@@ -105,18 +98,10 @@ pub struct App {
     pub tour: Option<Tour>,
     /// Second of the run in which the rules were last requested.
     asked_rules: Option<u64>,
-    /// Text for the terminal's clipboard.
-    pub clipboard: Option<String>,
     /// Message definitions.
     pub registry: &'static Registry,
-    /// Time of the run.
-    pub now: Time,
-    /// True if the user wants to leave.
-    pub leaving: bool,
-    /// True if the user wants to suspend the program.
-    pub suspending: bool,
-    /// True if the state has changed since the last drawing.
-    pub changed: bool,
+    /// Effects on the terminal that are due.
+    pub terminal: Terminal,
 }
 
 impl App {
@@ -124,22 +109,15 @@ impl App {
     #[must_use]
     pub fn new(title: Title, style: Style, registry: &'static Registry) -> Self {
         Self {
-            title,
-            style: Style {
-                viewer: Viewer::Everything,
-                ..style
-            },
-            theme: Theme::default(),
-            ascii: false,
+            run: Run::new(title),
+            look: Look::new(style),
             panes: Panes::default(),
             dialog: Dialog::default(),
             messages: Messages::default(),
             detail: Detail::default(),
             contents: Contents::default(),
-            time: TimeForm::default(),
             sessions: Sessions::default(),
             log: Log::default(),
-            meter: Meter::default(),
             queue: Queue::default(),
             rules: Rules::default(),
             requests: Vec::new(),
@@ -148,22 +126,17 @@ impl App {
             repeat: None,
             tour: None,
             asked_rules: None,
-            clipboard: None,
             registry,
-            now: Time::ZERO,
-            leaving: false,
-            suspending: false,
-            changed: true,
+            terminal: Terminal::default(),
         }
     }
 
     /// Updates the time of the run.
     pub fn tick(&mut self, now: Time) {
+        let second = self.run.second();
+        self.terminal.changed |= self.run.tick(now);
         // Redraws for the ages of sessions, and for peers that have become silent.
-        let is_later = now.0 / SECOND != self.now.0 / SECOND;
-        self.changed |= is_later && self.sessions.is_open();
-        self.now = now;
-        self.changed |= self.meter.tick(now);
+        self.terminal.changed |= self.run.second() != second && self.sessions.is_open();
         self.sessions.tick(now);
         self.refresh();
         if let Some(request) = self.repeat.as_mut().and_then(|repeat| repeat.due(now)) {
@@ -171,7 +144,7 @@ impl App {
         }
         if self.messages.progress().is_some() {
             self.messages.admit();
-            self.changed = true;
+            self.terminal.changed = true;
         }
     }
 
@@ -217,7 +190,7 @@ impl App {
         self.detail.show(self.messages.number());
         let row = self.messages.row();
         self.contents = row.map_or_else(Contents::default, |row| {
-            Contents::of(row, self.style, self.registry).wrapped(self.detail.width)
+            Contents::of(row, self.look.style, self.registry).wrapped(self.detail.width)
         });
         self.detail.tree.set_len(self.contents.lines.len());
         match self.panes.focus {

@@ -16,8 +16,8 @@ impl App {
             self.requests.push(Command::Held { session: None }.into());
         }
         // The countdown of held messages changes.
-        self.changed |= !self.queue.list.is_empty();
-        let second = self.now.0 / 1_000_000;
+        self.terminal.changed |= !self.queue.list.is_empty();
+        let second = self.run.second();
         let is_due = match self.asked_rules {
             None => true,
             Some(last) => self.panes.view == View::Rules && last != second,
@@ -64,7 +64,7 @@ impl App {
 
     /// Handles the answer to a request, or the reason why it was refused.
     pub fn answer(&mut self, request: &Request, result: Result<Reply, RequestError>) {
-        self.changed = true;
+        self.terminal.changed = true;
         let is_repeated = self.repeat.as_ref().is_some_and(|repeat| repeat.is_of(request));
         let is_of_form = matches!(request, Request::Run(Command::Edit(_) | Command::Inject(_)));
         let form = self.dialog.sent.take_if(|_| is_of_form);
@@ -97,7 +97,7 @@ impl App {
             Ok(Reply::Done(text)) => self.dialog.say(text),
             Ok(Reply::Rules(list)) => self.rules.set(list),
             Ok(Reply::Held(list)) => {
-                self.queue.set(list, self.registry, self.style.secrets);
+                self.queue.set(list, self.registry, self.look.style.secrets);
                 self.look_at_form();
                 if self.queue.list.is_empty() && self.panes.focus == Pane::Queue {
                     self.panes.focus = Pane::List;

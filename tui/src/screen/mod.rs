@@ -82,24 +82,24 @@ impl Screen {
                 Event::Key(event) => key(&mut self.app, &event),
                 Event::Paste(text) => paste(&mut self.app, &text),
                 Event::Mouse(event) => self.mouse(event),
-                Event::Resize(..) => self.app.changed = true,
+                Event::Resize(..) => self.app.terminal.changed = true,
                 Event::FocusGained | Event::FocusLost => {}
             }
         }
-        if std::mem::take(&mut self.app.suspending) {
+        if std::mem::take(&mut self.app.terminal.suspending) {
             self.suspend()?;
         }
-        if let Some(text) = self.app.clipboard.take() {
+        if let Some(text) = self.app.terminal.clipboard.take() {
             copy(&text)?;
         }
         let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
-        if self.app.changed && is_due {
+        if self.app.terminal.changed && is_due {
             let app = &mut self.app;
             self.terminal.draw(|frame| view::draw(frame, app))?;
-            self.app.changed = false;
+            self.app.terminal.changed = false;
             self.drawn = Some(Instant::now());
         }
-        Ok(!self.app.leaving)
+        Ok(!self.app.terminal.leaving)
     }
 
     fn mouse(&mut self, event: MouseEvent) {
@@ -114,7 +114,7 @@ impl Screen {
             MouseEventKind::ScrollUp => self.app.focused().up(WHEEL),
             _ => return,
         }
-        self.app.changed = true;
+        self.app.terminal.changed = true;
         self.app.sync();
     }
 
@@ -131,7 +131,7 @@ impl Screen {
         // Another program has drawn on the terminal. Clearing would query the cursor position, which not every terminal
         // reports.
         self.terminal = Terminal::new(CrosstermBackend::new(self.out.clone()))?;
-        self.app.changed = true;
+        self.app.terminal.changed = true;
         self.drawn = None;
         Ok(())
     }

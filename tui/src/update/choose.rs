@@ -46,7 +46,7 @@ pub(super) fn leave(app: &mut App) {
         .filter(|(_, session)| session.state == State::Online)
         .count();
     if players == 0 || !app.is_live {
-        app.leaving = true;
+        app.terminal.leaving = true;
         return;
     }
     let title = match players {
@@ -72,10 +72,10 @@ pub(super) fn choose(app: &mut App, choice: &Choice) {
         Choice::Rule(text) => super::open(app, Purpose::Rule(None), text),
         Choice::Fold(group) => super::rows::toggle_fold(app, group),
         Choice::Save(saved) => super::send::ask_for_file(app, *saved),
-        Choice::Leave => app.leaving = true,
+        Choice::Leave => app.terminal.leaving = true,
         Choice::Stay => {}
         Choice::Copy(text) => {
-            app.clipboard = Some(text.clone());
+            app.terminal.clipboard = Some(text.clone());
             // Without a proxy nothing can write the file.
             if app.ask(Request::Copy(text.clone())).is_err() {
                 app.dialog.say("copied by OSC 52");

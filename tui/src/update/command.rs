@@ -76,7 +76,7 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), Refused> {
         }
         "theme" => {
             let names = Theme::ALL.map(|(name, _)| name);
-            app.theme = Theme::named(rest).ok_or_else(|| unknown("theme", rest, &names))?;
+            app.look.theme = Theme::named(rest).ok_or_else(|| unknown("theme", rest, &names))?;
         }
         "bind" => {
             let (key, action) = rest.split_once(' ').ok_or(CommandError::Bind)?;

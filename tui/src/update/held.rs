@@ -68,7 +68,7 @@ pub(super) fn drop_held(app: &mut App) -> Result<(), Refused> {
 pub(super) fn edit(app: &mut App) -> Result<(), HeldError> {
     selected(app)?;
     let held = app.queue.selected();
-    let form = held.and_then(|held| Form::edit(held, app.style.secrets, app.registry));
+    let form = held.and_then(|held| Form::edit(held, app.look.style.secrets, app.registry));
     let form = form.ok_or(HeldError::Unknown)?;
     app.dialog.overlay = Some(Overlay::Form(form));
     Ok(())

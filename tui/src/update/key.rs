@@ -27,7 +27,7 @@ pub fn key(app: &mut App, event: &KeyEvent) {
     if event.kind == KeyEventKind::Release {
         return;
     }
-    app.changed = true;
+    app.terminal.changed = true;
     app.dialog.status = None;
     let key = Key::of(event);
     let action = app.dialog.keymap.action(key, app.panes.focus);
@@ -68,7 +68,7 @@ fn idle(app: &App, key: Key) -> String {
 
 /// Handles pasted text. Ignores it if the screen has no text field.
 pub fn paste(app: &mut App, text: &str) {
-    app.changed = true;
+    app.terminal.changed = true;
     match app.dialog.overlay.take() {
         Some(Overlay::Prompt(mut prompt)) => {
             prompt.editor.insert(text);

@@ -79,7 +79,7 @@ enum Refused {
 
 /// Applies an action.
 pub fn update(app: &mut App, action: Action) {
-    app.changed = true;
+    app.terminal.changed = true;
     if let Err(why) = apply(app, action) {
         app.dialog.refuse(&why);
     }
@@ -136,8 +136,8 @@ fn apply(app: &mut App, action: Action) -> Result<(), Refused> {
         | Action::PreviousGraph
         | Action::AllSessions => session::apply(app, action)?,
         Action::Theme => {
-            app.theme = app.theme.next();
-            app.dialog.say(format!("theme {}", app.theme.name()));
+            app.look.theme = app.look.theme.next();
+            app.dialog.say(format!("theme {}", app.look.theme.name()));
         }
         Action::Back => pane::back(app)?,
         Action::Quit => {
@@ -147,8 +147,8 @@ fn apply(app: &mut App, action: Action) -> Result<(), Refused> {
                 pane::back(app)?;
             }
         }
-        Action::QuitNow | Action::Stop => app.leaving = true,
-        Action::Suspend => app.suspending = true,
+        Action::QuitNow | Action::Stop => app.terminal.leaving = true,
+        Action::Suspend => app.terminal.suspending = true,
         _ => return order(app, action),
     }
     Ok(())

@@ -193,7 +193,7 @@ pub fn click(app: &mut App, column: u16, row: u16) {
     if let Some((pane, area)) = app.panes.at(position) {
         app.panes.focus = pane;
         app.focused().select_visible((row - area.y).into());
-        app.changed = true;
+        app.terminal.changed = true;
         app.sync();
     }
 }

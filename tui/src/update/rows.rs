@@ -101,8 +101,8 @@ pub(super) fn step(app: &mut App, is_later: bool) -> Result<(), RowError> {
 
 /// Switches to the next form of times.
 pub(super) fn time(app: &mut App) {
-    app.time = app.time.next();
-    app.dialog.say(format!("time {}", app.time.name()));
+    app.look.time = app.look.time.next();
+    app.dialog.say(format!("time {}", app.look.time.name()));
 }
 
 /// Marks the selected row or removes its mark.

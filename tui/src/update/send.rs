@@ -249,7 +249,7 @@ fn field(app: &App, reading: &Reading, message: &Message) -> Option<String> {
             .is_some_and(|field| *field.name == *line.name)
     })?;
     let source = Source::Bytes(reading.data(message));
-    if app.style.secrets == Secrets::Hide && records.secret(def, record, source).is_some() {
+    if app.look.style.secrets == Secrets::Hide && records.secret(def, record, source).is_some() {
         return None;
     }
     let value = crate::app::form::typed(def, record, source)?;
@@ -320,7 +320,7 @@ fn link(row: &Row, secrets: Secrets) -> Option<String> {
 /// Opens the menu of texts to copy.
 pub(super) fn copy(app: &mut App) -> Result<(), SendError> {
     let row = app.messages.row().ok_or(SendError::NoRow)?;
-    let secrets = app.style.secrets;
+    let secrets = app.look.style.secrets;
     let mut texts = vec![("text of the row".to_owned(), crate::view::text_of(row, app))];
     if let Some((reading, message)) = row.message() {
         let bytes = reading.data(message);

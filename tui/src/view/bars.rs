@@ -18,8 +18,8 @@ use crate::{
 /// Draws the target, the address for clients, the recording mark, the session of the list, the filter, and the views if
 /// there is room.
 pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
-    buffer.set_style(area, app.theme.bar());
-    let title = &app.title;
+    buffer.set_style(area, app.look.theme.bar());
+    let title = &app.run.title;
     let mut text = String::new();
     if title.recording {
         text.push_str("  REC");
@@ -61,7 +61,7 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
 
 /// Returns the start of the first line in three lengths, the longest first.
 fn heads(app: &App) -> [String; 3] {
-    let title = &app.title;
+    let title = &app.run.title;
     let target = match &*title.connect {
         // The target is the name of a recording.
         "" => printable(title.target.as_bytes()),
@@ -93,7 +93,7 @@ fn views(app: &App, named: bool) -> Line<'static> {
     let mut line = Line::default();
     for view in View::ALL {
         let style = match *view == app.panes.view {
-            true => app.theme.key(),
+            true => app.look.theme.key(),
             false => Style::new(),
         };
         let name = match named || *view == app.panes.view {
@@ -108,15 +108,15 @@ fn views(app: &App, named: bool) -> Line<'static> {
 
 /// Draws the reply to the last key. Without one, draws the mode, the counts and the key hints.
 pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
-    buffer.set_style(area, app.theme.bar());
+    buffer.set_style(area, app.look.theme.bar());
     if let Some((level, text)) = &app.dialog.status {
         let style = match level {
             Level::Info => Style::new(),
-            Level::Warning => app.theme.key(),
+            Level::Warning => app.look.theme.key(),
         };
         return put(buffer, area, &Line::styled(format!(" {text}"), style));
     }
-    let meter = &app.meter;
+    let meter = &app.run.meter;
     let mut parts = vec![
         mode(app),
         format!("{}/s", meter.rate()),
@@ -129,7 +129,7 @@ pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
         0 => {}
         count => parts.push(format!("{count} {}", plural("warning", count))),
     }
-    parts.extend(app.title.seed.map(|seed| format!("seed {seed}")));
+    parts.extend(app.run.title.seed.map(|seed| format!("seed {seed}")));
     // The help hint fits any screen.
     let help = app.dialog.keymap.hint(Action::Help).len() + " help".len() + 3;
     let counts = loop {
@@ -193,7 +193,7 @@ fn hints(app: &App, columns: usize) -> Line<'static> {
             continue;
         }
         used += width;
-        line.push_span(Span::styled(key, app.theme.key()));
+        line.push_span(Span::styled(key, app.look.theme.key()));
         line.push_span(Span::raw(format!(" {hint}  ")));
     }
     // The last hint needs no space after it.

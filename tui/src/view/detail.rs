@@ -29,7 +29,7 @@ pub(super) fn title(buffer: &mut Buffer, area: Rect, text: &str, focused: bool, 
 
 /// Draws the fields of the selected message. Returns the area of the lines.
 pub(super) fn tree(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
-    let theme = app.theme;
+    let theme = app.look.theme;
     let focused = app.panes.focus == Pane::Tree;
     let name = match app.contents.title.as_str() {
         "" => "fields",
@@ -88,7 +88,7 @@ fn tree_line(line: &TreeLine, width: usize, theme: Theme) -> Line<'_> {
 
 /// Draws the bytes of the selected message. Returns the area of the lines.
 pub(super) fn hex(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
-    let theme = app.theme;
+    let theme = app.look.theme;
     let focused = app.panes.focus == Pane::Hex;
     let len = app.contents.bytes.len();
     let is_empty = len == 0 && app.contents.after.is_none();

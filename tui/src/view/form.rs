@@ -20,12 +20,12 @@ const MOST: usize = 24;
 
 /// Draws the fields. Returns the position of the cursor.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Form) -> Option<Position> {
-    let theme = app.theme;
+    let theme = app.look.theme;
     let title = match &form.target {
         Target::Edit(waiting) => {
             let left = app.queue.now(waiting).and_then(|held| held.waiting.until);
             let left = match left {
-                Some(until) => format!("  {:.1} s left", (until - app.now).as_secs_f64()),
+                Some(until) => format!("  {:.1} s left", (until - app.run.now).as_secs_f64()),
                 None if form.is_late => ": no longer held, Enter sends it as a new message".to_owned(),
                 None => String::new(),
             };

@@ -43,7 +43,7 @@ pub(super) fn draw(
     graph: Graph,
     (session, now): (&Followed, Time),
 ) {
-    let theme = app.theme;
+    let theme = app.look.theme;
     let plot = plot(graph, session, now, theme);
     let mut title = Line::default();
     title.push_span(Span::styled(format!("── {} ", plot.title), theme.title(true)));

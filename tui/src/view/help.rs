@@ -11,7 +11,7 @@ use crate::app::{App, help::Help};
 
 /// Draws the rows that contain the words of the search.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, help: &mut Help) {
-    let theme = app.theme;
+    let theme = app.look.theme;
     let title = format!("help: {}", app.panes.focus.name());
     let inner = popup(buffer, area, &title, theme.title(true));
     let mut rows = inner.rows();

@@ -46,6 +46,7 @@ fn lints(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
         return area;
     }
     let mut counts: Vec<(u64, &str)> = app
+        .run
         .meter
         .lints
         .iter()
@@ -79,7 +80,11 @@ fn lints(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
     }
     let mut used = 0;
     for (line, row) in lines.iter().zip(area.rows().take(LINTS.into())) {
-        put(buffer, row, &Line::styled(line.as_str(), app.theme.warning()));
+        put(
+            buffer,
+            row,
+            &Line::styled(line.as_str(), app.look.theme.warning()),
+        );
         used += 1;
     }
     Rect {
@@ -104,14 +109,14 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
         if app.messages.is_marked(number)
             && let Some(cell) = buffer.cell_mut((area.x, area.y))
         {
-            cell.set_symbol("◆").set_style(app.theme.done());
+            cell.set_symbol("◆").set_style(app.look.theme.done());
         }
         if selected == Some(place) || !focused && app.messages.selected() == Some(place) {
-            buffer.set_style(area, app.theme.selected(focused));
+            buffer.set_style(area, app.look.theme.selected(focused));
         }
     }
     let left = rest.count();
-    if app.messages.is_empty() && app.messages.folds().len() == 0 && app.meter.messages > 0 {
+    if app.messages.is_empty() && app.messages.folds().len() == 0 && app.run.meter.messages > 0 {
         let [filter, lint, session] =
             [Key::FilterOnOff, Key::Lint, Key::Session].map(|action| app.dialog.keymap.hint(action));
         let sentence = match app.messages.progress() {
@@ -124,13 +129,13 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
         };
         empty(buffer, area, &[&sentence]);
     }
-    if app.meter.messages == 0 {
+    if app.run.meter.messages == 0 {
         let below = Rect {
             y: area.bottom().saturating_sub(u16::try_from(left).unwrap_or(0)),
             height: u16::try_from(left).unwrap_or(0),
             ..area
         };
-        let sentence = app.title.invitation("nothing");
+        let sentence = app.run.title.invitation("nothing");
         empty(buffer, below, &[&sentence]);
     }
     area
@@ -163,7 +168,7 @@ fn older(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     };
     let words = ruled(&words, area.width);
     if let Some(row) = area.rows().next() {
-        put(buffer, row, &Line::styled(words, app.theme.quiet()));
+        put(buffer, row, &Line::styled(words, app.look.theme.quiet()));
     }
     super::below(area, 1)
 }
@@ -184,7 +189,7 @@ fn folds(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
         return area;
     }
     let key = app.dialog.keymap.hint(Key::Fold);
-    let quiet = app.theme.quiet();
+    let quiet = app.look.theme.quiet();
     let room = area.height / 3;
     // Draws a title if there is room.
     let titles = u16::from(room > 1);
@@ -217,8 +222,8 @@ pub(crate) fn text_of(row: &Row, app: &App) -> String {
     match (row, row.message()) {
         (Row::Line(decoded, _), Some((reading, message))) => {
             let outcome = message.outcome().unwrap_or_default();
-            let gist = reading.gist(message, app.style.secrets);
-            let notes = EventLines::of(decoded, app.style).notes(message, false);
+            let gist = reading.gist(message, app.look.style.secrets);
+            let notes = EventLines::of(decoded, app.look.style).notes(message, false);
             let notes: Vec<&str> = notes.iter().map(|note| note.code.name()).collect();
             format!("{} {outcome} {gist} {}", reading.label(message), notes.join(" "))
         }
@@ -229,7 +234,7 @@ pub(crate) fn text_of(row: &Row, app: &App) -> String {
 }
 
 fn row(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) {
-    let theme = app.theme;
+    let theme = app.look.theme;
     match row {
         Row::Line(decoded, line) => {
             if !message(buffer, area, row, start, app) {
@@ -256,7 +261,7 @@ fn message(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) -
     let (Row::Line(decoded, line), Some((reading, message))) = (row, row.message()) else {
         return false;
     };
-    let theme = app.theme;
+    let theme = app.look.theme;
     let mut spans = head(decoded, (reading, message), start, area.width, theme);
     let letter = letter(row, message);
     for mark in &message.marks {
@@ -265,7 +270,7 @@ fn message(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) -
     let columns = usize::from(area.width.saturating_sub(MARKS));
     let left = columns.saturating_sub(spans.iter().map(Span::width).sum());
     spans.extend(summary(row, (reading, message), left, app));
-    let notes = EventLines::of(decoded, app.style).marks(message, row.with_datagram(), app.style);
+    let notes = EventLines::of(decoded, app.look.style).marks(message, row.with_datagram(), app.look.style);
     for note in &notes {
         let is_lint = note.code.severity() >= Severity::Warning;
         let style = if is_lint { theme.warning() } else { theme.quiet() };
@@ -337,18 +342,18 @@ fn fold(buffer: &mut Buffer, area: Rect, fold: Fold<'_>, app: &App) {
     let Some((reading, message)) = row.message() else {
         return;
     };
-    let theme = app.theme;
+    let theme = app.look.theme;
     let start = start(row, || row.at(), app);
     let mut spans = head(decoded, (reading, message), &start, area.width, theme);
     // Folded types are dimmed.
     spans.iter_mut().for_each(|span| span.style = theme.quiet());
-    let now = app.messages.frozen_at().unwrap_or(app.now);
+    let now = app.messages.frozen_at().unwrap_or(app.run.now);
     let rate = format!("{}/s", fold.rate(history, now));
     spans.push(Span::styled(
         format!("×{:<6} {rate:<6} ", fold.count()),
         theme.name_of(Style::new()),
     ));
-    let gist = reading.gist(message, app.style.secrets);
+    let gist = reading.gist(message, app.look.style.secrets);
     spans.push(Span::styled(gist, theme.quiet()));
     let text = Rect {
         width: area.width.saturating_sub(MARKS),
@@ -359,7 +364,7 @@ fn fold(buffer: &mut Buffer, area: Rect, fold: Fold<'_>, app: &App) {
 
 /// Returns the text of a line about a session, a notice or a datagram, without time and session.
 fn other_text(decoded: &DecodedEvent, line: &lines::Line, app: &App) -> String {
-    let rows = row::render(decoded, line, app.style);
+    let rows = row::render(decoded, line, app.look.style);
     let text = rows.into_iter().next().map(|row| row.text).unwrap_or_default();
     // The text begins with two columns: the time and the session.
     let mut rest = text.trim_start();
@@ -376,11 +381,11 @@ fn start(row: &Row, above: impl FnOnce() -> Option<Time>, app: &App) -> String {
     };
     let session = row.session();
     let begin = session.and_then(|session| app.sessions.follow.session(session));
-    let time = match app.time {
+    let time = match app.look.time {
         TimeForm::Run => seconds(at - Time::ZERO),
         TimeForm::Session => seconds(at - begin.map_or(Time::ZERO, |followed| followed.begin)),
         TimeForm::Delta => seconds(above().map_or(Duration::ZERO, |above| at - above)),
-        TimeForm::Wall => wall(app.title.start, at),
+        TimeForm::Wall => wall(app.run.title.start, at),
     };
     let session = session.map_or("-".to_owned(), |session| format!("#{}", session.0));
     format!("{time} {session:<3} ")

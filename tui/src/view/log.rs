@@ -23,10 +23,10 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         let Some(entry) = app.log.get(number) else {
             continue;
         };
-        let style = app.theme.of(entry.kind);
+        let style = app.look.theme.of(entry.kind);
         put(buffer, line, &Line::styled(entry.text.as_str(), style));
         if selected == Some(number) {
-            buffer.set_style(line, app.theme.selected(true));
+            buffer.set_style(line, app.look.theme.selected(true));
         }
     }
 }
@@ -48,8 +48,8 @@ fn whole(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
         ..area
     };
     let rest = below(area, list.height);
-    let title = Line::styled(ruled("the selected line", area.width), app.theme.quiet());
-    let style = app.theme.of(entry.kind);
+    let title = Line::styled(ruled("the selected line", area.width), app.look.theme.quiet());
+    let style = app.look.theme.of(entry.kind);
     let lines = lines.iter().map(|line| Line::styled(format!(" {line}"), style));
     for (line, row) in [title].into_iter().chain(lines).zip(rest.rows()) {
         put(buffer, row, &line);

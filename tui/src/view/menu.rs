@@ -11,7 +11,7 @@ use crate::app::{App, menu::Menu};
 
 /// Draws the entries with their keys.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, menu: &mut Menu) {
-    let theme = app.theme;
+    let theme = app.look.theme;
     let len = menu.entries.len();
     let height = u16::try_from(len + 1).unwrap_or(u16::MAX).min(area.height);
     let area = Rect {

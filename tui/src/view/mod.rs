@@ -93,7 +93,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
         };
         app.dialog.overlay = Some(overlay);
     }
-    finish(frame.buffer_mut(), app.ascii);
+    finish(frame.buffer_mut(), app.look.ascii);
 }
 
 /// Draws a line, cut to the area with `…`.
@@ -177,14 +177,14 @@ pub(crate) fn session_title(app: &App, session: SessionId) -> Line<'static> {
     let client = followed.client;
     let client = client.map_or(String::new(), |client| format!("  client {client}"));
     let silent = [Side::Client, Side::Server].into_iter().find_map(|side| {
-        let silence = followed.silence(side, app.now)?;
+        let silence = followed.silence(side, app.run.now)?;
         Some(format!(", the {side} is silent for {} s", silence.as_secs()))
     });
     Line::from(vec![
-        Span::styled(format!(" #{}{player}", session.0), app.theme.title(true)),
+        Span::styled(format!(" #{}{player}", session.0), app.look.theme.title(true)),
         Span::raw(format!("{proto} {}", followed.state)),
-        Span::styled(silent.unwrap_or_default(), app.theme.warning()),
-        Span::styled(client, app.theme.quiet()),
+        Span::styled(silent.unwrap_or_default(), app.look.theme.warning()),
+        Span::styled(client, app.look.theme.quiet()),
     ])
 }
 

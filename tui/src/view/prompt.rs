@@ -41,7 +41,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) 
     let room = usize::from(line.width).saturating_sub(Line::raw(lead).width() + 2);
     let shown = end_of(before, room);
     let typed = Line::from(vec![
-        Span::styled(lead, app.theme.key()),
+        Span::styled(lead, app.look.theme.key()),
         Span::raw(shown.to_owned()),
         Span::raw(after.to_owned()),
     ]);
@@ -60,7 +60,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) 
             width: 1,
             ..line
         };
-        buffer.set_style(wrong, app.theme.selected(true));
+        buffer.set_style(wrong, app.look.theme.selected(true));
     }
     above(buffer, area, line, app, prompt);
     let column = Line::raw(format!("{lead}{shown}")).width();
@@ -86,7 +86,7 @@ pub(super) fn end_of(text: &str, room: usize) -> &str {
 
 /// Draws the error of the line, or the candidates, above the line.
 fn above(buffer: &mut Buffer, area: Rect, line: Rect, app: &App, prompt: &Prompt) {
-    let theme = app.theme;
+    let theme = app.look.theme;
     let mut lines: Vec<Line<'_>> = Vec::new();
     if let Some((_, why)) = &app.dialog.status {
         lines.push(Line::styled(format!(" {why}"), theme.warning()));

@@ -25,23 +25,23 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
         key(Action::Edit),
         key(Action::DropHeld)
     );
-    let inner = title(buffer, area, &text, true, app.theme);
+    let inner = title(buffer, area, &text, true, app.look.theme);
     let top = app.queue.cursor.fit(inner.height.into(), app.queue.list.len());
     let selected = app.queue.cursor.selected();
     for ((place, held), row) in app.queue.list.iter().enumerate().skip(top).zip(inner.rows()) {
         put(buffer, row, &line(held, app));
         if selected == Some(place) {
-            buffer.set_style(row, app.theme.selected(focused));
+            buffer.set_style(row, app.look.theme.selected(focused));
         }
     }
     inner
 }
 
 fn line<'a>(held: &'a HeldMessage, app: &App) -> Line<'a> {
-    let (theme, waiting) = (app.theme, &held.waiting);
+    let (theme, waiting) = (app.look.theme, &held.waiting);
     // Time until the message is released by itself.
     let left = match waiting.until {
-        Some(until) => format!("{:>5.1}s", (until - app.now).as_secs_f64()),
+        Some(until) => format!("{:>5.1}s", (until - app.run.now).as_secs_f64()),
         None => " soon ".to_owned(),
     };
     let direction = theme.direction(waiting.dir);

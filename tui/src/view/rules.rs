@@ -21,7 +21,7 @@ use crate::{
 /// Draws the rows.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     app.panes.areas.push((Pane::Rules, below(area, 1)));
-    let theme = app.theme;
+    let theme = app.look.theme;
     let head = Line::styled(" on     hits      last  rule", theme.quiet());
     let mut areas = area.rows();
     if let Some(row) = areas.next() {
@@ -68,7 +68,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
 }
 
 fn statement<'a>(rule: &'a RuleBody, width: u16, app: &App) -> Line<'a> {
-    let theme = app.theme;
+    let theme = app.look.theme;
     let (word, style) = match rule.on {
         true => ("on ", theme.good()),
         false => ("off", theme.quiet()),
@@ -104,15 +104,15 @@ fn profile<'a>(width: u16, app: &App) -> Line<'a> {
     let used = app.rules.profile().map_or("none", |(_, name)| name);
     Line::from(vec![
         Span::raw(format!("{}profile ", indent(width))),
-        Span::styled(format!("‹ {used} ›"), app.theme.name_of(Style::new())),
-        Span::styled("  (left and right choose one)", app.theme.quiet()),
+        Span::styled(format!("‹ {used} ›"), app.look.theme.name_of(Style::new())),
+        Span::styled("  (left and right choose one)", app.look.theme.quiet()),
     ])
 }
 
 fn slider<'a>(rule: Option<&RuleBody>, slider: Slider, width: u16, app: &App) -> Line<'a> {
     // Width of the bar.
     let all = if width < 70 { 12 } else { 20 };
-    let theme = app.theme;
+    let theme = app.look.theme;
     let value = rule.and_then(|rule| slider.value(&rule.text)).unwrap_or(0);
     let (_, most, unit) = slider.scale();
     // A delay's bar covers only the lower part of the range, which is the most useful.

@@ -139,7 +139,7 @@ fn fitting(width: usize) -> Vec<&'static Column> {
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let count = app.sessions.follow.sessions().len();
     if count == 0 {
-        let connect = app.title.invitation("no session");
+        let connect = app.run.title.invitation("no session");
         return empty(buffer, area, &[&connect]);
     }
     let detail = if area.height >= 8 { DETAIL } else { 0 };
@@ -159,7 +159,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         put(
             buffer,
             line,
-            &Line::styled(format!("{text}  msgs/s"), app.theme.quiet()),
+            &Line::styled(format!("{text}  msgs/s"), app.look.theme.quiet()),
         );
     }
     let top = app
@@ -171,10 +171,10 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     for ((place, (id, session)), line) in app.sessions.follow.sessions().enumerate().skip(top).zip(lines) {
         row(buffer, line, (id, session), &columns, app);
         if shown == Some(id) {
-            buffer.set_string(line.x, line.y, "▸", app.theme.key());
+            buffer.set_string(line.x, line.y, "▸", app.look.theme.key());
         }
         if selected == Some(place) {
-            buffer.set_style(line, app.theme.selected(true));
+            buffer.set_style(line, app.look.theme.selected(true));
         }
     }
     let below = super::below(area, table.height);
@@ -191,20 +191,20 @@ fn row(
     app: &App,
 ) {
     let style = match session.state {
-        State::Closed => app.theme.quiet(),
+        State::Closed => app.look.theme.quiet(),
         _ => Style::new(),
     };
     let mut spans = Vec::new();
     for column in columns {
-        let text = (column.text)(id, session, app.now);
+        let text = (column.text)(id, session, app.run.now);
         let is_odd = match column.name {
             "lint" => session.lints > 0,
             "lost" => has_lost(session),
-            "client" => session.silence(Side::Client, app.now).is_some(),
-            "server" => session.silence(Side::Server, app.now).is_some(),
+            "client" => session.silence(Side::Client, app.run.now).is_some(),
+            "server" => session.silence(Side::Server, app.run.now).is_some(),
             _ => false,
         };
-        let style = if is_odd { app.theme.warning() } else { style };
+        let style = if is_odd { app.look.theme.warning() } else { style };
         spans.push(Span::styled(aligned(column, &text), style));
     }
     let used: usize = columns.iter().map(|column| column.width + 1).sum();
@@ -216,7 +216,7 @@ fn row(
         room.saturating_sub(number.len()).min(60),
     );
     spans.push(Span::styled(number, style));
-    spans.push(Span::styled(spark, app.theme.quiet()));
+    spans.push(Span::styled(spark, app.look.theme.quiet()));
     put(buffer, line, &Line::from(spans));
 }
 
@@ -238,7 +238,7 @@ fn aligned(column: &Column, text: &str) -> String {
 
 /// Draws the legs of a session.
 fn detail(buffer: &mut Buffer, area: Rect, app: &App, (id, session): (SessionId, &Followed)) {
-    let theme = app.theme;
+    let theme = app.look.theme;
     let rule = super::ruled(&format!("#{} {}", id.0, player(session)), area.width);
     let is_narrow = area.width < NARROW;
     let mut lines = area.rows();
@@ -254,10 +254,10 @@ fn detail(buffer: &mut Buffer, area: Rect, app: &App, (id, session): (SessionId,
             .loss()
             .map_or(String::new(), |loss| format!(" ({:.1} %)", loss * 100.0));
         let rtt = leg.rtt().map_or("-".to_owned(), |rtt| format!("{rtt:.1} ms"));
-        let silence = session.silence(side, app.now);
+        let silence = session.silence(side, app.run.now);
         let state = match silence {
             Some(silence) if !is_narrow => format!("silent {}", age(silence.as_secs())),
-            _ => state(session, side, app.now),
+            _ => state(session, side, app.run.now),
         };
         let style = if silence.is_some() {
             theme.warning()
@@ -280,7 +280,7 @@ fn detail(buffer: &mut Buffer, area: Rect, app: &App, (id, session): (SessionId,
         .map_or(String::new(), |client| format!("  client {client}"));
     let is_silent = [Side::Client, Side::Server]
         .iter()
-        .any(|side| session.silence(*side, app.now).is_some());
+        .any(|side| session.silence(*side, app.run.now).is_some());
     let rules = if is_narrow { "" } else { "rules: " };
     // The session is still open, but a silent peer is not called online.
     let state = match is_narrow || is_silent {

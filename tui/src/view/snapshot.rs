@@ -42,7 +42,7 @@ const TILE: f64 = 32.0;
 /// Draws the items, with the map beside or instead of them.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let Some(session) = app.sessions.shown() else {
-        let connect = app.title.invitation("no session");
+        let connect = app.run.title.invitation("no session");
         return empty(buffer, area, &[&connect]);
     };
     let mut lines = area.rows();
@@ -56,7 +56,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     };
     let completed = retained.view();
     if let Some(line) = lines.next() {
-        put(buffer, line, &head(&completed, app.theme));
+        put(buffer, line, &head(&completed, app.look.theme));
     }
     let below = super::below(area, 2);
     let (list, chart) = match (app.sessions.snapshot.has_map, area.width >= WIDE) {
@@ -120,8 +120,8 @@ fn items(buffer: &mut Buffer, area: Rect, app: &mut App, completed: &Completed<'
     let count = completed.items().count();
     let top = app.sessions.snapshot.cursor.fit(area.height.into(), count);
     let selected = app.sessions.snapshot.cursor.selected();
-    let theme = app.theme;
-    let rows = item_rows(completed, top, area.height.into(), app.style.secrets);
+    let theme = app.look.theme;
+    let rows = item_rows(completed, top, area.height.into(), app.look.style.secrets);
     for ((place, row), line) in (top..).zip(&rows).zip(area.rows()) {
         let (sign, values) = match row.sign {
             '+' => (theme.good(), Style::new()),
@@ -143,7 +143,7 @@ fn items(buffer: &mut Buffer, area: Rect, app: &mut App, completed: &Completed<'
 
 /// Draws the positions of tees, hooks, shots, pickups and flags.
 fn map(buffer: &mut Buffer, area: Rect, app: &App, completed: &Completed<'_>) {
-    let theme = app.theme;
+    let theme = app.look.theme;
     let places = places(completed);
     let legend = " tees by client id, hooks and lasers as lines, + pickup, * shot, F flag";
     let mut lines = area.rows();
@@ -152,7 +152,11 @@ fn map(buffer: &mut Buffer, area: Rect, app: &App, completed: &Completed<'_>) {
     }
     let inner = super::below(area, 1);
     let [x, y] = bounds(&places, inner);
-    let marker = if app.ascii { Marker::Dot } else { Marker::Braille };
+    let marker = if app.look.ascii {
+        Marker::Dot
+    } else {
+        Marker::Braille
+    };
     let canvas = Canvas::default()
         .marker(marker)
         .x_bounds(x)

@@ -43,7 +43,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
 fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) -> Option<Rect> {
     let session = app.sessions.shown();
     let Some((id, followed)) = session.and_then(|id| Some((id, app.sessions.follow.session(id)?))) else {
-        let connect = app.title.invitation("no session");
+        let connect = app.run.title.invitation("no session");
         empty(buffer, area, &[&connect]);
         return None;
     };
@@ -51,12 +51,12 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) -> Opt
     let all = app.sessions.counts_all();
     let title = match all {
         true => Line::from(vec![
-            Span::styled(" all sessions", app.theme.title(true)),
-            Span::styled(format!("  legs and graphs of #{}", id.0), app.theme.quiet()),
+            Span::styled(" all sessions", app.look.theme.title(true)),
+            Span::styled(format!("  legs and graphs of #{}", id.0), app.look.theme.quiet()),
         ]),
         false => session_title(app, id),
     };
-    let totals = totals(followed, app.theme, area.width);
+    let totals = totals(followed, app.look.theme, area.width);
     let head = std::iter::once(title).chain(totals);
     let head: Vec<Line<'_>> = head.take(usize::from(area.height.div_ceil(4))).collect();
     for (line, area) in head.iter().zip(lines.by_ref()) {
@@ -79,7 +79,7 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) -> Opt
         };
         messages(buffer, half, app, (counts, cursor));
         let rest = super::below(left, half.height);
-        items(buffer, rest, app.theme, counts);
+        items(buffer, rest, app.look.theme, counts);
         let right = Rect {
             x: left.right() + 1,
             width: below.width - TABLE - 1,
@@ -103,7 +103,7 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) -> Opt
             width: area.width - left.width - 1,
             ..tables
         };
-        items(buffer, right, app.theme, counts);
+        items(buffer, right, app.look.theme, counts);
     }
     let bottom = super::below(below, tables.height);
     graphs(buffer, bottom, app, followed);
@@ -178,7 +178,7 @@ fn messages(buffer: &mut Buffer, area: Rect, app: &App, (counts, cursor): (&Coun
     let height = usize::from(area.height.saturating_sub(1));
     let top = cursor.fit(height, rows.len());
     let selected = cursor.selected();
-    let theme = app.theme;
+    let theme = app.look.theme;
     let mut lines = area.rows();
     let head = format!(
         "     {:<19}{:>7}{:>8}{:>4}{:>6}",
@@ -188,7 +188,7 @@ fn messages(buffer: &mut Buffer, area: Rect, app: &App, (counts, cursor): (&Coun
         put(buffer, line, &Line::styled(head, theme.quiet()));
     }
     for ((place, (dir, name, count)), line) in rows.iter().enumerate().skip(top).zip(lines) {
-        let (messages, bytes) = count.rate(app.now);
+        let (messages, bytes) = count.rate(app.run.now);
         let arrow = row::arrow(*dir, None);
         let text = format!(
             "{:>7}{:>8}{messages:>4}{:>6}",
@@ -243,7 +243,7 @@ fn graphs(buffer: &mut Buffer, area: Rect, app: &App, session: &Followed) {
     let columns = (area.width / GRAPH).clamp(1, 2);
     let rows = (area.height / (GRAPH_LINES + 2)).clamp(1, 4);
     let (width, height) = (area.width / columns, area.height / rows);
-    let now: Time = app.now.max(session.last);
+    let now: Time = app.run.now.max(session.last);
     for (place, graph) in (0..columns * rows).zip(app.sessions.stats.graphs()) {
         let (column, row) = (place % columns, place / columns);
         let part = Rect {

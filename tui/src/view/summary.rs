@@ -21,12 +21,12 @@ pub(super) fn summary(
     columns: usize,
     app: &App,
 ) -> [Span<'static>; 2] {
-    let mut gist = reading.gist(message, app.style.secrets);
+    let mut gist = reading.gist(message, app.look.style.secrets);
     if message.done == Done::Placed(Action::Edit)
         && let (Some(decoded), Some(index)) = (row.event(), row.index())
         && let Some(after) = After::of(decoded, index, app.registry)
     {
-        let after = after.gist(message, app.style.secrets);
+        let after = after.gist(message, app.look.style.secrets);
         if !after.is_empty() && after != gist {
             gist = format!("{gist} → {}", changed_part(&gist, &after));
         }
@@ -52,7 +52,7 @@ pub(super) fn summary(
     let outcome = cut(&outcome, room);
     [
         Span::raw(gist),
-        Span::styled(format!("{gap}{outcome}"), app.theme.done()),
+        Span::styled(format!("{gap}{outcome}"), app.look.theme.done()),
     ]
 }
 

@@ -48,7 +48,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     put(
         buffer,
         rest,
-        &Line::styled(format!(" {state}"), app.theme.quiet()),
+        &Line::styled(format!(" {state}"), app.look.theme.quiet()),
     );
     let selected = app.messages.number();
     let at = selected.map_or(timeline.listed.start, |row| timeline.offset_of(row));
@@ -57,11 +57,11 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let (begin, end) = (column(timeline.listed.start), column(timeline.listed.end));
     let spans = (0..width).map(|place| {
         if place == column(at) {
-            Span::styled("●", app.theme.done())
+            Span::styled("●", app.look.theme.done())
         } else if (begin..=end).contains(&place) {
-            Span::styled("━", app.theme.key())
+            Span::styled("━", app.look.theme.key())
         } else {
-            Span::styled("─", app.theme.quiet())
+            Span::styled("─", app.look.theme.quiet())
         }
     });
     put(buffer, timeline.area, &Line::from(spans.collect::<Vec<_>>()));

@@ -30,7 +30,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     };
     let [above, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(LINES)]).areas(area);
     let title = format!("tour {}/{}: {}", tour.step + 1, STEPS.len(), step.title);
-    let inner = popup(buffer, below, &title, app.theme.title(true));
+    let inner = popup(buffer, below, &title, app.look.theme.title(true));
     let text = step
         .text
         .iter()
@@ -41,11 +41,11 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
         " end  "
     };
     let keys = Line::from(vec![
-        Span::styled(" Enter", app.theme.key()),
+        Span::styled(" Enter", app.look.theme.key()),
         Span::raw(next),
-        Span::styled("backspace", app.theme.key()),
+        Span::styled("backspace", app.look.theme.key()),
         Span::raw(" back  "),
-        Span::styled("Esc", app.theme.key()),
+        Span::styled("Esc", app.look.theme.key()),
         Span::raw(" skip the tour"),
     ]);
     for (line, row) in text.zip(inner.rows()) {

@@ -68,8 +68,8 @@ fn effects(app: &mut App, (width, height): (u16, u16)) -> Effects {
     Effects {
         screen: terminal.backend().buffer().clone(),
         requests: format!("{:?}", app.take_requests()),
-        clipboard: app.clipboard.clone(),
-        ends: (app.leaving, app.suspending),
+        clipboard: app.terminal.clipboard.clone(),
+        ends: (app.terminal.leaving, app.terminal.suspending),
     }
 }
 
@@ -122,7 +122,7 @@ fn a_click_selects_the_row_under_it() {
                 assert_eq!(app.panes.focus, pane);
                 let screen = effects(&mut app, size).screen;
                 let cell = &screen[(area.x + 3, area.y + row)];
-                let selected = app.theme.selected(true);
+                let selected = app.look.theme.selected(true);
                 // In the bytes pane only the byte is selected, not its line.
                 let is_selected = pane == Pane::Hex || cell.style().patch(selected) == cell.style();
                 assert!(is_selected, "{pane:?}, row {row}: {cell:?}");

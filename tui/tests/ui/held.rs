@@ -147,7 +147,7 @@ fn the_form_of_a_held_message_shows_the_time_that_is_left() {
     let mut app = edited();
     assert!(draw(&mut app, (80, 24)).contains("── edit held 1 cl_say  8.5 s left ──"));
     app.tick(Time(18_000_000));
-    assert!(app.changed);
+    assert!(app.terminal.changed);
     assert!(draw(&mut app, (60, 16)).contains("── edit held 1 cl_say  2.0 s left ──"));
 }
 

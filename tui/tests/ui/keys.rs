@@ -121,7 +121,7 @@ fn the_help_is_searched_and_runs_what_is_chosen() {
     press(&mut app, "enter");
     type_text(&mut app, "light");
     press(&mut app, "enter");
-    assert_eq!(app.theme.name(), "light");
+    assert_eq!(app.look.theme.name(), "light");
 }
 
 #[test]
@@ -141,13 +141,13 @@ fn a_command_is_completed_and_a_wrong_one_can_be_corrected() {
     press(&mut app, "ctrl-w");
     type_text(&mut app, "mono");
     press(&mut app, "enter");
-    assert!(app.dialog.overlay.is_none() && app.theme.name() == "mono");
+    assert!(app.dialog.overlay.is_none() && app.look.theme.name() == "mono");
     press(&mut app, ": up");
     assert!(draw(&mut app, (80, 24)).contains(":theme mono"));
     press(&mut app, "ctrl-u");
     type_text(&mut app, "bind x quit");
     press(&mut app, "enter x");
-    assert!(app.leaving);
+    assert!(app.terminal.leaving);
 }
 
 #[test]
@@ -161,21 +161,21 @@ fn a_key_that_does_nothing_reports_it_and_q_leaves() {
     // The first ctrl-c discards the line being typed.
     for keys in [":", "/", "?", "y", "i"] {
         press(&mut app, &format!("1 {keys} ctrl-c"));
-        assert!(app.dialog.overlay.is_none() && !app.leaving, "{keys}");
+        assert!(app.dialog.overlay.is_none() && !app.terminal.leaving, "{keys}");
     }
     press(&mut app, "ctrl-c");
-    assert!(app.leaving);
+    assert!(app.terminal.leaving);
     // In a text field a letter is typed, whatever it is bound to.
     let mut app = recorded();
     press(&mut app, ":");
     type_text(&mut app, "bind j stop");
     press(&mut app, "enter : j");
-    assert!(!app.leaving && draw(&mut app, (80, 24)).contains(":j"));
+    assert!(!app.terminal.leaving && draw(&mut app, (80, 24)).contains(":j"));
     press(&mut app, "esc j");
-    assert!(app.leaving);
+    assert!(app.terminal.leaving);
     let mut app = recorded();
     press(&mut app, "q");
-    assert!(app.leaving);
+    assert!(app.terminal.leaving);
 }
 
 #[test]
@@ -192,32 +192,32 @@ fn q_asks_before_it_ends_a_run_with_players() {
     press(&mut app, "q");
     let screen = draw(&mut app, (80, 24));
     assert!(
-        !app.leaving && screen.contains("a player is online: end the run?"),
+        !app.terminal.leaving && screen.contains("a player is online: end the run?"),
         "{screen}"
     );
     // The first entry stays in the run.
     press(&mut app, "enter");
-    assert!(app.dialog.overlay.is_none() && !app.leaving);
+    assert!(app.dialog.overlay.is_none() && !app.terminal.leaving);
     for keys in ["q q", "q esc", "q ctrl-c", "q 0"] {
         press(&mut app, keys);
-        assert!(app.dialog.overlay.is_none() && !app.leaving, "{keys}");
+        assert!(app.dialog.overlay.is_none() && !app.terminal.leaving, "{keys}");
     }
     press(&mut app, "q 1");
-    assert!(app.leaving);
+    assert!(app.terminal.leaving);
     for keys in ["Q", "ctrl-c"] {
         let mut app = playing();
         press(&mut app, keys);
-        assert!(app.leaving, "{keys} asks nothing");
+        assert!(app.terminal.leaving, "{keys} asks nothing");
     }
     // A recording has no players, and neither has a closed session.
     let mut app = playing();
     app.is_live = false;
     press(&mut app, "q");
-    assert!(app.leaving);
+    assert!(app.terminal.leaving);
     let mut app = recorded();
     app.is_live = true;
     press(&mut app, "q");
-    assert!(app.leaving);
+    assert!(app.terminal.leaving);
 }
 
 #[test]
@@ -227,13 +227,13 @@ fn ascii_has_no_other_characters() {
             "g", "?", ":", "2", "3", "4", "5", "5 M", "6", "7", "s", "y", "y esc", "e",
         ] {
             let mut app = if keys == "e" { with_held() } else { recorded() };
-            app.ascii = true;
+            app.look.ascii = true;
             press(&mut app, keys);
             let screen = draw(&mut app, size);
             assert!(screen.is_ascii(), "{screen}");
         }
         let mut app = with_held();
-        app.ascii = true;
+        app.look.ascii = true;
         let screen = draw(&mut app, size);
         assert!(screen.is_ascii(), "{screen}");
     }

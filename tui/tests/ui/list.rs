@@ -113,7 +113,7 @@ fn a_line_of_a_folded_type_is_kept_up_to_date_in_its_place() {
     }
     assert!(seen > 100, "{seen}");
     assert!(!line(&mut app).unwrap().contains(" 0/s"));
-    app.tick(app.now + Duration::from_secs(2));
+    app.tick(app.run.now + Duration::from_secs(2));
     assert!(line(&mut app).unwrap().contains(" 0/s"));
     // The line counts only what is listed: the picked session, rows with warnings, the filter.
     app.messages.pick(Some(SessionId(9)));
@@ -198,7 +198,7 @@ fn a_frozen_list_stays_while_traffic_goes_on() {
 #[test]
 fn only_rows_with_warnings_are_shown_with_their_counts() {
     let mut app = of("npm-to-dd16");
-    assert!(app.meter.lint_count() > 0);
+    assert!(app.run.meter.lint_count() > 0);
     app.gap(5);
     press(&mut app, "L");
     let screen = draw(&mut app, (80, 10));
@@ -206,14 +206,14 @@ fn only_rows_with_warnings_are_shown_with_their_counts() {
     // Keys do not remove the counts.
     press(&mut app, "k");
     let screen = draw(&mut app, (80, 10));
-    for (code, count) in &app.meter.lints {
+    for (code, count) in &app.run.meter.lints {
         assert!(screen.contains(&format!("  {count} {code}")), "{screen}");
     }
     assert_eq!(
         app.messages.len() as u64,
-        1 + app.meter.lint_count(),
+        1 + app.run.meter.lint_count(),
         "{:?}",
-        app.meter
+        app.run.meter
     );
     press(&mut app, "L");
     assert!(app.messages.len() > 20);

@@ -61,7 +61,7 @@ pub(crate) fn waiting(held: u32, message: &str) -> Waiting {
 
 pub(crate) fn with_held() -> App {
     let mut app = live();
-    app.now = Time(11_500_000);
+    app.run.now = Time(11_500_000);
     let list = vec![
         waiting(1, "cl_say{mode: all, message: \"one\"}"),
         waiting(2, "cl_say{mode: team, message: \"two\"}"),

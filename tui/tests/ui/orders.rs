@@ -161,7 +161,7 @@ fn a_row_becomes_a_rule_and_a_text_and_is_sent_again() {
     insta::assert_snapshot!("copy-menu", draw(&mut app, (80, 24)));
     press(&mut app, "5");
     let text = "inject c2s cl_say{mode: team, target: -1, message: \"hello team\"}";
-    assert_eq!(app.clipboard.as_deref(), Some(text));
+    assert_eq!(app.terminal.clipboard.as_deref(), Some(text));
     assert!(requests(&mut app)[0].starts_with("Copy("));
 
     press(&mut app, "r");
@@ -250,7 +250,7 @@ fn a_link_has_the_datagram_unless_a_secret_is_in_it() {
     press(&mut app, "enter");
     assert_eq!(app.messages.group(), Some("rcon_auth"));
     assert_eq!(link(&mut app), None);
-    app.style.secrets = Secrets::Show;
+    app.look.style.secrets = Secrets::Show;
     assert!(link(&mut app).is_some());
     let mut app = blank();
     app.log(Time(1), Level::Info, "x");

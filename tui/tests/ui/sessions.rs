@@ -96,9 +96,9 @@ fn a_peer_that_falls_silent_is_not_shown_as_online() {
             app.push(decoded);
         }
     }
-    app.changed = false;
+    app.terminal.changed = false;
     app.tick(last + Duration::from_secs(5));
-    assert!(app.changed, "the clock alone shows it");
+    assert!(app.terminal.changed, "the clock alone shows it");
     assert!(row(&mut app).contains("online  silent"), "{}", row(&mut app));
     let screen = draw(&mut app, (100, 24));
     assert!(screen.contains(" server leg  silent 5s "), "{screen}");
@@ -112,6 +112,6 @@ fn a_peer_that_falls_silent_is_not_shown_as_online() {
     // The server answers again.
     let answer = all.iter().skip(100).find(|decoded| !from_client(decoded));
     app.push(answer.unwrap());
-    app.now = answer.unwrap().event.at;
+    app.run.now = answer.unwrap().event.at;
     assert!(!draw(&mut app, (120, 24)).contains("is silent"));
 }

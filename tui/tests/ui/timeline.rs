@@ -17,7 +17,7 @@ use crate::{
 /// Returns a screen with a recording of 1000 bytes, of which the last 600 are listed.
 fn app() -> App {
     let mut app = proxied::app();
-    app.title = Title {
+    app.run.title = Title {
         target: "run.pcapng".to_owned(),
         connect: String::new(),
         ..title()
@@ -40,7 +40,7 @@ fn app() -> App {
 fn the_seed_is_shown_where_there_is_one() {
     let mut app = app();
     assert!(draw(&mut app, (120, 30)).contains("  seed 42"));
-    app.title.seed = None;
+    app.run.title.seed = None;
     assert!(!draw(&mut app, (120, 30)).contains("seed"));
 }
 

@@ -45,7 +45,7 @@ pub(super) fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last)
             break;
         }
     }
-    put(buffer, area, &Line::styled("  tokens", app.theme.quiet()));
+    put(buffer, area, &Line::styled("  tokens", app.look.theme.quiet()));
     for (side, of_leg) in [Side::Client, Side::Server].into_iter().zip(found) {
         let mut spans = Vec::new();
         for (dir, token) in [Dir::C2s, Dir::S2c].into_iter().zip(of_leg) {
@@ -53,7 +53,7 @@ pub(super) fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last)
             let lead = if dir == Dir::S2c { " " } else { "" };
             spans.push(Span::styled(
                 format!("{lead}{}{token}", tip(dir)),
-                app.theme.direction(dir),
+                app.look.theme.direction(dir),
             ));
         }
         let line = Line::from(spans);
@@ -74,7 +74,7 @@ pub(super) fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last)
 /// Draws the names of the columns.
 pub(super) fn names(buffer: &mut Buffer, area: Rect, app: &App, _: (SessionId, u64)) {
     let columns = Columns::of(area);
-    let theme = app.theme;
+    let theme = app.look.theme;
     let cell = cell_text("seq", "ack", "bytes", columns);
     put(buffer, area, &Line::styled(" seconds", theme.quiet()));
     for side in [Side::Client, Side::Server] {

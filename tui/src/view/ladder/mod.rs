@@ -42,7 +42,7 @@ const HEAD: u16 = 3;
 /// Draws the lines of the current session.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let Some(session) = app.sessions.shown() else {
-        let connect = app.title.invitation("no session");
+        let connect = app.run.title.invitation("no session");
         return empty(buffer, area, &[&connect]);
     };
     let head = HEAD.min(area.height / 3);
@@ -76,9 +76,9 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             continue;
         };
         if selected == number {
-            buffer.set_style(line, app.theme.selected(true));
+            buffer.set_style(line, app.look.theme.selected(true));
         } else if step.shares_message(chosen) {
-            buffer.set_string(line.x, line.y, "●", app.theme.done());
+            buffer.set_string(line.x, line.y, "●", app.look.theme.done());
         }
     }
 }
@@ -90,12 +90,12 @@ fn step(buffer: &mut Buffer, area: Rect, app: &App, step: &Step, scratch: &mut S
                 datagram(buffer, area, app, (decoded, &crossing, ties));
             }
         }
-        Step::Missing(at, dir, missing) => self::missing(buffer, area, app.theme, (*at, *dir, *missing)),
+        Step::Missing(at, dir, missing) => self::missing(buffer, area, app.look.theme, (*at, *dir, *missing)),
         Step::Change(decoded) => change(buffer, area, app, decoded),
         Step::Gap(lost) => put(
             buffer,
             area,
-            &Line::styled(row::gap(*lost).text, app.theme.warning()),
+            &Line::styled(row::gap(*lost).text, app.look.theme.warning()),
         ),
     }
 }
@@ -128,16 +128,16 @@ fn missing(buffer: &mut Buffer, area: Rect, theme: Theme, (at, dir, missing): (T
 fn change(buffer: &mut Buffer, area: Rect, app: &App, decoded: &DecodedEvent) {
     let style = teetap_inspect::Style {
         quiet: false,
-        ..app.style
+        ..app.look.style
     };
     let Some(row) = row::rows(decoded, style).into_iter().next() else {
         return;
     };
     let colour = match row.kind {
-        Kind::Traffic | Kind::Info => app.theme.quiet(),
-        kind => app.theme.of(kind),
+        Kind::Traffic | Kind::Info => app.look.theme.quiet(),
+        kind => app.look.theme.of(kind),
     };
-    time(buffer, area, decoded.event.at, app.theme);
+    time(buffer, area, decoded.event.at, app.look.theme);
     // The text begins with time and session, which are drawn elsewhere.
     let text = row
         .text
@@ -165,7 +165,7 @@ fn datagram(
     app: &App,
     (decoded, crossing, ties): (&DecodedEvent, &Crossing, &Ties),
 ) {
-    let theme = app.theme;
+    let theme = app.look.theme;
     let columns = Columns::of(area);
     time(buffer, area, decoded.event.at, theme);
     let (dir, direction) = (crossing.dir, theme.direction(crossing.dir));
@@ -214,7 +214,7 @@ fn middle(
     app: &App,
     room: u16,
 ) -> Line<'static> {
-    let theme = app.theme;
+    let theme = app.look.theme;
     let mut parts: Vec<Vec<Span<'static>>> = Vec::new();
     let shift = crossing.shift();
     // On wide screens names are aligned, with or without a shift.

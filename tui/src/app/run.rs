@@ -1,0 +1,43 @@
+//! The run: its title, its time and its counts, for the first and the last line of the screen.
+
+use teetap_proxy::session::Time;
+
+use super::{meter::Meter, title::Title};
+
+/// A second in microseconds.
+const SECOND: u64 = 1_000_000;
+
+/// The run, or the recording of a run.
+#[derive(Debug)]
+pub struct Run {
+    /// Facts about the run.
+    pub title: Title,
+    /// Time of the run.
+    pub now: Time,
+    /// Counts of the run.
+    pub meter: Meter,
+}
+
+impl Run {
+    /// Returns a run that starts now.
+    #[must_use]
+    pub fn new(title: Title) -> Self {
+        Self {
+            title,
+            now: Time::ZERO,
+            meter: Meter::default(),
+        }
+    }
+
+    /// Returns the current second of the run.
+    #[must_use]
+    pub const fn second(&self) -> u64 {
+        self.now.0 / SECOND
+    }
+
+    /// Updates the time. Returns true if the rate of messages may have changed.
+    pub fn tick(&mut self, now: Time) -> bool {
+        self.now = now;
+        self.meter.tick(now)
+    }
+}

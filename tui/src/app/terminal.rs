@@ -1,0 +1,26 @@
+//! Effects on the terminal, which the owner of the screen carries out.
+
+/// Effects on the terminal that are due.
+#[derive(Debug)]
+pub struct Terminal {
+    /// True if the state has changed since the last drawing.
+    pub changed: bool,
+    /// Text for the terminal's clipboard.
+    pub clipboard: Option<String>,
+    /// True if the user wants to suspend the program.
+    pub suspending: bool,
+    /// True if the user wants to leave.
+    pub leaving: bool,
+}
+
+impl Default for Terminal {
+    /// Returns the effects at the start: the first drawing.
+    fn default() -> Self {
+        Self {
+            changed: true,
+            clipboard: None,
+            suspending: false,
+            leaving: false,
+        }
+    }
+}
