@@ -82,7 +82,7 @@ impl RunScreen {
 impl Output {
     /// Opens the terminal UI.
     pub(crate) fn open_screen(&mut self, mut app: App, console: Console) -> io::Result<()> {
-        app.is_live = true;
+        app.orders.is_live = true;
         self.screen.was_open = true;
         match Screen::open(app) {
             Ok(screen) => self.screen.open = Some((screen, console)),

@@ -1,7 +1,8 @@
 //! Requests to the proxy, and their answers.
 //!
-//! The screen touches no sockets. Its owner gets the requests from [`App::take_requests`](crate::App::take_requests),
-//! carries them out and passes each with its answer to [`App::answer`](crate::App::answer).
+//! The screen touches no sockets. Its owner gets the requests from
+//! [`Orders::take_requests`](crate::app::orders::Orders::take_requests), carries them out and passes each with its answer
+//! to [`App::answer`](crate::App::answer).
 
 use std::{error::Error, io, slice, sync::Arc};
 

@@ -17,7 +17,7 @@ pub mod look;
 pub mod menu;
 pub mod messages;
 pub mod meter;
-mod orders;
+pub mod orders;
 pub mod panes;
 pub mod prompt;
 pub mod queue;
@@ -38,7 +38,6 @@ use teetap_inspect::Style;
 use teetap_proxy::session::Time;
 use teetap_wire::def::Registry;
 
-use crate::request::Request;
 use contents::Contents;
 use cursor::Moves;
 use detail::Detail;
@@ -47,9 +46,9 @@ use filter::{Filtering, SyntaxError};
 use log::Log;
 use look::Look;
 use messages::Messages;
+use orders::Orders;
 use panes::Panes;
 use queue::Queue;
-use repeat::Repeat;
 use rules::Rules;
 use run::Run;
 use sessions::Sessions;
@@ -86,18 +85,12 @@ pub struct App {
     pub queue: Queue,
     /// Rules of the run.
     pub rules: Rules,
-    /// Requests that were not carried out yet.
-    requests: Vec<Request>,
-    /// True if a proxy carries out requests.
-    pub is_live: bool,
+    /// Requests to the proxy.
+    pub orders: Orders,
     /// Time line; `None` for a run.
     pub timeline: Option<Timeline>,
-    /// Message that is sent repeatedly.
-    pub repeat: Option<Repeat>,
     /// Guided tour, while it is running.
     pub tour: Option<Tour>,
-    /// Second of the run in which the rules were last requested.
-    asked_rules: Option<u64>,
     /// Message definitions.
     pub registry: &'static Registry,
     /// Effects on the terminal that are due.
@@ -120,12 +113,9 @@ impl App {
             log: Log::default(),
             queue: Queue::default(),
             rules: Rules::default(),
-            requests: Vec::new(),
-            is_live: false,
+            orders: Orders::default(),
             timeline: None,
-            repeat: None,
             tour: None,
-            asked_rules: None,
             registry,
             terminal: Terminal::default(),
         }
@@ -139,9 +129,7 @@ impl App {
         self.terminal.changed |= self.run.second() != second && self.sessions.is_open();
         self.sessions.tick(now);
         self.refresh();
-        if let Some(request) = self.repeat.as_mut().and_then(|repeat| repeat.due(now)) {
-            self.requests.push(request);
-        }
+        self.orders.tick(now);
         if self.messages.progress().is_some() {
             self.messages.admit();
             self.terminal.changed = true;

@@ -1,31 +1,63 @@
 //! Requests to the proxy, and the effects of their answers.
 
 use teetap_inspect::control::{Command, RuleCommand};
+use teetap_proxy::session::Time;
 
-use super::{App, Overlay, Pane, View, form::Target};
+use super::{App, Overlay, Pane, View, form::Target, repeat::Repeat};
 use crate::request::{NoProxy, Reply, Request, RequestError};
 
-impl App {
-    /// Requests state that may have changed: the held messages after a notice, and the rules every second while they
-    /// are shown.
-    pub(super) fn refresh(&mut self) {
-        if !self.is_live {
-            return;
-        }
-        if std::mem::take(&mut self.queue.is_stale) {
-            self.requests.push(Command::Held { session: None }.into());
-        }
-        // The countdown of held messages changes.
-        self.terminal.changed |= !self.queue.list.is_empty();
-        let second = self.run.second();
+/// Requests to the proxy.
+#[derive(Debug, Default)]
+pub struct Orders {
+    /// True if a proxy carries out requests.
+    pub is_live: bool,
+    /// Message that is sent repeatedly.
+    pub repeat: Option<Repeat>,
+    /// Requests that were not carried out yet.
+    requests: Vec<Request>,
+    /// Second of the run in which the rules were last requested; `None` if they may have changed since.
+    asked_rules: Option<u64>,
+}
+
+impl Orders {
+    /// Returns the queued requests and removes them from the queue.
+    pub fn take_requests(&mut self) -> Vec<Request> {
+        std::mem::take(&mut self.requests)
+    }
+
+    /// Requests the rules if they may have changed, and every second while they are shown.
+    fn ask_rules(&mut self, second: u64, are_shown: bool) {
         let is_due = match self.asked_rules {
             None => true,
-            Some(last) => self.panes.view == View::Rules && last != second,
+            Some(last) => are_shown && last != second,
         };
         if is_due {
             self.asked_rules = Some(second);
             self.requests.push(Command::Rules { change: None }.into());
         }
+    }
+
+    /// Queues the message that is sent repeatedly if it is due.
+    pub(super) fn tick(&mut self, now: Time) {
+        let due = self.repeat.as_mut().and_then(|repeat| repeat.due(now));
+        self.requests.extend(due);
+    }
+}
+
+impl App {
+    /// Requests state that may have changed: the held messages after a notice, and the rules every second while they
+    /// are shown.
+    pub(super) fn refresh(&mut self) {
+        if !self.orders.is_live {
+            return;
+        }
+        if std::mem::take(&mut self.queue.is_stale) {
+            self.orders.requests.push(Command::Held { session: None }.into());
+        }
+        // The countdown of held messages changes.
+        self.terminal.changed |= !self.queue.list.is_empty();
+        self.orders
+            .ask_rules(self.run.second(), self.panes.view == View::Rules);
     }
 
     /// Queues a request to the proxy.
@@ -34,19 +66,14 @@ impl App {
     /// There is no proxy: the screen shows a recording.
     pub fn ask(&mut self, request: impl Into<Request>) -> Result<(), NoProxy> {
         let request = request.into();
-        if !self.is_live {
+        if !self.orders.is_live {
             let is_file = request.commands().is_empty();
             if self.timeline.is_none() || !is_file {
                 return Err(NoProxy);
             }
         }
-        self.requests.push(request);
+        self.orders.requests.push(request);
         Ok(())
-    }
-
-    /// Returns the queued requests and removes them from the queue.
-    pub fn take_requests(&mut self) -> Vec<Request> {
-        std::mem::take(&mut self.requests)
     }
 
     /// Checks whether the message of the form is still held. Keeps the user's input in any case.
@@ -65,7 +92,11 @@ impl App {
     /// Handles the answer to a request, or the reason why it was refused.
     pub fn answer(&mut self, request: &Request, result: Result<Reply, RequestError>) {
         self.terminal.changed = true;
-        let is_repeated = self.repeat.as_ref().is_some_and(|repeat| repeat.is_of(request));
+        let is_repeated = self
+            .orders
+            .repeat
+            .as_ref()
+            .is_some_and(|repeat| repeat.is_of(request));
         let is_of_form = matches!(request, Request::Run(Command::Edit(_) | Command::Inject(_)));
         let form = self.dialog.sent.take_if(|_| is_of_form);
         let switches_off = request.commands().iter().any(|command| {
@@ -81,7 +112,7 @@ impl App {
         }
         match result {
             Err(why) if is_repeated => {
-                self.repeat = None;
+                self.orders.repeat = None;
                 self.dialog
                     .refuse(&format!("{why}; the message is not sent again"));
             }
@@ -106,7 +137,7 @@ impl App {
         }
         for command in request.commands() {
             match command {
-                Command::Rules { change: Some(_) } => self.asked_rules = None,
+                Command::Rules { change: Some(_) } => self.orders.asked_rules = None,
                 Command::Release(_) | Command::Drop(_) | Command::Edit(_) => self.queue.is_stale = true,
                 _ => {}
             }

@@ -45,7 +45,7 @@ pub(super) fn leave(app: &mut App) {
     let players = sessions
         .filter(|(_, session)| session.state == State::Online)
         .count();
-    if players == 0 || !app.is_live {
+    if players == 0 || !app.orders.is_live {
         app.terminal.leaving = true;
         return;
     }

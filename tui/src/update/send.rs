@@ -109,10 +109,10 @@ pub(super) fn send(
     every: Option<Duration>,
 ) -> Result<(), NoProxy> {
     if let Some(every) = every {
-        if !app.is_live {
+        if !app.orders.is_live {
             return Err(NoProxy);
         }
-        app.repeat = Some(Repeat::new(session, text, every));
+        app.orders.repeat = Some(Repeat::new(session, text, every));
         let key = app.dialog.keymap.hint(crate::Action::StopRepeat);
         app.dialog.say(format!("sent every {every:?}; {key} stops it"));
         return Ok(());
@@ -122,7 +122,7 @@ pub(super) fn send(
 
 /// Stops sending a message repeatedly.
 pub(super) fn stop_repeat(app: &mut App) -> Result<(), SendError> {
-    let repeat = app.repeat.take().ok_or(SendError::NoRepeat)?;
+    let repeat = app.orders.repeat.take().ok_or(SendError::NoRepeat)?;
     app.dialog
         .say(format!("stopped; it was sent {} times", repeat.sent));
     Ok(())

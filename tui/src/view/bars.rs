@@ -29,7 +29,7 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
     } else if app.rules.intercepts() {
         text.push_str("  PAUSING");
     }
-    if let Some(repeat) = &app.repeat {
+    if let Some(repeat) = &app.orders.repeat {
         text.push_str(&format!("  SENDING every {:?}: {}", repeat.every, repeat.sent));
     }
     if let Some(session) = picked(app) {

@@ -22,7 +22,7 @@ use crate::{
 /// open.
 fn populated(view: View, pane: Pane, size: (u16, u16)) -> App {
     let mut app = proxied::app();
-    app.is_live = true;
+    app.orders.is_live = true;
     app.log(Time(1), Level::Info, "one");
     app.log(Time(2), Level::Warning, "two");
     let rules = vec![
@@ -48,7 +48,7 @@ fn populated(view: View, pane: Pane, size: (u16, u16)) -> App {
     app.panes.shape.is_open = matches!(pane, Pane::Tree | Pane::Hex);
     app.sync();
     draw(&mut app, size);
-    app.take_requests();
+    app.orders.take_requests();
     app.dialog.status = None;
     app
 }
@@ -67,7 +67,7 @@ fn effects(app: &mut App, (width, height): (u16, u16)) -> Effects {
     terminal.draw(|frame| view::draw(frame, app)).unwrap();
     Effects {
         screen: terminal.backend().buffer().clone(),
-        requests: format!("{:?}", app.take_requests()),
+        requests: format!("{:?}", app.orders.take_requests()),
         clipboard: app.terminal.clipboard.clone(),
         ends: (app.terminal.leaving, app.terminal.suspending),
     }

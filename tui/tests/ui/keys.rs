@@ -185,7 +185,7 @@ fn q_asks_before_it_ends_a_run_with_players() {
         for decoded in events("tw07-session").iter().take(100) {
             app.push(decoded);
         }
-        app.is_live = true;
+        app.orders.is_live = true;
         app
     };
     let mut app = playing();
@@ -211,11 +211,11 @@ fn q_asks_before_it_ends_a_run_with_players() {
     }
     // A recording has no players, and neither has a closed session.
     let mut app = playing();
-    app.is_live = false;
+    app.orders.is_live = false;
     press(&mut app, "q");
     assert!(app.terminal.leaving);
     let mut app = recorded();
-    app.is_live = true;
+    app.orders.is_live = true;
     press(&mut app, "q");
     assert!(app.terminal.leaving);
 }

@@ -14,7 +14,7 @@ use crate::feed::{draw, press, recorded, type_text};
 /// Returns a screen with a proxy behind it.
 pub(crate) fn live() -> App {
     let mut app = recorded();
-    app.is_live = true;
+    app.orders.is_live = true;
     app
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn requests(app: &mut App) -> Vec<String> {
         [] => vec![format!("{request:?}")],
         commands => commands.iter().filter_map(text).collect(),
     };
-    app.take_requests().iter().flat_map(texts).collect()
+    app.orders.take_requests().iter().flat_map(texts).collect()
 }
 
 /// Types a line on the command line, and returns the requests.

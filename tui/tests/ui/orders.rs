@@ -35,7 +35,7 @@ fn a_command_with_a_condition_is_a_rule() {
 #[test]
 fn a_command_acts_on_the_session_that_is_shown() {
     let mut app = crate::proxied::app();
-    app.is_live = true;
+    app.orders.is_live = true;
     app.sessions.pick(SessionId(1));
     assert_eq!(command(&mut app, "resync"), ["Resync { session: None }"]);
     for view in ["4", "5", "6"] {
@@ -75,7 +75,7 @@ fn a_message_is_sent_again_and_again_until_it_is_stopped_or_refused() {
     let mut app = live();
     app.tick(Time(1_000_000));
     let injected = |app: &mut App| {
-        let requests = app.take_requests().into_iter();
+        let requests = app.orders.take_requests().into_iter();
         let injects = requests.filter(|request| matches!(request, Request::Run(Command::Inject(_))));
         injects.collect::<Vec<_>>()
     };
@@ -106,7 +106,7 @@ fn a_message_is_sent_again_and_again_until_it_is_stopped_or_refused() {
         Err(RequestError::Refused("no session is online".into())),
     );
     assert!(draw(&mut app, (100, 24)).contains("no session is online; the message is not sent again"));
-    assert!(app.repeat.is_none());
+    assert!(app.orders.repeat.is_none());
     press(&mut app, "I");
     assert!(draw(&mut app, (100, 24)).contains("no message is sent again and again"));
 }
@@ -179,7 +179,7 @@ fn a_row_becomes_a_rule_and_a_text_and_is_sent_again() {
 #[test]
 fn a_message_is_sent_again_as_it_was() {
     let mut app = unfolded();
-    app.is_live = true;
+    app.orders.is_live = true;
     draw(&mut app, (80, 24));
     press(&mut app, "g");
     let mut seen = [0, 0];
@@ -191,7 +191,7 @@ fn a_message_is_sent_again_as_it_was() {
         let vital = message.vital;
         let bytes = reading.data(message).iter();
         let hex: String = bytes.map(|byte| format!("{byte:02x}")).collect();
-        let requests = app.take_requests();
+        let requests = app.orders.take_requests();
         for command in requests.iter().flat_map(Request::commands) {
             if let Command::Inject(inject) = command {
                 assert_eq!(inject.session, Some(SessionId(1)));
@@ -302,11 +302,11 @@ fn a_form_that_is_refused_at_once_keeps_its_text() {
 #[test]
 fn without_a_proxy_requests_are_refused() {
     let mut app = with_rules();
-    app.is_live = false;
+    app.orders.is_live = false;
     press(&mut app, "space");
     assert!(requests(&mut app).is_empty());
     assert!(draw(&mut app, (80, 24)).contains("this screen shows a recording: there is no proxy"));
     let mut app = blank();
     app.tick(Time(1));
-    assert!(app.take_requests().is_empty());
+    assert!(app.orders.take_requests().is_empty());
 }

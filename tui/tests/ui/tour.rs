@@ -15,15 +15,15 @@ use crate::{
 
 fn app() -> App {
     let mut app = proxied::app();
-    app.is_live = true;
-    app.take_requests();
+    app.orders.is_live = true;
+    app.orders.take_requests();
     begin_tour(&mut app);
     app
 }
 
 /// Returns the texts of rules that were added (`+`) and removed (`-`).
 fn rules(app: &mut App) -> Vec<String> {
-    let requests = app.take_requests().into_iter();
+    let requests = app.orders.take_requests().into_iter();
     let texts = requests.filter_map(|request| match request {
         Request::Run(Command::Rules { change: Some(change) }) => match change {
             RuleCommand::Add { text } => Some(format!("+{text}")),
