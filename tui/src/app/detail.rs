@@ -1,4 +1,4 @@
-//! The state of the detail panes: the selected line of the tree, and the selected byte.
+//! The detail panes: their contents, the selected line of the tree, and the selected byte.
 
 use std::ops::Range;
 
@@ -7,11 +7,13 @@ use super::{
     cursor::{Cursor, Moves},
 };
 
-/// The state of the detail panes.
+/// The detail panes.
 #[derive(Debug, Default)]
 pub struct Detail {
     /// Number of the row that is shown.
     row: Option<u64>,
+    /// Contents for the row.
+    pub contents: Contents,
     /// Cursor in the tree.
     pub tree: Cursor,
     /// Cursor in the bytes.
@@ -76,8 +78,8 @@ impl HexCursor {
 }
 
 impl Detail {
-    /// Sets the row that is shown. A new row starts at its first line.
-    pub fn show(&mut self, row: Option<u64>) {
+    /// Sets the row that is shown, and its contents. A new row starts at its first line.
+    pub fn show(&mut self, row: Option<u64>, contents: Contents) {
         if self.row != row {
             *self = Self {
                 row,
@@ -85,26 +87,28 @@ impl Detail {
                 ..Self::default()
             };
         }
+        self.tree.set_len(contents.lines.len());
+        self.contents = contents;
     }
 
     /// Returns the byte range of the selected line.
     #[must_use]
-    pub fn range(&self, contents: &Contents) -> Option<Range<usize>> {
-        let line = self.tree.selected_of(contents.lines.len())?;
-        contents.lines.get(line)?.range.clone()
+    pub fn range(&self) -> Option<Range<usize>> {
+        let line = self.tree.selected_of(self.contents.lines.len())?;
+        self.contents.lines.get(line)?.range.clone()
     }
 
     /// Selects the first byte of the selected line.
-    pub fn follow_tree(&mut self, contents: &Contents) {
-        if let Some(range) = self.range(contents) {
+    pub fn follow_tree(&mut self) {
+        if let Some(range) = self.range() {
             self.hex.select(range.start);
         }
     }
 
     /// Selects the innermost field that contains the selected byte.
-    pub fn follow_hex(&mut self, contents: &Contents) {
+    pub fn follow_hex(&mut self) {
         let at = self.hex.at();
-        let lines = contents.lines.iter().enumerate();
+        let lines = self.contents.lines.iter().enumerate();
         let around = lines.filter(|(_, line)| {
             let is_field = matches!(line.weight, Weight::Field | Weight::Changed);
             is_field && line.range.as_ref().is_some_and(|range| range.contains(&at))

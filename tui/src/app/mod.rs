@@ -73,10 +73,8 @@ pub struct App {
     pub dialog: Dialog,
     /// Message list.
     pub messages: Messages,
-    /// State of the detail panes.
+    /// Detail panes.
     pub detail: Detail,
-    /// Contents of the detail panes.
-    pub contents: Contents,
     /// Sessions, and the state of their views.
     pub sessions: Sessions,
     /// Lines of the log.
@@ -108,7 +106,6 @@ impl App {
             dialog: Dialog::default(),
             messages: Messages::default(),
             detail: Detail::default(),
-            contents: Contents::default(),
             sessions: Sessions::default(),
             log: Log::default(),
             queue: Queue::default(),
@@ -175,15 +172,13 @@ impl App {
 
     /// Updates the detail panes for the selected row.
     pub fn sync(&mut self) {
-        self.detail.show(self.messages.number());
-        let row = self.messages.row();
-        self.contents = row.map_or_else(Contents::default, |row| {
+        let contents = self.messages.row().map_or_else(Contents::default, |row| {
             Contents::of(row, self.look.style, self.registry).wrapped(self.detail.width)
         });
-        self.detail.tree.set_len(self.contents.lines.len());
+        self.detail.show(self.messages.number(), contents);
         match self.panes.focus {
-            Pane::Hex => self.detail.follow_hex(&self.contents),
-            _ => self.detail.follow_tree(&self.contents),
+            Pane::Hex => self.detail.follow_hex(),
+            _ => self.detail.follow_tree(),
         }
     }
 

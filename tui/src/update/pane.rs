@@ -50,7 +50,7 @@ pub(super) fn move_by(app: &mut App, action: Action) {
     if is_end && app.panes.focus == Pane::List && end_of_recording(app, action) {
         return;
     }
-    let len = app.contents.bytes.len();
+    let len = app.detail.contents.bytes.len();
     let pane = app.focused();
     let page = pane.page();
     match action {

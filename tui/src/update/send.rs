@@ -236,8 +236,8 @@ fn prefix(class: Class) -> Option<&'static str> {
 
 /// Returns a condition on the value of the selected field; `None` for a group, a list or a secret.
 fn field(app: &App, reading: &Reading, message: &Message) -> Option<String> {
-    let place = app.detail.tree.selected_of(app.contents.lines.len())?;
-    let line = app.contents.lines.get(place)?;
+    let place = app.detail.tree.selected_of(app.detail.contents.lines.len())?;
+    let line = app.detail.contents.lines.get(place)?;
     let is_field = matches!(line.weight, Weight::Field | Weight::Changed) && line.depth == 0;
     if !is_field {
         return None;

@@ -31,12 +31,12 @@ pub(super) fn title(buffer: &mut Buffer, area: Rect, text: &str, focused: bool, 
 pub(super) fn tree(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let theme = app.look.theme;
     let focused = app.panes.focus == Pane::Tree;
-    let name = match app.contents.title.as_str() {
+    let name = match app.detail.contents.title.as_str() {
         "" => "fields",
         name => name,
     };
     let inner = title(buffer, area, name, focused, theme);
-    let contents = &app.contents;
+    let contents = &app.detail.contents;
     if contents.lines.is_empty() {
         super::empty(buffer, inner, &["select a row of the list to see its fields"]);
         return inner;
@@ -90,9 +90,9 @@ fn tree_line(line: &TreeLine, width: usize, theme: Theme) -> Line<'_> {
 pub(super) fn hex(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let theme = app.look.theme;
     let focused = app.panes.focus == Pane::Hex;
-    let len = app.contents.bytes.len();
-    let is_empty = len == 0 && app.contents.after.is_none();
-    let text = match app.contents.after.as_ref().map(Vec::len) {
+    let len = app.detail.contents.bytes.len();
+    let is_empty = len == 0 && app.detail.contents.after.is_none();
+    let text = match app.detail.contents.after.as_ref().map(Vec::len) {
         None if is_empty => Pane::Hex.name().to_owned(),
         None if len == 1 => "1 byte".to_owned(),
         None => format!("{len} bytes"),
@@ -104,9 +104,9 @@ pub(super) fn hex(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
         return inner;
     }
     let columns = if inner.width >= 76 { 16 } else { 8 };
-    let selected = app.detail.range(&app.contents);
+    let selected = app.detail.range();
     app.detail.hex.columns(columns);
-    let contents = &app.contents;
+    let contents = &app.detail.contents;
     let mut lines: Vec<Line<'_>> = hex_lines(contents, &contents.bytes, columns)
         .into_iter()
         .map(|(at, cells)| bytes_line(at, &cells, columns, contents, selected.as_ref(), theme))

@@ -40,7 +40,7 @@ fn populated(view: View, pane: Pane, size: (u16, u16)) -> App {
     draw(&mut app, size);
     press(&mut app, "G PgUp");
     // Selects a message with several lines of bytes and fields.
-    while app.contents.bytes.len() <= 16 {
+    while app.detail.contents.bytes.len() <= 16 {
         press(&mut app, "k");
     }
     app.panes.show(view);

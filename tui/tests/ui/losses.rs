@@ -39,7 +39,7 @@ fn the_fields_of_a_message_name_what_a_link_line_did() {
     draw(&mut app, (100, 30));
     let mut effects = Vec::new();
     for _ in 0..app.messages.len() {
-        let lines = app.contents.lines.iter();
+        let lines = app.detail.contents.lines.iter();
         effects.extend(
             lines
                 .filter(|line| line.name == "link")

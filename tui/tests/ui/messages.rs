@@ -46,8 +46,11 @@ fn fields_and_bytes_are_linked_both_ways() {
     draw(&mut app, (80, 24));
     press(&mut app, "G");
     assert_eq!(app.panes.focus, Pane::Tree);
-    let range = app.detail.range(&app.contents).unwrap();
-    assert_eq!(app.contents.bytes.get(range.clone()).unwrap(), b"rig motd\0");
+    let range = app.detail.range().unwrap();
+    assert_eq!(
+        app.detail.contents.bytes.get(range.clone()).unwrap(),
+        b"rig motd\0"
+    );
     assert_eq!(app.detail.hex.at(), range.start);
 
     press(&mut app, "tab right");
@@ -56,7 +59,7 @@ fn fields_and_bytes_are_linked_both_ways() {
         (app.panes.focus, app.detail.hex.at()),
         (Pane::Hex, range.start + 1)
     );
-    assert_eq!(app.detail.range(&app.contents), Some(range));
+    assert_eq!(app.detail.range(), Some(range));
     // The id belongs to no field, so that the selected line stays.
     press(&mut app, "g esc");
     assert_eq!((app.panes.focus, app.panes.shape.is_open), (Pane::List, false));
@@ -267,6 +270,7 @@ fn a_changed_message_shows_its_fields_and_bytes_before_and_after() {
     press(&mut app, "enter");
     insta::assert_snapshot!("changed", draw(&mut app, (80, 24)));
     let changed = app
+        .detail
         .contents
         .lines
         .iter()
@@ -286,7 +290,7 @@ fn an_odd_value_shows_what_was_expected() {
     press(&mut app, "enter");
     let screen = draw(&mut app, (120, 30));
     insta::assert_snapshot!("odd", screen);
-    assert!(!app.contents.odd.is_empty());
+    assert!(!app.detail.contents.odd.is_empty());
 }
 
 #[test]
@@ -297,10 +301,16 @@ fn secrets_are_hidden_in_the_bytes_too() {
     press(&mut app, "enter");
     let screen = draw(&mut app, (80, 24));
     assert!(
-        screen.contains("•••") && !app.contents.secret.is_empty(),
+        screen.contains("•••") && !app.detail.contents.secret.is_empty(),
         "{screen}"
     );
-    let hidden: usize = app.contents.secret.iter().map(ExactSizeIterator::len).sum();
+    let hidden: usize = app
+        .detail
+        .contents
+        .secret
+        .iter()
+        .map(ExactSizeIterator::len)
+        .sum();
     assert!(screen.matches("•• ").count() >= hidden, "{screen}");
 }
 
@@ -311,7 +321,7 @@ fn the_last_row_can_be_left_and_the_detail_follows_the_newest() {
     app.messages.last();
     app.push(&changed());
     draw(&mut app, (160, 40));
-    assert_eq!(app.contents.title, "cl_say");
+    assert_eq!(app.detail.contents.title, "cl_say");
 }
 
 /// Returns a datagram of 0.7 with one input_timing.
