@@ -1,14 +1,18 @@
-//! Filters the list in steps, so that keys are handled in between.
+//! The filter of the list. Rows are filtered in steps, so that keys are handled in between.
 //!
 //! Law: a row that is not about a message passes with its session, from the first message of the session that passes
 //! on. Gaps and warnings of the program always pass.
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use teetap_inspect::DecodedEvent;
 use teetap_proxy::session::{Level, SessionId, State, What};
 
 use super::Messages;
-use crate::app::{filter::Filtering, history::Row};
+use crate::app::{
+    filter::Filtering,
+    history::{History, Row},
+};
 
 /// Rows that are filtered in one step, so that keys are handled in time.
 const STEP: u64 = 4000;
@@ -57,13 +61,46 @@ impl Passed {
     }
 }
 
-impl Messages {
+/// The filter of the list, and how far its rows are filtered.
+#[derive(Debug, Default)]
+pub(super) struct RowFilter {
+    filter: Option<Filtering>,
+    /// Number of the next row to filter.
+    unfiltered: u64,
+    /// Event that was filtered last, and which of its messages pass.
+    verdict: Option<(Arc<DecodedEvent>, Vec<bool>)>,
+    /// Open sessions with a message that passed the filter.
+    matched: BTreeSet<SessionId>,
+}
+
+impl RowFilter {
+    /// Returns the number of the next row to filter.
+    pub(super) const fn unfiltered(&self) -> u64 {
+        self.unfiltered
+    }
+
+    /// Returns true if a filter is on.
+    pub(super) fn is_on(&self) -> bool {
+        self.filter.as_ref().is_some_and(Filtering::is_on)
+    }
+
+    /// Returns true if a filter is on and names a type of messages.
+    pub(super) fn names(&self, group: &str) -> bool {
+        self.filter.as_ref().is_some_and(|filter| filter.names(group))
+    }
+
+    /// Starts at this row again. Keeps the filter with its state.
+    pub(super) fn rewind(&mut self, start: u64) {
+        (self.unfiltered, self.verdict) = (start, None);
+        self.matched.clear();
+    }
+
     /// Filters the next rows up to `end`. Returns true if rows are left.
-    pub(super) fn filter_rows(&mut self, end: u64) -> bool {
-        let start = self.unfiltered.max(self.history.numbers().start);
+    pub(super) fn filter_rows(&mut self, history: &mut History, end: u64) -> bool {
+        let start = self.unfiltered.max(history.numbers().start);
         if self.filter.as_ref().is_some_and(Filtering::is_by_reader) {
             for number in start..end {
-                let Some(row) = self.history.get(number) else {
+                let Some(row) = history.get(number) else {
                     continue;
                 };
                 let passed = match row.message() {
@@ -72,7 +109,7 @@ impl Messages {
                     None if row.is_bare() => Passed::Message(true, row.session()),
                     None => other(row),
                 };
-                self.history.set_passes(number, passed.settle(&mut self.matched));
+                history.set_passes(number, passed.settle(&mut self.matched));
             }
             self.unfiltered = end;
             return false;
@@ -83,7 +120,7 @@ impl Messages {
         };
         let stop = end.min(start + STEP);
         for number in start..stop {
-            let Some(row) = self.history.get(number) else {
+            let Some(row) = history.get(number) else {
                 continue;
             };
             let passed = match row {
@@ -107,35 +144,37 @@ impl Messages {
                     }
                 }
             };
-            self.history.set_passes(number, passed.settle(&mut self.matched));
+            history.set_passes(number, passed.settle(&mut self.matched));
         }
         self.unfiltered = stop;
         stop < end
     }
+}
 
+impl Messages {
     /// Returns the filtered part of the rows, in percent; `None` if all are filtered.
     #[must_use]
     pub fn progress(&self) -> Option<u64> {
         let rows = self.history.numbers();
-        let seen = self.unfiltered.saturating_sub(rows.start);
-        (self.unfiltered < rows.end).then(|| seen * 100 / (rows.end - rows.start).max(1))
+        let seen = self.row_filter.unfiltered.saturating_sub(rows.start);
+        (self.row_filter.unfiltered < rows.end).then(|| seen * 100 / (rows.end - rows.start).max(1))
     }
 
     /// Sets or removes the filter.
     pub fn set_filter(&mut self, filter: Option<Filtering>) {
-        self.filter = filter;
+        self.row_filter.filter = filter;
         self.refilter();
     }
 
     /// Returns the filter.
     #[must_use]
     pub const fn filter(&self) -> Option<&Filtering> {
-        self.filter.as_ref()
+        self.row_filter.filter.as_ref()
     }
 
     /// Switches the filter on or off. Returns true if it is on now; `None` if no filter is set.
     pub fn toggle_filter(&mut self) -> Option<bool> {
-        let filter = self.filter.as_mut()?;
+        let filter = self.row_filter.filter.as_mut()?;
         let on = !filter.is_on();
         filter.switch(on);
         self.refilter();
@@ -143,12 +182,11 @@ impl Messages {
     }
 
     fn refilter(&mut self) {
-        if let Some(filter) = &mut self.filter {
+        if let Some(filter) = &mut self.row_filter.filter {
             filter.restart();
         }
         let start = self.history.numbers().start;
-        (self.unfiltered, self.verdict) = (start, None);
-        self.matched.clear();
+        self.row_filter.rewind(start);
         self.items.clear();
         self.folds.clear();
         self.next = start;

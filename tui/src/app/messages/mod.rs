@@ -16,13 +16,11 @@ use std::{
 use teetap_inspect::{DecodedEvent, EventLines, Kind, Style};
 use teetap_proxy::session::{Level, Origin, SessionId, Time};
 
+use filtering::RowFilter;
 pub use fold::Fold;
 use fold::Folds;
 
-use super::{
-    filter::Filtering,
-    history::{History, Row, cost},
-};
+use super::history::{History, Row, cost};
 
 /// Types of messages that are folded at the start.
 const NOISE: [&str; 4] = ["input", "input_timing", "snap", "keepalive"];
@@ -51,13 +49,8 @@ pub struct Messages {
     lint_only: bool,
     /// Session to which the list is limited; `None` = all.
     session: Option<SessionId>,
-    filter: Option<Filtering>,
-    /// Number of the next row to filter.
-    unfiltered: u64,
-    /// Event that was filtered last, and which of its messages pass.
-    verdict: Option<(Arc<DecodedEvent>, Vec<bool>)>,
-    /// Open sessions with a message that passed the filter.
-    matched: BTreeSet<SessionId>,
+    /// Filter, and how far the rows are filtered.
+    row_filter: RowFilter,
     /// Numbers of marked rows.
     marks: BTreeSet<u64>,
 }
@@ -76,10 +69,7 @@ impl Default for Messages {
             frozen: None,
             lint_only: false,
             session: None,
-            filter: None,
-            unfiltered: 0,
-            verdict: None,
-            matched: BTreeSet::new(),
+            row_filter: RowFilter::default(),
             marks: BTreeSet::new(),
         }
     }
@@ -111,8 +101,8 @@ impl Messages {
         self.items.clear();
         self.folds.clear();
         self.marks.clear();
-        self.matched.clear();
-        (self.next, self.unfiltered, self.verdict) = (0, 0, None);
+        self.row_filter.rewind(0);
+        self.next = 0;
         (self.selected, self.top) = (None, 0);
     }
 
@@ -146,9 +136,9 @@ impl Messages {
     /// Adds filtered rows to the list. Filters in steps: call it again while it returns true.
     pub fn admit(&mut self) -> bool {
         let rows = self.history.numbers();
-        let is_left = self.filter_rows(rows.end);
+        let is_left = self.row_filter.filter_rows(&mut self.history, rows.end);
         let end = self.frozen.unwrap_or(u64::MAX);
-        self.admit_until(self.unfiltered.min(end));
+        self.admit_until(self.row_filter.unfiltered().min(end));
         let kept = rows.start;
         while self.items.front().is_some_and(|number| *number < kept) {
             self.items.pop_front();
@@ -163,7 +153,7 @@ impl Messages {
 
     /// Filters the rows that were added from `since` on, unless earlier rows are still being filtered in steps.
     fn added(&mut self, since: u64) {
-        if self.unfiltered >= since {
+        if self.row_filter.unfiltered() >= since {
             self.admit();
         }
     }
@@ -198,10 +188,9 @@ impl Messages {
             (Some(_), None) => row.event().is_none(),
             (None, _) => true,
         };
-        let is_filtered = self.filter.as_ref().is_some_and(Filtering::is_on);
         is_own
             && (!self.lint_only || row.kind() == Kind::Warning)
-            && (!is_filtered || self.history.passes(number))
+            && (!self.row_filter.is_on() || self.history.passes(number))
     }
 
     /// Returns the type under which a row is folded; `None` if it is listed. Messages with a warning, and messages that
@@ -213,8 +202,7 @@ impl Messages {
         let plain = row.kind() == Kind::Traffic
             && is_passed
             && matches!(message.origin, Origin::Peer | Origin::Proxy);
-        let is_named = self.filter.as_ref().is_some_and(|filter| filter.names(group));
-        (plain && !is_named && self.folded.contains(group)).then_some(group)
+        (plain && !self.row_filter.names(group) && self.folded.contains(group)).then_some(group)
     }
 
     /// Returns the lines of folded types that have messages, sorted by type.
