@@ -1,6 +1,6 @@
 //! Folded types of messages: one line per type, with the number of its messages and their rate.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use teetap_proxy::session::Time;
 
@@ -9,9 +9,26 @@ use super::{History, Row};
 /// Time over which messages are counted for a rate, in microseconds.
 const SECOND: u64 = 1_000_000;
 
-/// Folded rows by type. Types are sorted by name, so that traffic never moves a line.
-#[derive(Debug, Default)]
-pub(super) struct Folds(BTreeMap<&'static str, VecDeque<u64>>);
+/// Types of messages that are folded at the start.
+const NOISE: [&str; 4] = ["input", "input_timing", "snap", "keepalive"];
+
+/// The folded types, and their rows.
+#[derive(Debug)]
+pub(super) struct Folds {
+    /// Types that are folded.
+    folded: BTreeSet<&'static str>,
+    /// Folded rows by type. Types are sorted by name, so that traffic never moves a line.
+    rows: BTreeMap<&'static str, VecDeque<u64>>,
+}
+
+impl Default for Folds {
+    fn default() -> Self {
+        Self {
+            folded: NOISE.into(),
+            rows: BTreeMap::new(),
+        }
+    }
+}
 
 /// Line of a folded type.
 #[derive(Clone, Copy, Debug)]
@@ -22,19 +39,38 @@ pub struct Fold<'a> {
 }
 
 impl Folds {
+    /// Returns the folded types, sorted by name.
+    pub(super) fn folded(&self) -> impl Iterator<Item = &'static str> {
+        self.folded.iter().copied()
+    }
+
+    /// Returns true if messages of this type are folded.
+    pub(super) fn is_folded(&self, group: &str) -> bool {
+        self.folded.contains(group)
+    }
+
+    /// Folds or unfolds a type. Returns true if it is folded now.
+    pub(super) fn toggle(&mut self, group: &'static str) -> bool {
+        let is_folded = !self.folded.remove(group);
+        if is_folded {
+            self.folded.insert(group);
+        }
+        is_folded
+    }
+
     /// Adds the row with this number.
     pub(super) fn add(&mut self, group: &'static str, number: u64) {
-        self.0.entry(group).or_default().push_back(number);
+        self.rows.entry(group).or_default().push_back(number);
     }
 
     /// Forgets all rows.
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.rows.clear();
     }
 
     /// Removes rows before `first`, and types without rows.
     pub(super) fn drop_before(&mut self, first: u64) {
-        self.0.retain(|_, rows| {
+        self.rows.retain(|_, rows| {
             while rows.front().is_some_and(|number| *number < first) {
                 rows.pop_front();
             }
@@ -44,7 +80,7 @@ impl Folds {
 
     /// Returns the lines, sorted by type.
     pub(super) fn lines(&self) -> impl ExactSizeIterator<Item = Fold<'_>> {
-        self.0.iter().map(|(group, rows)| Fold { group, rows })
+        self.rows.iter().map(|(group, rows)| Fold { group, rows })
     }
 }
 

@@ -22,11 +22,8 @@ use fold::Folds;
 
 use super::history::{History, Row, cost};
 
-/// Types of messages that are folded at the start.
-const NOISE: [&str; 4] = ["input", "input_timing", "snap", "keepalive"];
-
 /// The list of messages.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Messages {
     /// Rows that are kept.
     pub history: History,
@@ -35,8 +32,6 @@ pub struct Messages {
     /// Number of the next row to add to the list.
     next: u64,
     folds: Folds,
-    /// Types that are folded.
-    folded: BTreeSet<&'static str>,
     /// Number of the selected row; `None` to follow the newest row.
     selected: Option<u64>,
     /// Place of the first visible row.
@@ -53,26 +48,6 @@ pub struct Messages {
     row_filter: RowFilter,
     /// Numbers of marked rows.
     marks: BTreeSet<u64>,
-}
-
-impl Default for Messages {
-    fn default() -> Self {
-        Self {
-            history: History::default(),
-            items: VecDeque::new(),
-            next: 0,
-            folds: Folds::default(),
-            folded: NOISE.into(),
-            selected: None,
-            top: 0,
-            height: 0,
-            frozen: None,
-            lint_only: false,
-            session: None,
-            row_filter: RowFilter::default(),
-            marks: BTreeSet::new(),
-        }
-    }
 }
 
 /// Returns the type to which a message name belongs for folding.
@@ -202,7 +177,7 @@ impl Messages {
         let plain = row.kind() == Kind::Traffic
             && is_passed
             && matches!(message.origin, Origin::Peer | Origin::Proxy);
-        (plain && !self.row_filter.names(group) && self.folded.contains(group)).then_some(group)
+        (plain && !self.row_filter.names(group) && self.folds.is_folded(group)).then_some(group)
     }
 
     /// Returns the lines of folded types that have messages, sorted by type.
@@ -212,7 +187,7 @@ impl Messages {
 
     /// Returns the folded types, sorted by name.
     pub fn folded(&self) -> impl Iterator<Item = &'static str> {
-        self.folded.iter().copied()
+        self.folds.folded()
     }
 
     /// Returns the time at which the list was frozen; `None` if it is not frozen.
@@ -278,15 +253,12 @@ impl Messages {
     /// Returns true if messages of this type are folded.
     #[must_use]
     pub fn is_folded(&self, group: &str) -> bool {
-        self.folded.contains(group)
+        self.folds.is_folded(group)
     }
 
     /// Folds or unfolds the messages of a type. Returns true if they are folded now.
     pub fn toggle_fold(&mut self, group: &'static str) -> bool {
-        let is_folded = !self.folded.remove(group);
-        if is_folded {
-            self.folded.insert(group);
-        }
+        let is_folded = self.folds.toggle(group);
         self.rebuild();
         is_folded
     }
