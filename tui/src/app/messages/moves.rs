@@ -1,7 +1,46 @@
-//! Movements in the list.
+//! Movements in the list, and its visible part.
 
-use super::Messages;
+use teetap_proxy::session::Time;
+
+use super::{Messages, Row};
 use crate::app::cursor::Moves;
+
+impl Messages {
+    /// Selects the first row at `time` or later. Returns false if there is none yet.
+    pub fn select_time(&mut self, time: Time) -> bool {
+        let is_before = |number: &u64| {
+            let at = self.history.get(*number).and_then(Row::at);
+            at.is_none_or(|at| at < time)
+        };
+        let place = self.items.partition_point(is_before);
+        let is_there = place < self.items.len();
+        if is_there {
+            self.select(place);
+        }
+        is_there
+    }
+
+    /// Scrolls so that the selected row is visible.
+    pub fn fit(&mut self, height: usize) {
+        self.height = height;
+        let selected = self.selected().unwrap_or(0);
+        let lowest = (selected + 1).saturating_sub(height.max(1));
+        let highest = self.items.len().saturating_sub(height);
+        self.top = self.top.clamp(lowest, selected).min(highest.max(lowest));
+    }
+
+    /// Returns true if the first row is visible.
+    #[must_use]
+    pub const fn is_at_top(&self) -> bool {
+        self.top == 0
+    }
+
+    /// Returns the places and numbers of the visible rows.
+    pub fn visible(&self) -> impl Iterator<Item = (usize, u64)> {
+        let items = self.items.iter().copied().enumerate();
+        items.skip(self.top).take(self.height)
+    }
+}
 
 impl Moves for Messages {
     /// Moves the selection down. From the last row on, follows the newest row again.
