@@ -251,7 +251,7 @@ impl Running {
     /// The system does not report how the command ended.
     pub fn stop(&mut self, by_signal: Option<Signal>) -> io::Result<End> {
         let own = self.ended()?;
-        let left = own.map_or(0, |_| self.family.count());
+        let left = own.map_or(0, |_| self.left());
         let is_killed = if own.is_some() && left == 0 {
             false
         } else {
@@ -319,11 +319,24 @@ impl Running {
         Ok(())
     }
 
+    /// Counts the running processes of the command. A process that has just been started by one that ends, and is about
+    /// to run its program, has no readable environment for a moment, so that only a second count of 0 means that there
+    /// is none.
+    fn left(&self) -> usize {
+        match self.family.count() {
+            0 => {
+                thread::sleep(STEP);
+                self.family.count()
+            }
+            count => count,
+        }
+    }
+
     /// Waits until no process of the command runs. Returns false if some still run after `patience`.
     fn wait(&mut self, patience: Duration) -> io::Result<bool> {
         let start = Instant::now();
         loop {
-            let is_over = self.ended()?.is_some() && self.family.count() == 0;
+            let is_over = self.ended()?.is_some() && self.left() == 0;
             if is_over || start.elapsed() >= patience {
                 return Ok(is_over);
             }
