@@ -67,7 +67,7 @@ const FAULTS: &[Row] = &[
     ("missing-fields", "missing-field", "", "unterminated-text"),
     ("short-input", "missing-field", "", "missing-field"),
     ("always-requests", "resend-needless", "", "resend-needless"),
-    ("wrong-version", "", "", "never-online"),
+    ("wrong-version", "", "", "never-entered"),
 ];
 
 /// The oddities of the npm client without a fault.

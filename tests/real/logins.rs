@@ -211,7 +211,7 @@ fn each_refusal_of_a_server_is_named() -> Result<()> {
         let (stalls, (outcome, why)) = visit(&server, |client| client.version = version)?;
         // The server sends nothing but the CLOSE after its answer to CONNECT.
         ensure!(
-            stalls.is_empty() && outcome == "never-online",
+            stalls.is_empty() && outcome == "never-entered",
             "{stalls:?} {outcome}"
         );
         ensure!(why.starts_with(&format!("{reason}, after info")), "{why}");
