@@ -49,7 +49,7 @@ pub(crate) enum When {
 
 /// Colour or emphasis of a part of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ink {
+pub(crate) enum TextColor {
     /// As the terminal prints text.
     Plain,
     /// De-emphasised.
@@ -105,7 +105,7 @@ impl Stream {
     }
 
     /// Appends a text in a colour.
-    pub(crate) fn paint(self, ink: Ink, text: &str, out: &mut String) {
+    pub(crate) fn paint(self, ink: TextColor, text: &str, out: &mut String) {
         match ink.code().filter(|_| self.colours && !text.is_empty()) {
             Some(code) => {
                 out.push_str("\x1b[");
@@ -127,7 +127,7 @@ impl Stream {
     }
 }
 
-impl Ink {
+impl TextColor {
     const fn code(self) -> Option<&'static str> {
         Some(match self {
             Self::Plain => return None,
@@ -143,7 +143,7 @@ impl Ink {
     }
 }
 
-impl From<Kind> for Ink {
+impl From<Kind> for TextColor {
     fn from(kind: Kind) -> Self {
         match kind {
             Kind::Traffic => Self::Plain,
@@ -223,9 +223,14 @@ mod tests {
             stream.paint(ink, "x", &mut out);
             out
         };
-        assert_eq!(painted(true, Ink::Warning), "\x1b[33mx\x1b[0m");
-        assert_eq!(painted(true, Ink::Plain), "x");
-        for ink in [Ink::Faint, Ink::Bold, Ink::Error, Ink::Session] {
+        assert_eq!(painted(true, TextColor::Warning), "\x1b[33mx\x1b[0m");
+        assert_eq!(painted(true, TextColor::Plain), "x");
+        for ink in [
+            TextColor::Faint,
+            TextColor::Bold,
+            TextColor::Error,
+            TextColor::Session,
+        ] {
             assert_eq!(painted(false, ink), "x");
         }
     }

@@ -20,10 +20,10 @@ const SESSIONS: usize = 64;
 
 /// The newest snapshot of each session; cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Snapshots(Arc<Mutex<Shelf>>);
+pub struct Snapshots(Arc<Mutex<Stored>>);
 
 #[derive(Debug, Default)]
-struct Shelf {
+struct Stored {
     turn: u64,
     /// The newest snapshot of each session, with the turn in which it was stored.
     sessions: BTreeMap<u32, (u64, Retained<'static>)>,
@@ -33,27 +33,27 @@ impl Snapshots {
     /// Returns the newest snapshot of a session; `None` if there is none. Copies no items.
     #[must_use]
     pub fn get(&self, session: SessionId) -> Option<Retained<'static>> {
-        let shelf = self.shelf();
-        shelf
+        let stored = self.stored();
+        stored
             .sessions
             .get(&session.0)
             .map(|(_, snapshot)| snapshot.clone())
     }
 
     pub(crate) fn put(&self, session: u32, snapshot: Retained<'static>) {
-        let mut shelf = self.shelf();
-        shelf.turn += 1;
-        let turn = shelf.turn;
-        shelf.sessions.insert(session, (turn, snapshot));
-        if shelf.sessions.len() > SESSIONS {
-            let oldest = shelf.sessions.iter().min_by_key(|(_, (turn, _))| *turn);
+        let mut stored = self.stored();
+        stored.turn += 1;
+        let turn = stored.turn;
+        stored.sessions.insert(session, (turn, snapshot));
+        if stored.sessions.len() > SESSIONS {
+            let oldest = stored.sessions.iter().min_by_key(|(_, (turn, _))| *turn);
             if let Some(oldest) = oldest.map(|(id, _)| *id) {
-                shelf.sessions.remove(&oldest);
+                stored.sessions.remove(&oldest);
             }
         }
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+    fn stored(&self) -> MutexGuard<'_, Stored> {
         // The map is consistent after each change, so a panic leaves it usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

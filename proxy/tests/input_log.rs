@@ -20,7 +20,7 @@ use teetap_kit::{
     link::{Conditions, SECOND},
     peer::{Options, Peer, Policy, Server},
     rules::made,
-    world::{Middle, Witness, World, client_addr, route},
+    world::{HubObserver, Middle, World, client_addr, route},
 };
 use teetap_proxy::{
     io::input_log::{self, Header, Recorder, Texts},
@@ -33,7 +33,7 @@ use teetap_wire::{Dir, def::Registry};
 #[derive(Debug)]
 struct Clerk(Recorder);
 
-impl Witness for Clerk {
+impl HubObserver for Clerk {
     fn input(&mut self, at: Time, input: &Input<'_>) {
         self.0.begin(at, input);
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use teetap_wire::def::{Class, Datum, Def, Registry};
 use teetap_wire::{Dir, Proto};
 
-use crate::check::{Deed, Variables};
+use crate::check::{ResolvedAction, Variables};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::eval::{Cond, Facts, Identity, Key, Memory, Number, Program, Reach, Subject, Text, Value};
 use crate::span::Span;
@@ -58,7 +58,7 @@ impl Filter {
         actions: &[Action],
         registry: &'static Registry,
         variables: &Variables,
-    ) -> Result<(Self, Vec<Deed>, Vec<Diagnostic>), Vec<Diagnostic>> {
+    ) -> Result<(Self, Vec<ResolvedAction>, Vec<Diagnostic>), Vec<Diagnostic>> {
         let (program, deeds, diagnostics) =
             crate::check::check_rule(expr.as_ref(), actions, registry, variables);
         let mut values = Vec::new();

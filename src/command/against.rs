@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, path::Path};
 
 use teetap_capture::{Item, ReadError, reading::Recording};
-use teetap_inspect::trial::{Attempt, Trial};
+use teetap_inspect::dry_run::{Attempt, DryRun};
 use teetap_rules::Program;
 use teetap_wire::{Dir, def::Registry, printable, printable_path};
 
@@ -32,16 +32,16 @@ pub(super) fn against(
     let refused = |error: ReadError| Failure::damaged(format!("{shown}: {error}"));
     let mut recording = Recording::of(input.bytes).map_err(refused)?;
     let seed = program.seed().unwrap_or_default();
-    let mut trial = Trial::new(program.clone(), registry, seed);
+    let mut dry_run = DryRun::new(program.clone(), registry, seed);
     let mut page = String::new();
     let mut read = 0;
     let damage = loop {
         match recording.read() {
-            Ok(Some(Item::Start { .. })) => trial.restart(),
+            Ok(Some(Item::Start { .. })) => dry_run.restart(),
             Ok(Some(Item::Event(event))) => {
-                for attempt in trial.event(&event) {
+                for attempt in dry_run.event(&event) {
                     if !quiet.quiet {
-                        write_attempt(&mut page, &trial, &attempt)?;
+                        write_attempt(&mut page, &dry_run, &attempt)?;
                     }
                 }
             }
@@ -58,7 +58,7 @@ pub(super) fn against(
             page.clear();
         }
     };
-    write_hits(&mut page, program, &trial, seed)?;
+    write_hits(&mut page, program, &dry_run, seed)?;
     output::print(&page)?;
     Ok(match damage {
         Some(error) => {
@@ -69,7 +69,7 @@ pub(super) fn against(
     })
 }
 
-fn write_attempt(page: &mut String, trial: &Trial, attempt: &Attempt) -> std::fmt::Result {
+fn write_attempt(page: &mut String, dry_run: &DryRun, attempt: &Attempt) -> std::fmt::Result {
     let Attempt {
         at,
         session,
@@ -91,13 +91,13 @@ fn write_attempt(page: &mut String, trial: &Trial, attempt: &Attempt) -> std::fm
     }
     write!(page, "{}", printable(actions.join(", ").as_bytes()))?;
     for rule in rules {
-        write!(page, " [{}]", trial.rule(*rule))?;
+        write!(page, " [{}]", dry_run.rule(*rule))?;
     }
     writeln!(page)
 }
 
-fn write_hits(page: &mut String, program: &Program, trial: &Trial, seed: u64) -> std::fmt::Result {
-    let report = trial.report();
+fn write_hits(page: &mut String, program: &Program, dry_run: &DryRun, seed: u64) -> std::fmt::Result {
+    let report = dry_run.report();
     writeln!(page, "    hits rule (seed {seed})")?;
     for rule in &report.rules {
         let name = rule

@@ -8,7 +8,7 @@ use teetap_wire::Severity;
 
 use super::counted;
 use crate::{
-    look::{Ink, Look},
+    look::{Look, TextColor},
     repeat::quoted,
 };
 
@@ -153,10 +153,10 @@ fn harmless(count: u64) -> String {
     }
 }
 
-const fn ink(severity: Severity) -> Ink {
+const fn ink(severity: Severity) -> TextColor {
     match severity {
-        Severity::Error => Ink::Error,
-        Severity::Warning => Ink::Warning,
-        Severity::Info => Ink::Faint,
+        Severity::Error => TextColor::Error,
+        Severity::Warning => TextColor::Warning,
+        Severity::Info => TextColor::Faint,
     }
 }

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::look::Ink;
+use crate::look::TextColor;
 
 /// A part of a line, in its colour.
-pub(crate) type Part<'t> = (Ink, Cow<'t, str>);
+pub(crate) type Part<'t> = (TextColor, Cow<'t, str>);
 
 /// Indent of a continued line if the terminal has no room for more.
 const LEAST_INDENT: usize = 2;
@@ -36,7 +36,7 @@ pub(crate) fn cut<'t>(parts: &[Part<'t>], columns: usize, ascii: bool) -> Vec<Pa
     let ellipsis = if ascii { "..." } else { "…" };
     let mut left = columns.saturating_sub(width(ellipsis));
     let mut line: Vec<Part<'t>> = Vec::new();
-    let mut last = Ink::Plain;
+    let mut last = TextColor::Plain;
     for (ink, text) in parts {
         let (start, taken) = start(text, left);
         left -= taken;
@@ -70,7 +70,7 @@ pub(crate) fn sentence(text: &str, columns: Option<usize>) -> Cow<'_, str> {
         return text.into();
     };
     let start = text.len() - text.trim_start_matches(' ').len();
-    let lines = wrapped(&[(Ink::Plain, text.into())], start + LEAST_INDENT, columns);
+    let lines = wrapped(&[(TextColor::Plain, text.into())], start + LEAST_INDENT, columns);
     let lines = lines
         .iter()
         .map(|parts| parts.iter().map(|(_, part)| &**part).collect::<String>());
@@ -121,7 +121,7 @@ pub(super) fn wrapped<'t>(parts: &[Part<'t>], indent: usize, columns: usize) -> 
                 break;
             }
             lines.push(std::mem::take(&mut line));
-            line.push((Ink::Plain, " ".repeat(indent).into()));
+            line.push((TextColor::Plain, " ".repeat(indent).into()));
             left = columns - indent;
             if rest.is_empty() {
                 break;

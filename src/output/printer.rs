@@ -20,7 +20,7 @@ use teetap_proxy::session::Time;
 use super::fit::{Part, cut, width, wrapped};
 use crate::{
     cli::lines::{Clock, LineOptions},
-    look::{self, Ink, Look, Stream},
+    look::{self, Look, Stream, TextColor},
 };
 
 /// Columns for the name in a row.
@@ -192,30 +192,30 @@ fn parts<'r>(row: &'r Row, stamp: String, padding: usize) -> Vec<Part<'r>> {
     let of = |from, to| Cow::Borrowed(part(&row.text, from, to));
     let way = part(&row.text, session, arrow).trim();
     let way = if way.starts_with('c') || way.ends_with('s') {
-        Ink::ToServer
+        TextColor::ToServer
     } else {
-        Ink::ToClient
+        TextColor::ToClient
     };
     let end = row.text.len();
     let notes = if notes == 0 { end } else { notes };
     let body = column.max(arrow);
     let rest = part(&row.text, body, end).trim_start();
     let ink = match row.kind {
-        _ if arrow > session => Ink::Plain,
-        _ if rest.starts_with('✗') => Ink::Error,
-        _ if rest.starts_with('·') => Ink::Faint,
-        kind => Ink::from(kind),
+        _ if arrow > session => TextColor::Plain,
+        _ if rest.starts_with('✗') => TextColor::Error,
+        _ if rest.starts_with('·') => TextColor::Faint,
+        kind => TextColor::from(kind),
     };
     let name = if name == 0 { arrow } else { name };
     let mut parts: Vec<Part<'r>> = vec![
-        (Ink::Faint, stamp.into()),
-        (Ink::Faint, of(time, session)),
+        (TextColor::Faint, stamp.into()),
+        (TextColor::Faint, of(time, session)),
         (way, of(session, arrow)),
-        (Ink::Plain, of(arrow, name)),
-        (Ink::Bold, of(name, body)),
-        (Ink::Plain, " ".repeat(padding).into()),
+        (TextColor::Plain, of(arrow, name)),
+        (TextColor::Bold, of(name, body)),
+        (TextColor::Plain, " ".repeat(padding).into()),
         (ink, of(body, notes)),
-        (Ink::Warning, of(notes, end)),
+        (TextColor::Warning, of(notes, end)),
     ];
     parts.retain(|(_, text)| !text.is_empty());
     parts

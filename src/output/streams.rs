@@ -11,7 +11,7 @@ use teetap_wire::{is_deceptive, is_invisible};
 use super::fit;
 use crate::{
     exit::Failure,
-    look::{self, Ink, Look},
+    look::{self, Look, TextColor},
 };
 
 /// Writes to stdout at once. Returns false if stdout is closed or a terminal that has hung up.
@@ -41,7 +41,7 @@ pub(crate) fn say(line: &str) {
     match line.split_once(WARNING) {
         Some((start, rest)) if start == NAME => {
             shown.push_str(start);
-            look.paint(Ink::Warning, WARNING, &mut shown);
+            look.paint(TextColor::Warning, WARNING, &mut shown);
             shown.push_str(rest);
         }
         _ => shown.push_str(&line),

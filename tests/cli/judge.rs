@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use teetap_inspect::judge::{Matter, Topic};
+use teetap_inspect::judge::{FindingCode, Topic};
 use teetap_kit::binary::{self, objects, place};
 
 use crate::{refused, run, teetap};
@@ -230,9 +230,9 @@ fn a_capture_without_the_game_is_refused() {
 fn the_page_lists_every_kind_that_is_not_a_note() {
     let page = fs::read_to_string("docs/src/judge.md").unwrap();
     let rows: Vec<_> = page.lines().filter(|line| line.starts_with("| `")).collect();
-    assert_eq!(rows.len(), Matter::ALL.len());
-    for (row, matter) in rows.iter().zip(Matter::ALL) {
-        let topic = Topic::Matter(*matter);
+    assert_eq!(rows.len(), FindingCode::ALL.len());
+    for (row, matter) in rows.iter().zip(FindingCode::ALL) {
+        let topic = Topic::FindingCode(*matter);
         let (severity, role) = (topic.severity_as(topic.role()).name(), topic.role().name());
         let start = format!("| `{topic}` | {severity} | {role} | ");
         assert!(row.starts_with(&start), "{row}: not {start}");

@@ -70,7 +70,7 @@ impl Times {
 mod tests {
     use teetap_inspect::{
         Stated,
-        judge::{By, Judge, Matter, Place, Report, Topic},
+        judge::{By, FindingCode, Judge, Place, Report, Topic},
     };
     use teetap_wire::def::Secrets;
 
@@ -93,7 +93,7 @@ mod tests {
         let mut judge = Judge::new(Secrets::Hide, Stated::default());
         for at in [700_999, 800_000] {
             judge.report(Report {
-                topic: Topic::Matter(Matter::UpstreamSilent),
+                topic: Topic::FindingCode(FindingCode::UpstreamSilent),
                 session,
                 by: By::Server,
                 severity: None,

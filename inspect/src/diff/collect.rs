@@ -17,7 +17,7 @@ use super::{
     entry::{Entry, fields},
     ignore::Ignore,
     order::Order,
-    side::{Input, Shot, Side},
+    side::{Input, Side, TimedSnapshot},
     view::View,
 };
 use crate::{Decoder, Layer, Message, Reading, recording::Item};
@@ -391,7 +391,7 @@ impl Collector {
                 .filter(|shot| shot.fate() == Fate::Kept)
             {
                 let snapshot = snapshot.clone();
-                side.push_snapshot(Shot { at, frame, snapshot });
+                side.push_snapshot(TimedSnapshot { at, frame, snapshot });
             }
             if let Some(tick) = reading.int(message, "intended_tick").filter(|_| name == "input") {
                 let fields = fields(reading, message, ignore, self.options.secrets);

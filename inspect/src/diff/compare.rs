@@ -9,7 +9,7 @@ use teetap_wire::Dir;
 
 use super::{
     align::{Key, Step, align},
-    difference::{Difference, FieldDifference, How, Manner, differing},
+    difference::{DiffSettings, Difference, FieldDifference, How, differing},
     entry::{Entry, Field},
     side::{Noise, Side},
     ticks,
@@ -121,7 +121,7 @@ impl Comparison {
 
 /// Compares two sides.
 #[must_use]
-pub fn compare(a: &Side, b: &Side, manner: &Manner) -> Comparison {
+pub fn compare(a: &Side, b: &Side, manner: &DiffSettings) -> Comparison {
     let mut result = Comparison::default();
     for dir in [Dir::C2s, Dir::S2c] {
         messages(&mut result, dir, [&a.way(dir).messages, &b.way(dir).messages]);

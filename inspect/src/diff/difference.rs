@@ -57,7 +57,7 @@ pub struct FieldDifference {
 
 /// Options of a comparison.
 #[derive(Clone, Debug, Default)]
-pub struct Manner {
+pub struct DiffSettings {
     /// Messages, objects and fields that are not compared.
     pub ignore: Ignore,
     /// Whether secrets are shown or hidden.

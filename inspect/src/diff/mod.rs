@@ -25,7 +25,7 @@ mod view;
 
 pub use collect::{Collector, NoSide, Options};
 pub use compare::{Comparison, Found, Run, Totals, compare};
-pub use difference::{Difference, FieldDifference, How, Manner};
+pub use difference::{DiffSettings, Difference, FieldDifference, How};
 pub use ignore::{Ignore, UnknownName};
 pub use side::{Left, Side};
 pub use view::View;

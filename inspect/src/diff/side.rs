@@ -40,7 +40,7 @@ pub struct Side {
     pub left: Left,
     pub(super) ways: [Way; 2],
     pub(super) inputs: Kept<Input>,
-    pub(super) snapshots: Kept<Shot>,
+    pub(super) snapshots: Kept<TimedSnapshot>,
 }
 
 /// Counts of what is not compared because a side has too much of it.
@@ -91,7 +91,7 @@ pub(super) struct Input {
 
 /// A snapshot.
 #[derive(Debug)]
-pub(super) struct Shot {
+pub(super) struct TimedSnapshot {
     pub(super) at: Time,
     pub(super) frame: Option<u64>,
     pub(super) snapshot: Retained<'static>,
@@ -191,8 +191,8 @@ impl Side {
     }
 
     /// Adds a snapshot.
-    pub(super) fn push_snapshot(&mut self, shot: Shot) {
-        let held = size_of::<Shot>() + shot.snapshot.held();
+    pub(super) fn push_snapshot(&mut self, shot: TimedSnapshot) {
+        let held = size_of::<TimedSnapshot>() + shot.snapshot.held();
         self.left.snapshots += u64::from(!self.snapshots.push(shot, held, SNAPSHOTS));
     }
 }

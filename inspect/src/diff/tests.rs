@@ -54,7 +54,7 @@ fn side(items: Vec<Item>) -> Side {
 }
 
 fn compared(a: &Side, b: &Side) -> Comparison {
-    compare(a, b, &Manner::default())
+    compare(a, b, &DiffSettings::default())
 }
 
 /// A chunk: its sequence number if it is vital, and its data.

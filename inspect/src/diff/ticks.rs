@@ -14,9 +14,9 @@ use teetap_wire::{
 
 use super::{
     collect::SNAPSHOTS,
-    difference::{Difference, FieldDifference, How, Manner, differing},
+    difference::{DiffSettings, Difference, FieldDifference, How, differing},
     entry::{Exact, Field, object},
-    side::{Input, Shot, Side},
+    side::{Input, Side, TimedSnapshot},
 };
 use crate::Layer;
 
@@ -35,7 +35,7 @@ pub(super) struct ByTick {
 }
 
 /// Compares inputs and snapshots.
-pub(super) fn compare(a: &Side, b: &Side, manner: &Manner) -> ByTick {
+pub(super) fn compare(a: &Side, b: &Side, manner: &DiffSettings) -> ByTick {
     let shots = [a, b].map(|side| by_tick(&side.snapshots.list, |shot| shot.snapshot.tick().into()));
     let inputs = [a, b].map(|side| by_tick(&side.inputs.list, |input| input.tick));
     let same_game = same_game(&shots).or_else(|| same_inputs(&inputs));
@@ -76,7 +76,7 @@ fn pairs<'s, T>([a, b]: &[Ticks<'s, T>; 2]) -> Vec<(i64, [Option<&'s T>; 2])> {
 
 /// Returns true if both sides have snapshots for most ticks, and most changes within them are equal. `None` if a side
 /// has no snapshots.
-fn same_game([a, b]: &[Ticks<'_, Shot>; 2]) -> Option<bool> {
+fn same_game([a, b]: &[Ticks<'_, TimedSnapshot>; 2]) -> Option<bool> {
     let least = a.len().min(b.len());
     if least == 0 {
         return None;
@@ -87,7 +87,7 @@ fn same_game([a, b]: &[Ticks<'_, Shot>; 2]) -> Option<bool> {
     }
     // Counts ints that change between snapshots, equal ones among them, equal whole snapshots, and all snapshots.
     let (mut changed, mut alike, mut whole, mut seen) = (0u64, 0u64, 0u64, 0u64);
-    let mut before: Option<&Shot> = None;
+    let mut before: Option<&TimedSnapshot> = None;
     for (shot, other) in common().take(SAMPLE) {
         let (now, other) = (shot.snapshot.view(), other.snapshot.view());
         seen += 1;
@@ -127,7 +127,7 @@ fn same_inputs([a, b]: &[Ticks<'_, Input>; 2]) -> Option<bool> {
 
 /// Collects differences, joining those of the same kind and type of object unless each is to be listed.
 struct Joined<'m> {
-    manner: &'m Manner,
+    manner: &'m DiffSettings,
     alike: u64,
     list: Vec<Difference>,
     /// Index of each joined difference in `list`.
@@ -144,7 +144,7 @@ struct Place {
 }
 
 impl<'m> Joined<'m> {
-    fn new(manner: &'m Manner) -> Self {
+    fn new(manner: &'m DiffSettings) -> Self {
         Self {
             manner,
             alike: 0,
@@ -166,7 +166,7 @@ impl<'m> Joined<'m> {
     }
 
     /// Compares the snapshots of one tick.
-    fn snapshot(&mut self, tick: i64, pair: [Option<&Shot>; 2]) {
+    fn snapshot(&mut self, tick: i64, pair: [Option<&TimedSnapshot>; 2]) {
         let place = Place {
             dir: Dir::S2c,
             tick,
@@ -213,7 +213,7 @@ impl<'m> Joined<'m> {
     }
 
     fn fields(&mut self, name: &str, item: &Item<'_>) -> Vec<Field> {
-        let Manner { ignore, secrets, .. } = self.manner;
+        let DiffSettings { ignore, secrets, .. } = self.manner;
         let mut fields = match item.read(&mut self.buffer) {
             Some(def) => object(def, self.buffer.view(), item.ints, *secrets),
             None => unnamed(item.ints),

@@ -7,7 +7,7 @@ use teetap_wire::Severity;
 
 use super::{
     finding::{Finding, Place},
-    matter::{LedBy, Role, Topic},
+    finding_code::{LedBy, Role, Topic},
     peers::{By, Peers, Program},
 };
 

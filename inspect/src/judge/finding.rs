@@ -6,7 +6,7 @@ use teetap_proxy::session::{SessionId, Time};
 use teetap_wire::{Dir, Severity};
 
 use super::{
-    matter::{LedBy, Role, Topic},
+    finding_code::{LedBy, Role, Topic},
     peers::{By, Program},
 };
 

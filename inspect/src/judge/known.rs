@@ -2,7 +2,7 @@
 
 use teetap_wire::{Side, printable};
 
-use super::{finding::Finding, matter::Topic, peers::By};
+use super::{finding::Finding, finding_code::Topic, peers::By};
 
 /// Selects the findings to report.
 #[derive(Clone, Debug, Default)]

@@ -14,7 +14,7 @@
 //! | `notes.rs` | findings from the notes of datagrams |
 //! | `report.rs` | findings that no single datagram shows |
 //! | `entries.rs` | findings while they are collected |
-//! | `matter.rs` | the kinds of findings, their severity and role |
+//! | `finding_code.rs` | the kinds of findings, their severity and role |
 //! | `finding.rs` | a finding, its place and its description |
 //! | `peers.rs` | the release of each peer |
 //! | `known.rs` | which findings are reported or ignored |
@@ -25,9 +25,9 @@ mod entries;
 #[cfg(test)]
 mod faulty_tests;
 mod finding;
+mod finding_code;
 mod known;
 mod live;
-mod matter;
 #[cfg(test)]
 mod network_tests;
 mod notes;
@@ -42,9 +42,9 @@ use teetap_wire::def::Secrets;
 
 pub use entries::{MOST, SESSIONS};
 pub use finding::{Finding, Place};
+pub use finding_code::{FindingCode, Role, Topic};
 pub use known::{Ignored, Wanted, named};
 pub use live::Live;
-pub use matter::{Matter, Role, Topic};
 pub use peers::{By, Program};
 pub use rank::{Counts, Findings};
 pub use report::Report;

@@ -9,7 +9,7 @@ use super::{
     Judge,
     entries::Entry,
     finding::Place,
-    matter::Topic,
+    finding_code::Topic,
     peers::{By, Peers},
 };
 use crate::{Message, Reading, sentence};

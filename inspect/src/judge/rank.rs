@@ -7,7 +7,7 @@ use teetap_wire::{Code, Severity};
 
 use super::{
     finding::Finding,
-    matter::{LedBy, Matter, Role, Topic},
+    finding_code::{FindingCode, LedBy, Role, Topic},
     peers::By,
 };
 
@@ -86,12 +86,13 @@ impl Finding {
     }
 
     fn is_silence(&self) -> bool {
-        self.topic == Topic::Matter(Matter::PeerSilent)
+        self.topic == Topic::FindingCode(FindingCode::PeerSilent)
     }
 
     /// Returns true if this finding is a join that waits for this side.
     fn is_of_login_of(&self, by: By) -> bool {
-        matches!(self.topic, Topic::Matter(matter) if matter.is_about_login()) && self.by == by
+        matches!(self.topic, Topic::FindingCode(finding_code) if finding_code.is_about_login())
+            && self.by == by
     }
 
     /// Returns an error of the same peer that may follow from this warning, because it is in the same or the next

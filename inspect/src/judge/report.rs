@@ -9,7 +9,7 @@ use super::{
     Judge,
     entries::Entry,
     finding::Place,
-    matter::{LedBy, Matter, Role, Topic},
+    finding_code::{FindingCode, LedBy, Role, Topic},
     peers::By,
 };
 use crate::course::{self, Join, JoinOutcome};
@@ -72,7 +72,7 @@ impl Judge {
     pub(super) fn joined(&mut self, join: &Join) {
         if join.outcome == JoinOutcome::Entered && join.is_by_loss {
             for by in [By::Client, By::Server] {
-                let topic = Topic::Matter(Matter::LoginStalled);
+                let topic = Topic::FindingCode(FindingCode::LoginStalled);
                 if let Some(entry) = self.entries.known(Some(join.session), topic, by) {
                     entry.role = Some(Role::Network);
                 }
@@ -89,7 +89,7 @@ impl Judge {
             let acked = join.acked.filter(|_| join.misstep.is_none());
             let awaited = join.awaited.map(|(_, side)| cause(side, acked));
             let awaited = if is_of_client { Some(Side::Client) } else { awaited };
-            let limit = Topic::Matter(Matter::HalfOpenLimit);
+            let limit = Topic::FindingCode(FindingCode::HalfOpenLimit);
             let gave_way = self.entries.known(Some(join.session), limit, By::Proxy).is_some();
             let led_by = match join.note {
                 _ if join.kept || gave_way => LedBy::Proxy,
@@ -102,14 +102,14 @@ impl Judge {
 
     /// Records a finding about a join that waits because of the side `cause`, or because the proxy kept a message back.
     fn course(&mut self, found: course::Finding, cause: Option<By>, led_by: LedBy) {
-        let Some(matter) = Matter::named(found.code) else {
+        let Some(finding_code) = FindingCode::named(found.code) else {
             return;
         };
         let by = match led_by {
             LedBy::Proxy => By::Proxy,
             LedBy::Any | LedBy::Only(_) => cause.unwrap_or(By::Client),
         };
-        let (topic, session) = (Topic::Matter(matter), Some(found.session));
+        let (topic, session) = (Topic::FindingCode(finding_code), Some(found.session));
         self.report(Report {
             topic,
             session,
@@ -125,8 +125,8 @@ impl Judge {
     }
 
     pub(super) fn notice(&mut self, event: &Event, notice: &Notice) {
-        if let Some(matter) = Matter::of(notice) {
-            self.matter(event, notice, matter);
+        if let Some(finding_code) = FindingCode::of(notice) {
+            self.finding_code(event, notice, finding_code);
         }
         if let Notice::Suppressed { of, count } = notice {
             self.suppressed(event, of, *count);
@@ -153,11 +153,12 @@ impl Judge {
     /// Counts decisions caused by a limit of the proxy that were reported only as a number. Of affected sessions only
     /// the first ones are listed.
     fn suppressed(&mut self, event: &Event, of: &str, count: u64) {
-        let matter = Matter::named(&of.replace('_', "-")).filter(|matter| matter.is_limit());
-        let Some(matter) = matter else { return };
+        let finding_code =
+            FindingCode::named(&of.replace('_', "-")).filter(|finding_code| finding_code.is_limit());
+        let Some(finding_code) = finding_code else { return };
         if let Some(entry) = self
             .entries
-            .known(event.session, Topic::Matter(matter), By::Proxy)
+            .known(event.session, Topic::FindingCode(finding_code), By::Proxy)
         {
             entry.again_times(event.at, count);
         }
@@ -170,7 +171,7 @@ impl Judge {
             return;
         };
         let cause = By::from(by.other());
-        let topic = Topic::Matter(Matter::TimedOut);
+        let topic = Topic::FindingCode(FindingCode::TimedOut);
         let is_limit = LIMITS.iter().any(|limit| reason.starts_with(limit.as_bytes()));
         if !is_limit || self.entries.known(event.session, topic, cause).is_some() {
             return;
@@ -188,13 +189,13 @@ impl Judge {
 
     /// Lowers the severity of a peer's silence, because the peer sends again.
     pub(super) fn is_back(&mut self, session: Option<SessionId>, by: By) {
-        let silent = Topic::Matter(Matter::PeerSilent);
+        let silent = Topic::FindingCode(FindingCode::PeerSilent);
         if let Some(entry) = self.entries.known(session, silent, by) {
             entry.severity = Some(Severity::Info);
         }
     }
 
-    fn matter(&mut self, event: &Event, notice: &Notice, matter: Matter) {
+    fn finding_code(&mut self, event: &Event, notice: &Notice, finding_code: FindingCode) {
         let (client, stranger) = match notice {
             Notice::UnknownSender { client, what, .. } => (Some(*client), Some(*what)),
             Notice::OtherProtocol { client, .. }
@@ -205,21 +206,21 @@ impl Judge {
             _ => (None, None),
         };
         let report = Report {
-            topic: Topic::Matter(matter),
+            topic: Topic::FindingCode(finding_code),
             session: event.session,
-            by: match matter {
-                Matter::PeerSilent => match notice {
+            by: match finding_code {
+                FindingCode::PeerSilent => match notice {
                     Notice::PeerSilent { side, .. } => By::from(*side),
                     _ => By::Client,
                 },
-                Matter::UpstreamSilent | Matter::UpstreamUnreachable => By::Server,
-                Matter::Hole => By::Proxy,
-                _ if matter.is_limit() => By::Proxy,
+                FindingCode::UpstreamSilent | FindingCode::UpstreamUnreachable => By::Server,
+                FindingCode::Hole => By::Proxy,
+                _ if finding_code.is_limit() => By::Proxy,
                 _ => By::Client,
             },
             // Bytes that resemble nothing in the game need not be from a client.
             severity: stranger
-                .is_some_and(|what| matter == Matter::OpensNothing && !what.is_mistake())
+                .is_some_and(|what| finding_code == FindingCode::OpensNothing && !what.is_mistake())
                 .then_some(Severity::Warning),
             text: Cow::Owned(printable(notice.to_string().as_bytes())),
             detail: None,

@@ -7,7 +7,7 @@ use teetap_proxy::session::{Datagram, Event, Level, Notice, Origin, SessionId, S
 use teetap_rules::Filter;
 use teetap_wire::{Code, Dir, Flags, Note, Proto, Severity, def::Registry};
 
-use super::{matter::LedBy, *};
+use super::{finding_code::LedBy, *};
 use crate::{
     Decoder,
     testing::{chunks, packet, session},
@@ -141,7 +141,7 @@ fn what_a_rule_made_is_not_a_finding_of_the_peer() {
 fn causes_come_before_their_consequences_and_losses_last() {
     let mut run = Run::new();
     let note = |code| Topic::Note(code);
-    let silent = Topic::Matter(Matter::UpstreamSilent);
+    let silent = Topic::FindingCode(FindingCode::UpstreamSilent);
     run.judge.report(report(note(Code::SnapPartsMissing), 1));
     run.judge.report(report(note(Code::SurplusBytes), 2));
     run.judge.report(report(note(Code::TrailingBytes), 30));
@@ -193,7 +193,7 @@ fn order(list: Vec<Finding>) -> Vec<(&'static str, u32)> {
 #[test]
 fn a_warning_is_a_cause_in_its_own_session_up_to_the_end_of_the_consequence() {
     let mut run = Run::new();
-    let never = Topic::Matter(Matter::NeverEntered);
+    let never = Topic::FindingCode(FindingCode::NeverEntered);
     let of = |topic, at, session| Report {
         session: Some(SessionId(session)),
         ..report(topic, at)
@@ -493,7 +493,7 @@ fn every_kind_has_a_name_of_its_own_and_its_filter_is_right() {
     }
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), Code::ALL.len() + Matter::ALL.len());
+    assert_eq!(names.len(), Code::ALL.len() + FindingCode::ALL.len());
 }
 
 /// Nothing that real peers send is an error, even in recordings with losses.

@@ -8,7 +8,7 @@ use teetap_wire::{
 };
 
 use super::{
-    inflate::Deaf,
+    inflate::NotInflating,
     own::{Repeated, Unrepeated},
     surplus::Amplified,
     words::{Numbered, Requests, Seconds},
@@ -129,11 +129,11 @@ pub enum Fact {
         is_packed: bool,
     },
     /// An ack that never covers a compressed message.
-    Deaf {
+    NotInflating {
         /// The ack.
         got: Seq,
         /// The evidence.
-        deaf: Deaf,
+        deaf: NotInflating,
     },
     /// Resend requests without a cause.
     Needless {
@@ -238,7 +238,9 @@ impl Fact {
                     None => Ok(()),
                 }
             }
-            Self::Deaf { got, deaf } => write!(f, "got {got}, expected {} or more: {deaf}", deaf.missing),
+            Self::NotInflating { got, deaf } => {
+                write!(f, "got {got}, expected {} or more: {deaf}", deaf.missing)
+            }
             Self::Needless {
                 requests,
                 chunks,

@@ -52,7 +52,7 @@ struct Open {
 
 /// A peer that does not receive compressed messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deaf {
+pub struct NotInflating {
     pub(super) missing: Seq,
     pub(super) for_: Duration,
     pub(super) sights: u8,
@@ -110,7 +110,7 @@ impl Inflation {
 
     /// Records a valid ack, with or without a resend request. Returns the proof, once, that the receiver does not
     /// inflate.
-    pub(super) fn acked(&mut self, ack: Seq, is_request: bool, at: Time) -> Option<Deaf> {
+    pub(super) fn acked(&mut self, ack: Seq, is_request: bool, at: Time) -> Option<NotInflating> {
         if self.is_proven {
             return None;
         }
@@ -134,7 +134,7 @@ impl Inflation {
         if !is_clear || std::mem::replace(&mut self.is_reported, true) {
             return None;
         }
-        Some(Deaf {
+        Some(NotInflating {
             missing: open.seq,
             for_,
             sights: open.sights,
@@ -144,7 +144,7 @@ impl Inflation {
     }
 }
 
-impl fmt::Display for Deaf {
+impl fmt::Display for NotInflating {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             for_,

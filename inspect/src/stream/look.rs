@@ -318,7 +318,7 @@ impl Stream {
             found.add(Note { code, at: 0, len: 1 }, fact);
         }
         if let Some(deaf) = deaf {
-            found.add(of_ack(Code::NotInflated), Fact::Deaf { got: ack, deaf });
+            found.add(of_ack(Code::NotInflated), Fact::NotInflating { got: ack, deaf });
         } else if let Some(stuck) = stuck.filter(|_| !other.inflation.is_reported()) {
             let fact = Fact::Stuck {
                 got: ack,

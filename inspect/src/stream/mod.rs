@@ -60,7 +60,7 @@ use crate::stated::Stated;
 
 pub(crate) use chunk::{Counted, Piece};
 pub use detail::{Consequence, Detail, Fact, Part};
-pub use inflate::Deaf;
+pub use inflate::NotInflating;
 pub use own::{Repeated, Unrepeated};
 
 use acks::Acks;

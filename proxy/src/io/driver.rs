@@ -25,7 +25,7 @@ use super::{
     bus::Publisher,
     clock::Clock,
     input_log::Recorder,
-    journal::Scribe,
+    journal::JournalWriter,
     readiness::{Batch, Readiness, Ready, Source, Which},
     sockets::{Counters, News, Sockets},
     timer::Timer,
@@ -93,7 +93,7 @@ pub(super) struct Parts {
     pub(super) lines: Lines,
     pub(super) bus: Publisher,
     pub(super) log: Option<Recorder>,
-    pub(super) journal: Option<Scribe>,
+    pub(super) journal: Option<JournalWriter>,
     /// The rules of the start, which are the first input; `None` without rules.
     pub(super) program: Option<Arc<Program>>,
     pub(super) requests: mpsc::Receiver<Request>,
@@ -201,7 +201,7 @@ struct Driver {
     /// The input log; `None` if it was not requested.
     log: Option<Recorder>,
     /// The journal; `None` if it was not requested.
-    journal: Option<Scribe>,
+    journal: Option<JournalWriter>,
     /// Events of the current input, which are published after all datagrams are sent.
     events: Vec<Event>,
     /// The command of the current input, and the receiver of its answer.

@@ -17,7 +17,7 @@ const OVERHEAD: usize = 64;
 
 /// A datagram to send through a lane.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Leaving<'a> {
+pub(crate) struct Outgoing<'a> {
     pub(crate) to: Destination,
     pub(crate) bytes: &'a [u8],
     /// True if the session is in 0.7.
@@ -93,8 +93,8 @@ impl Lane {
 
     /// Queues or drops a counted datagram. Returns the effects of the link on the datagram and its
     /// duplicates; empty if there are none.
-    pub(crate) fn take(&mut self, now: Time, leaving: Leaving<'_>) -> Vec<Transit> {
-        let Leaving {
+    pub(crate) fn take(&mut self, now: Time, leaving: Outgoing<'_>) -> Vec<Transit> {
+        let Outgoing {
             to,
             bytes,
             seven,
@@ -277,8 +277,8 @@ mod tests {
         lane.take(Time(at), leaving(text))
     }
 
-    fn leaving(text: &str) -> Leaving<'_> {
-        Leaving {
+    fn leaving(text: &str) -> Outgoing<'_> {
+        Outgoing {
             to: Destination::Server(UpstreamId(1)),
             bytes: text.as_bytes(),
             seven: false,
@@ -332,7 +332,7 @@ mod tests {
         });
         lane.is_open(Time(0));
         let once = true;
-        let accept = Leaving {
+        let accept = Outgoing {
             once,
             ..leaving("once")
         };

@@ -14,7 +14,7 @@ use teetap_kit::{
     link::{Conditions, MS, SECOND},
     peer::Policy,
     rules::compiled,
-    world::{Middle, Witness, hub},
+    world::{HubObserver, Middle, hub},
 };
 use teetap_proxy::session::{Command, Input, Notice, Output, Time, What};
 
@@ -54,7 +54,7 @@ impl Flood {
 #[derive(Debug)]
 struct Sockets(Arc<AtomicUsize>);
 
-impl Witness for Sockets {
+impl HubObserver for Sockets {
     fn input(&mut self, _: Time, _: &Input<'_>) {}
 
     fn output(&mut self, output: &Output<'_>) {

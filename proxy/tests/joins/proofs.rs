@@ -9,7 +9,7 @@ use teetap_kit::{
     link::{Conditions, MS, SECOND},
     peer::{Policy, game},
     rules::{BOTH, made, program},
-    world::{Witness, hub},
+    world::{HubObserver, hub},
 };
 use teetap_proxy::session::{Input, Notice, Output, Time};
 use teetap_rules::{Decide, Fate, Message, Shared, Verdict};
@@ -55,7 +55,7 @@ impl Seen {
 #[derive(Debug)]
 struct Eye(Arc<Mutex<Seen>>);
 
-impl Witness for Eye {
+impl HubObserver for Eye {
     fn input(&mut self, _: Time, input: &Input<'_>) {
         let seen = &mut *self.0.lock().unwrap();
         let (by_client, bytes) = match input {

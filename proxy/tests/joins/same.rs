@@ -13,7 +13,7 @@ use std::{
 use teetap_kit::{
     link::{Conditions, SECOND},
     peer::{Options, Peer, Policy, Server},
-    world::{Middle, Witness, World, client_addr, config, route, transcript},
+    world::{HubObserver, Middle, World, client_addr, config, route, transcript},
 };
 use teetap_proxy::session::{Command, CommandId, Config, Hub, Input, Output, Time, UpstreamId, What};
 use teetap_rules::Program;
@@ -90,7 +90,7 @@ type Seconds = Arc<Mutex<Vec<Second>>>;
 #[derive(Debug)]
 struct Diary(Seconds);
 
-impl Witness for Diary {
+impl HubObserver for Diary {
     fn input(&mut self, at: Time, _: &Input<'_>) {
         let second = usize::try_from(at.0 / SECOND).unwrap();
         let mut seconds = self.0.lock().unwrap();

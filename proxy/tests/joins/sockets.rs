@@ -11,7 +11,7 @@ use std::{
 use teetap_kit::{
     codec::{Chunk, Datagram, NO_TOKEN, Variant, control},
     link::{Conditions, MS, SECOND},
-    world::Witness,
+    world::HubObserver,
 };
 use teetap_proxy::session::{Input, Notice, Output, Time, UpstreamId};
 
@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug)]
 struct Opened(Arc<AtomicUsize>);
 
-impl Witness for Opened {
+impl HubObserver for Opened {
     fn input(&mut self, _: Time, _: &Input<'_>) {}
 
     fn output(&mut self, output: &Output<'_>) {

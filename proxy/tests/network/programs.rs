@@ -8,7 +8,7 @@ use teetap_kit::{
     link::{Conditions, Random, SECOND},
     peer::Peer,
     rules::compiled,
-    world::{Middle, Witness, World, config, route},
+    world::{HubObserver, Middle, World, config, route},
 };
 use teetap_proxy::{
     io::input_log::{Happened, Wanted},
@@ -139,7 +139,7 @@ type Log = Rc<RefCell<Vec<(Time, Happened, Vec<Wanted>)>>>;
 #[derive(Debug)]
 struct Clerk(Log);
 
-impl Witness for Clerk {
+impl HubObserver for Clerk {
     fn input(&mut self, at: Time, input: &Input<'_>) {
         self.0.borrow_mut().push((at, Happened::from(input), Vec::new()));
     }

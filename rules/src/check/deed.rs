@@ -16,7 +16,7 @@ use crate::syntax::{self, Expr, Kind, Quantity};
 
 /// An action whose names and values are resolved.
 #[derive(Debug, Clone)]
-pub(crate) enum Deed {
+pub(crate) enum ResolvedAction {
     /// An action without names.
     Plain(syntax::Action),
     /// `set`
@@ -39,7 +39,7 @@ pub(crate) enum Deed {
     Exit(u8),
 }
 
-impl Deed {
+impl ResolvedAction {
     /// Returns true if the action runs on every copy of a message, because it changes neither a message nor a session.
     pub(crate) const fn runs_on_copies(&self) -> bool {
         match self {
@@ -175,7 +175,7 @@ pub(crate) fn check_rule(
     actions: &[syntax::Action],
     registry: &'static Registry,
     variables: &Variables,
-) -> (Program, Vec<Deed>, Vec<Diagnostic>) {
+) -> (Program, Vec<ResolvedAction>, Vec<Diagnostic>) {
     let mut checker = Checker::new(registry);
     checker.is_rule = true;
     checker.variables.clone_from(variables);
@@ -193,30 +193,30 @@ pub(crate) fn check_rule(
 
 impl Checker<'static> {
     /// Checks an action. Returns `None` if it has an error. `expects` is the number of preceding expectations.
-    fn deed(&mut self, action: &syntax::Action, expects: &mut usize) -> Option<Deed> {
+    fn deed(&mut self, action: &syntax::Action, expects: &mut usize) -> Option<ResolvedAction> {
         Some(match action {
             syntax::Action::Set(assigns) => {
                 let assigns: Vec<_> = assigns.iter().map(|assign| self.assign(assign)).collect();
-                Deed::Set(assigns.into_iter().collect::<Option<_>>()?)
+                ResolvedAction::Set(assigns.into_iter().collect::<Option<_>>()?)
             }
-            syntax::Action::Replace(replace) => Deed::Replace(Box::new(self.replace(replace)?)),
-            syntax::Action::Make(made) => Deed::Make(Box::new(self.template(made)?)),
-            syntax::Action::Log(template) => Deed::Log(match template {
+            syntax::Action::Replace(replace) => ResolvedAction::Replace(Box::new(self.replace(replace)?)),
+            syntax::Action::Make(made) => ResolvedAction::Make(Box::new(self.template(made)?)),
+            syntax::Action::Log(template) => ResolvedAction::Log(match template {
                 Some(template) => Some(self.log(template)?),
                 None => None,
             }),
-            syntax::Action::Mark(id) => Deed::Mark(id.as_ref().map(|id| id.text.as_str().into())),
+            syntax::Action::Mark(id) => ResolvedAction::Mark(id.as_ref().map(|id| id.text.as_str().into())),
             syntax::Action::Var { name, value } => {
                 let (at, value) = self.var(name, value)?;
-                Deed::Var(at, name.text.as_str().into(), Box::new(value))
+                ResolvedAction::Var(at, name.text.as_str().into(), Box::new(value))
             }
-            syntax::Action::Fail(why) => Deed::Fail(why.as_str().into()),
+            syntax::Action::Fail(why) => ResolvedAction::Fail(why.as_str().into()),
             syntax::Action::Expect { .. } => {
                 *expects += 1;
-                Deed::Expect(*expects - 1)
+                ResolvedAction::Expect(*expects - 1)
             }
-            syntax::Action::Exit(code) => Deed::Exit(*code),
-            plain => Deed::Plain(plain.clone()),
+            syntax::Action::Exit(code) => ResolvedAction::Exit(*code),
+            plain => ResolvedAction::Plain(plain.clone()),
         })
     }
 

@@ -28,7 +28,7 @@ mod words;
 
 pub use complete::{Completion, completions, is_rule_word};
 pub(crate) use cond::check;
-pub(crate) use deed::{Assign, Deed, Form, LogPart, Replace, Target, Template, check_rule};
+pub(crate) use deed::{Assign, Form, LogPart, Replace, ResolvedAction, Target, Template, check_rule};
 pub(crate) use kinds::{VarValue, Variables};
 pub(crate) use literal::{MAX_REGEXES, too_many_regexes};
 pub(crate) use made::check_made;

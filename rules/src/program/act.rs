@@ -9,7 +9,7 @@ use teetap_wire::snap::Completed;
 use super::faults::Drawn;
 use super::progress::Progress;
 use super::rule::Rule;
-use crate::check::Deed;
+use crate::check::ResolvedAction;
 use crate::dice::Dice;
 use crate::eval::{Facts, Memory, Variables};
 use crate::syntax::Action;
@@ -81,7 +81,7 @@ impl Done {
 
 impl<F: Facts> Act<'_, F> {
     /// Carries out all actions in order. An action that ends the search ends it after the last action.
-    pub(super) fn carry_out(&mut self, deeds: &[Deed]) -> Done {
+    pub(super) fn carry_out(&mut self, deeds: &[ResolvedAction]) -> Done {
         let mut done = Done::default();
         for deed in deeds {
             match self.deed(deed, &mut done) {
@@ -97,24 +97,24 @@ impl<F: Facts> Act<'_, F> {
     }
 
     /// Carries out an action. Returns true if it had an effect.
-    fn deed(&mut self, deed: &Deed, done: &mut Done) -> Result<bool, String> {
+    fn deed(&mut self, deed: &ResolvedAction, done: &mut Done) -> Result<bool, String> {
         match deed {
-            Deed::Plain(action) => return Ok(self.add(action)),
-            Deed::Set(assigns) => {
+            ResolvedAction::Plain(action) => return Ok(self.add(action)),
+            ResolvedAction::Set(assigns) => {
                 let mut has_effect = self.set(assigns)?;
                 if deed.sets_items() {
                     has_effect |= self.set_items(assigns)?;
                 }
                 return Ok(has_effect);
             }
-            Deed::Replace(replace) => return self.replace(replace),
-            Deed::Make(template) => return self.make(template),
-            Deed::Log(parts) => {
+            ResolvedAction::Replace(replace) => return self.replace(replace),
+            ResolvedAction::Make(template) => return self.make(template),
+            ResolvedAction::Log(parts) => {
                 let (text, whole) = self.text(parts.as_deref());
                 let rule = self.id;
                 self.effects.push(Effect::Log { rule, text, whole });
             }
-            Deed::Mark(id) => {
+            ResolvedAction::Mark(id) => {
                 let name = || {
                     self.rule
                         .identity
@@ -125,10 +125,10 @@ impl<F: Facts> Act<'_, F> {
                 };
                 self.verdict.marks.push(id.clone().unwrap_or_else(name));
             }
-            Deed::Var(at, name, value) => self.var(*at, name, value)?,
-            Deed::Fail(why) => self.end(End::Fail(why.clone())),
-            Deed::Exit(code) => self.end(End::Exit(*code)),
-            Deed::Expect(index) => done.expects.push(*index),
+            ResolvedAction::Var(at, name, value) => self.var(*at, name, value)?,
+            ResolvedAction::Fail(why) => self.end(End::Fail(why.clone())),
+            ResolvedAction::Exit(code) => self.end(End::Exit(*code)),
+            ResolvedAction::Expect(index) => done.expects.push(*index),
         }
         Ok(true)
     }

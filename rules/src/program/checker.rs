@@ -13,7 +13,7 @@ use super::limits::Limits;
 use super::rule::Rule;
 use super::sense::Sense;
 use super::window::{LineWindow, Window};
-use crate::check::{Deed, MAX_REGEXES, Variables, is_snap, too_many_regexes};
+use crate::check::{MAX_REGEXES, ResolvedAction, Variables, is_snap, too_many_regexes};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::dice::hash;
 use crate::eval::Reach;
@@ -64,7 +64,7 @@ impl Checker {
     }
 
     /// Returns the interval of a rule without a condition, whose actions have no message; `None` for other rules.
-    fn timer(&mut self, rule: &syntax::Rule, deeds: &[Deed]) -> Option<Duration> {
+    fn timer(&mut self, rule: &syntax::Rule, deeds: &[ResolvedAction]) -> Option<Duration> {
         let Some(Every::Time(time)) = rule.modifiers.every.filter(|_| rule.when.is_none()) else {
             return None;
         };
@@ -112,13 +112,14 @@ impl Checker {
         let usual = when.usual_reach(self.registry);
         let (mut control, mut connless) = self.outside_chunks(&rule, &usual);
         let mut chunks = within(&usual, &[Class::System, Class::Game]);
-        let sets_items = deeds.iter().any(Deed::sets_items);
+        let sets_items = deeds.iter().any(ResolvedAction::sets_items);
         if sets_items {
             self.must_see_snapshots(&when, rule.span);
             chunks.retain(|(_, dir)| *dir == Dir::S2c);
             (control, connless) = (Vec::new(), Vec::new());
         }
-        let chosen = |wanted: fn(&Deed) -> bool| deeds.iter().filter(|deed| wanted(deed)).cloned().collect();
+        let chosen =
+            |wanted: fn(&ResolvedAction) -> bool| deeds.iter().filter(|deed| wanted(deed)).cloned().collect();
         let sense = Sense {
             rule: &rule,
             when: &when,
@@ -145,8 +146,8 @@ impl Checker {
             actions: rule.actions,
             span: rule.span,
             repeats_act: !is_passive && deeds.iter().any(|deed| deed.runs_on_copies() || deed.ends()),
-            on_copies: chosen(Deed::runs_on_copies),
-            on_parts: chosen(Deed::covers_parts),
+            on_copies: chosen(ResolvedAction::runs_on_copies),
+            on_parts: chosen(ResolvedAction::covers_parts),
             sets_items,
             deeds,
             reach: places().filter(|(proto, dir)| usual.dir(*proto, *dir)).collect(),

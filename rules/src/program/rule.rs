@@ -11,7 +11,7 @@ use super::greeting::Greeting;
 use super::hit::Hit;
 use super::limits::Limits;
 use super::window::Window;
-use crate::check::Deed;
+use crate::check::ResolvedAction;
 use crate::filter::Filter;
 use crate::span::Span;
 use crate::syntax::Action;
@@ -31,13 +31,13 @@ pub(super) struct Rule {
     pub(super) span: Span,
     /// Actions as written.
     pub(super) actions: Vec<Action>,
-    pub(super) deeds: Vec<Deed>,
+    pub(super) deeds: Vec<ResolvedAction>,
     /// Deeds that also run on retransmissions.
-    pub(super) on_copies: Vec<Deed>,
+    pub(super) on_copies: Vec<ResolvedAction>,
     /// True if retransmissions of a message on which the rule acted are handled differently from others.
     pub(super) repeats_act: bool,
     /// Deeds that also run on later parts of a snapshot about which the rule has decided.
-    pub(super) on_parts: Vec<Deed>,
+    pub(super) on_parts: Vec<ResolvedAction>,
     /// True if the rule changes snapshot items, so that it acts on messages that complete a snapshot.
     pub(super) sets_items: bool,
     pub(super) when: Filter,

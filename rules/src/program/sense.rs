@@ -6,7 +6,7 @@
 use teetap_wire::def::{Def, Dialect, Registry};
 use teetap_wire::{Dir, Proto};
 
-use crate::check::{Assign, Deed, LogPart, Target, Template, VarValue};
+use crate::check::{Assign, LogPart, ResolvedAction, Target, Template, VarValue};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Key, Value};
 use crate::filter::Filter;
@@ -17,7 +17,7 @@ use crate::syntax::{self, Action, Expr, Kind, Part, parse};
 pub(super) struct Sense<'a> {
     pub(super) rule: &'a syntax::Rule,
     pub(super) when: &'a Filter,
-    pub(super) deeds: &'a [Deed],
+    pub(super) deeds: &'a [ResolvedAction],
     /// Protocols and directions in which it matches chunks.
     pub(super) chunks: &'a [(Proto, Dir)],
     pub(super) registry: &'static Registry,
@@ -103,7 +103,7 @@ impl Sense<'_> {
         let mut variables = Vec::new();
         for (action, deed) in self.rule.actions.iter().zip(self.deeds) {
             match (action, deed) {
-                (Action::Set(written), Deed::Set(assigns)) => {
+                (Action::Set(written), ResolvedAction::Set(assigns)) => {
                     for (written, assign) in written.iter().zip(assigns) {
                         if fields.iter().any(|before| is_same_field(before, assign)) {
                             let what =
@@ -113,7 +113,7 @@ impl Sense<'_> {
                         fields.push(assign);
                     }
                 }
-                (Action::Var { name, .. }, Deed::Var(at, ..)) => {
+                (Action::Var { name, .. }, ResolvedAction::Var(at, ..)) => {
                     if variables.contains(at) {
                         let what = format!("`${}` is set twice; the second value would count", name.text);
                         found.push(Diagnostic::new(Code::Repeated, name.span, what));
@@ -179,7 +179,7 @@ impl Sense<'_> {
             Kind::All(parts) => parts.iter().any(is_resend),
             _ => is_resend(when),
         };
-        let looks = self.deeds.iter().any(Deed::runs_on_copies);
+        let looks = self.deeds.iter().any(ResolvedAction::runs_on_copies);
         let acting = self.rule.actions.iter().find(|action| !action.is_passive())?;
         let what = format!(
             "`{acting}` looks at first copies only, which have the mark `resend` if an earlier copy was lost"
@@ -191,21 +191,21 @@ impl Sense<'_> {
     }
 
     /// Returns an error for each field of a message that the rule's condition cannot match.
-    fn of_other_message(&self, action: &Action, deed: &Deed) -> Vec<Diagnostic> {
+    fn of_other_message(&self, action: &Action, deed: &ResolvedAction) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         match (action, deed) {
-            (Action::Set(written), Deed::Set(assigns)) => {
+            (Action::Set(written), ResolvedAction::Set(assigns)) => {
                 for (written, assign) in written.iter().zip(assigns) {
                     found.extend(self.assigned(written, assign));
                 }
             }
-            (Action::Replace(written), Deed::Replace(replace)) => {
+            (Action::Replace(written), ResolvedAction::Replace(replace)) => {
                 let has = |key: &Key| replace.places.iter().any(|(of, _)| of == key);
                 if !self.may_match(has) {
                     found.push(not_this(&written.target));
                 }
             }
-            (Action::Make(made), Deed::Make(template)) => {
+            (Action::Make(made), ResolvedAction::Make(template)) => {
                 for (name, expr) in &made.fields {
                     let value = |form: &crate::check::Form| {
                         let mut fields = form.fields.iter();
@@ -219,7 +219,7 @@ impl Sense<'_> {
                     }
                 }
             }
-            (Action::Var { value: expr, .. }, Deed::Var(_, _, value)) => {
+            (Action::Var { value: expr, .. }, ResolvedAction::Var(_, _, value)) => {
                 let value = match &**value {
                     VarValue::Number(number) => Value::Number(number.clone()),
                     VarValue::Text(text) => Value::Text(*text),
@@ -229,7 +229,7 @@ impl Sense<'_> {
                     found.push(not_this(expr));
                 }
             }
-            (Action::Log(Some(template)), Deed::Log(Some(parts))) => {
+            (Action::Log(Some(template)), ResolvedAction::Log(Some(parts))) => {
                 for (written, part) in template.0.iter().zip(parts) {
                     let value = match part {
                         LogPart::Number(number, _)
@@ -266,8 +266,10 @@ impl Sense<'_> {
     }
 
     /// Returns a diagnostic about a message that the rule creates for none, or only for some, of its messages.
-    fn made(&self, deed: &Deed) -> Option<Diagnostic> {
-        let Deed::Make(template) = deed else { return None };
+    fn made(&self, deed: &ResolvedAction) -> Option<Diagnostic> {
+        let ResolvedAction::Make(template) = deed else {
+            return None;
+        };
         let verb = if template.dir.is_some() { "inject" } else { "reply" };
         let is_made = |(proto, dir): &(Proto, Dir)| makes(template, *proto, *dir);
         let dirs = [Dir::C2s, Dir::S2c];

@@ -7,7 +7,7 @@ use teetap_wire::def::{Datum, Decoded, Dialect, HIDDEN};
 use teetap_wire::{Dir, Proto};
 
 use super::act::Act;
-use crate::check::{Assign, Deed, Form, LogPart, Replace, Target, Template, VarValue};
+use crate::check::{Assign, Form, LogPart, Replace, ResolvedAction, Target, Template, VarValue};
 use crate::eval::{self, Facts, Given, Key, Number, Reported, Value};
 use crate::syntax::{Action, Quantity};
 use crate::verdict::{Effect, End, Made, RuleId};
@@ -307,13 +307,13 @@ pub(super) fn plain(text: &str) -> Box<str> {
 /// Carries out the actions of a rule without a condition, which create messages and effects.
 pub(super) fn timed(
     rule: RuleId,
-    deeds: &[Deed],
+    deeds: &[ResolvedAction],
     proto: Option<Proto>,
     (made, effects): (&mut Vec<Made>, &mut Vec<Effect>),
 ) {
     for deed in deeds {
         match deed {
-            Deed::Make(template) => {
+            ResolvedAction::Make(template) => {
                 // The check allows only fixed values without a message.
                 let place = proto.zip(template.dir);
                 match place.and_then(|(proto, dir)| template.made(proto, dir)) {
@@ -325,7 +325,7 @@ pub(super) fn timed(
                     None => {}
                 }
             }
-            Deed::Log(Some(parts)) => {
+            ResolvedAction::Log(Some(parts)) => {
                 let texts = parts.iter().map(|part| match part {
                     LogPart::Text(text) => &**text,
                     _ => "",
@@ -334,24 +334,24 @@ pub(super) fn timed(
                 let whole = None;
                 effects.push(Effect::Log { rule, text, whole });
             }
-            Deed::Plain(Action::Close { side, reason }) => {
+            ResolvedAction::Plain(Action::Close { side, reason }) => {
                 let (side, reason) = (*side, reason.as_str().into());
                 effects.push(Effect::Close { side, reason });
             }
-            Deed::Plain(Action::Stall(time)) => effects.push(Effect::Stall {
+            ResolvedAction::Plain(Action::Stall(time)) => effects.push(Effect::Stall {
                 dir: None,
                 for_: *time,
             }),
-            Deed::Fail(why) => effects.push(end(rule, End::Fail(why.clone()))),
-            Deed::Exit(code) => effects.push(end(rule, End::Exit(*code))),
+            ResolvedAction::Fail(why) => effects.push(end(rule, End::Fail(why.clone()))),
+            ResolvedAction::Exit(code) => effects.push(end(rule, End::Exit(*code))),
             // The caller starts expectations. The check allows no other actions without a message.
-            Deed::Expect(_)
-            | Deed::Plain(_)
-            | Deed::Set(_)
-            | Deed::Replace(_)
-            | Deed::Log(None)
-            | Deed::Mark(_)
-            | Deed::Var(..) => {}
+            ResolvedAction::Expect(_)
+            | ResolvedAction::Plain(_)
+            | ResolvedAction::Set(_)
+            | ResolvedAction::Replace(_)
+            | ResolvedAction::Log(None)
+            | ResolvedAction::Mark(_)
+            | ResolvedAction::Var(..) => {}
         }
     }
 }

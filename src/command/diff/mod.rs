@@ -5,7 +5,7 @@ mod source;
 mod text;
 
 use teetap_capture::{ReadError, reading::Recording};
-use teetap_inspect::diff::{Collector, Comparison, Ignore, Manner, Options, Side, View, compare};
+use teetap_inspect::diff::{Collector, Comparison, DiffSettings, Ignore, Options, Side, View, compare};
 use teetap_rules::Filter;
 use teetap_wire::{Side as Peer, def::Registry, printable};
 
@@ -46,7 +46,7 @@ pub(crate) fn diff(options: &DiffOptions) -> anyhow::Result<Exit> {
     }
     let filter = filters::parse("--filter", options.filter.filter.as_deref(), registry)?;
     let until = filters::parse("--until", options.until.as_deref(), registry)?;
-    let manner = Manner {
+    let manner = DiffSettings {
         ignore,
         secrets: options.contents.secrets(),
         each: options.verbose > 0,
@@ -101,7 +101,7 @@ fn read(
     registry: &'static Registry,
     source: Source,
     (filter, until): (&Option<Filter>, &Option<Filter>),
-    manner: &Manner,
+    manner: &DiffSettings,
 ) -> anyhow::Result<Read> {
     let input = file::open(options.quiet, &source.path)?;
     let refused = |error: &dyn std::fmt::Display| Failure::damaged(format!("{}: {error}", source.file()));

@@ -8,7 +8,7 @@ use teetap_wire::{Dir, printable};
 use super::{Outcome, Read};
 use crate::{
     exit::Exit,
-    look::{Ink, Look, Stream, columns},
+    look::{Look, Stream, TextColor, columns},
     output::{self, fit},
 };
 
@@ -61,7 +61,7 @@ impl Page {
         }
         let names = sides.each_ref().map(|read| read.source.name());
         let longest = names.iter().map(|name| fit::width(name)).max().unwrap_or(0);
-        for ((letter, ink), (name, read)) in [("A", Ink::Error), ("B", Ink::Session)]
+        for ((letter, ink), (name, read)) in [("A", TextColor::Error), ("B", TextColor::Session)]
             .into_iter()
             .zip(names.iter().zip(sides))
         {
@@ -69,7 +69,7 @@ impl Page {
             let about = about(read);
             self.line(&[
                 (ink, letter.into()),
-                (Ink::Plain, format!("  {name}{space}  {about}")),
+                (TextColor::Plain, format!("  {name}{space}  {about}")),
             ]);
         }
         for (dir, title) in [(Dir::C2s, "client to server"), (Dir::S2c, "server to client")] {
@@ -84,10 +84,10 @@ impl Page {
         if comparison.same_game == Some(false) {
             self.blank();
             let text = "inputs and snapshots are of two games: not compared by tick";
-            self.line(&[(Ink::Faint, text.to_owned())]);
+            self.line(&[(TextColor::Faint, text.to_owned())]);
         }
         self.blank();
-        self.line(&[(Ink::Bold, summary(comparison))]);
+        self.line(&[(TextColor::Bold, summary(comparison))]);
     }
 
     fn same(&mut self, comparison: &Comparison) {
@@ -97,7 +97,7 @@ impl Page {
             count => format!(", {count} inputs and snapshots"),
         };
         let messages = output::counted(totals.alike, "message");
-        self.line(&[(Ink::Session, format!("the same: {messages}{ticks}"))]);
+        self.line(&[(TextColor::Session, format!("the same: {messages}{ticks}"))]);
     }
 
     /// Prints a section unless it is empty.
@@ -107,7 +107,7 @@ impl Page {
             return;
         }
         self.blank();
-        self.line(&[(Ink::Bold, title.to_owned())]);
+        self.line(&[(TextColor::Bold, title.to_owned())]);
         while let Some(first) = found.next() {
             let first = match first {
                 Found::Alike(run) => {
@@ -128,7 +128,7 @@ impl Page {
     fn alike(&mut self, run: &Run) {
         if self.all {
             for name in &run.names {
-                self.line(&[(Ink::Faint, format!("  {name}"))]);
+                self.line(&[(TextColor::Faint, format!("  {name}"))]);
             }
             return;
         }
@@ -140,7 +140,7 @@ impl Page {
             let ellipsis = self.look.text("…").into_owned();
             line = format!("  {count} alike: {first} {ellipsis} {last}");
         }
-        self.line(&[(Ink::Faint, line)]);
+        self.line(&[(TextColor::Faint, line)]);
     }
 
     /// Prints consecutive messages of the same name that only one side has.
@@ -160,17 +160,17 @@ impl Page {
 
     fn difference(&mut self, difference: &Difference) {
         let (sign, ink) = match difference.how {
-            How::Changed => ('~', Ink::Warning),
-            How::OnlyA => ('-', Ink::Error),
-            How::OnlyB => ('+', Ink::Session),
-            How::Moved => ('>', Ink::Notice),
+            How::Changed => ('~', TextColor::Warning),
+            How::OnlyA => ('-', TextColor::Error),
+            How::OnlyB => ('+', TextColor::Session),
+            How::Moved => ('>', TextColor::Notice),
         };
         let [at_a, at_b] = difference.at;
         let at = at_a.or(at_b).unwrap_or_default().as_secs_f64();
         let name = name(difference);
         let start = format!("{sign} {at:>8.3} {name}");
         let more = extent(difference);
-        let mut head = vec![(ink, start.clone()), (Ink::Faint, more.clone())];
+        let mut head = vec![(ink, start.clone()), (TextColor::Faint, more.clone())];
         let room = self
             .width
             .saturating_sub(fit::width(&start) + fit::width(&more) + 2);
@@ -182,18 +182,18 @@ impl Page {
                     let value = field.values.get(side)?.as_deref()?;
                     Some(format!(" {}={value}", field.path))
                 });
-                head.push((Ink::Plain, format!(" {}", values.collect::<String>())));
+                head.push((TextColor::Plain, format!(" {}", values.collect::<String>())));
                 self.line(&head);
             }
             ([field], _) if fit::width(&self.pair(field, usize::MAX)) <= room => {
-                head.push((Ink::Plain, format!("  {}", self.pair(field, room))));
+                head.push((TextColor::Plain, format!("  {}", self.pair(field, room))));
                 self.line(&head);
             }
             (fields, _) => {
                 self.line(&head);
                 for field in fields {
                     let pair = self.pair(field, self.width - INDENT);
-                    self.line(&[(Ink::Plain, format!("{}{pair}", " ".repeat(INDENT)))]);
+                    self.line(&[(TextColor::Plain, format!("{}{pair}", " ".repeat(INDENT)))]);
                 }
             }
         }
@@ -231,7 +231,7 @@ impl Page {
         if fit::width(&shown) <= room {
             return shown;
         }
-        let cut = fit::cut(&[(Ink::Plain, shown.into())], room, self.look.ascii);
+        let cut = fit::cut(&[(TextColor::Plain, shown.into())], room, self.look.ascii);
         cut.into_iter().map(|(_, text)| text).collect()
     }
 
@@ -240,7 +240,7 @@ impl Page {
     }
 
     /// Prints a line, cut to the width.
-    fn line(&mut self, parts: &[(Ink, String)]) {
+    fn line(&mut self, parts: &[(TextColor, String)]) {
         let parts: Vec<fit::Part<'_>> = parts
             .iter()
             .map(|(ink, text)| (*ink, Cow::from(self.look.text(text).into_owned())))

@@ -15,7 +15,7 @@ use super::repeat::{Repeat, seed};
 use crate::{
     cli::TortureOptions,
     exit::Exit,
-    look::{Ink, Look},
+    look::{Look, TextColor},
     output::{
         counted,
         fit::{cut, sentence, width},
@@ -70,14 +70,14 @@ impl Table {
         word + mark
     }
 
-    fn ink(&self, tried: &Tried) -> Ink {
+    fn ink(&self, tried: &Tried) -> TextColor {
         match &tried.judged.verdict {
-            _ if tried.has_failed() => Ink::Error,
-            Verdict::Untried => Ink::Faint,
-            verdict if verdict.is_bad() => Ink::Faint,
-            Verdict::Faulty(..) | Verdict::Refused => Ink::Warning,
-            _ if tried.is_second() || self.results.late(tried).is_some() => Ink::Warning,
-            _ => Ink::Plain,
+            _ if tried.has_failed() => TextColor::Error,
+            Verdict::Untried => TextColor::Faint,
+            verdict if verdict.is_bad() => TextColor::Faint,
+            Verdict::Faulty(..) | Verdict::Refused => TextColor::Warning,
+            _ if tried.is_second() || self.results.late(tried).is_some() => TextColor::Warning,
+            _ => TextColor::Plain,
         }
     }
 
@@ -156,7 +156,7 @@ impl Table {
             for fault in Fault::ALL {
                 let is_meant = |tried: &&Tried| tried.cell.step == *step && tried.cell.fault == fault;
                 let cell = self.results.tried.iter().find(is_meant);
-                let (word, ink) = cell.map_or(("-".to_owned(), Ink::Faint), |tried| {
+                let (word, ink) = cell.map_or(("-".to_owned(), TextColor::Faint), |tried| {
                     (self.word(tried), self.ink(tried))
                 });
                 page.push_str(&" ".repeat(spaces));
@@ -172,7 +172,7 @@ impl Table {
     }
 
     /// Returns the reason of the most severe cell in a row; `None` if no cell has a reason.
-    fn why(&self, step: &Step) -> Option<(Ink, String)> {
+    fn why(&self, step: &Step) -> Option<(TextColor, String)> {
         let cells = self.results.tried.iter().filter(|tried| tried.cell.step == *step);
         let reasons = cells.filter_map(|tried| Some((tried, tried.judged.why.as_ref()?)));
         let (tried, why) = reasons
@@ -266,7 +266,7 @@ fn short(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return text.into();
     }
-    let parts = cut(&[(Ink::Plain, text.into())], columns, Look::get().out.ascii);
+    let parts = cut(&[(TextColor::Plain, text.into())], columns, Look::get().out.ascii);
     parts.iter().map(|(_, part)| &**part).collect::<String>().into()
 }
 

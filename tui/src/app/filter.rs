@@ -1,6 +1,6 @@
 //! The filter of the screen.
 
-use teetap_inspect::Sieve;
+use teetap_inspect::HistoryFilter;
 use teetap_rules::{Diagnostic, Filter};
 use teetap_wire::{def::Registry, printable};
 
@@ -11,8 +11,8 @@ pub struct Filtering {
     pub text: String,
     filter: Filter,
     /// Evaluates the filter; `None` while it is off.
-    sieve: Option<Sieve>,
-    /// True if the reader of a recording evaluates the filter instead of the sieve.
+    history_filter: Option<HistoryFilter>,
+    /// True if the reader of a recording evaluates the filter instead of the history filter.
     by_reader: bool,
     registry: &'static Registry,
 }
@@ -54,7 +54,7 @@ impl Filtering {
         let (filter, _) = Filter::parse(text, registry)?;
         Ok(Self {
             text: text.to_owned(),
-            sieve: Some(Sieve::new(filter.clone(), registry)),
+            history_filter: Some(HistoryFilter::new(filter.clone(), registry)),
             by_reader: false,
             filter,
             registry,
@@ -76,7 +76,7 @@ impl Filtering {
         self.by_reader && self.is_on()
     }
 
-    /// Returns the filter for the reader of a recording; `None` if it is off or the sieve evaluates it.
+    /// Returns the filter for the reader of a recording; `None` if it is off or the history filter evaluates it.
     #[must_use]
     pub fn for_reader(&self) -> Option<&Filter> {
         self.is_by_reader().then_some(&self.filter)
@@ -85,12 +85,12 @@ impl Filtering {
     /// Returns true unless the filter is off.
     #[must_use]
     pub const fn is_on(&self) -> bool {
-        self.sieve.is_some()
+        self.history_filter.is_some()
     }
 
     /// Switches the filter on or off. Its state starts anew.
     pub fn switch(&mut self, on: bool) {
-        self.sieve = on.then(|| Sieve::new(self.filter.clone(), self.registry));
+        self.history_filter = on.then(|| HistoryFilter::new(self.filter.clone(), self.registry));
     }
 
     /// Resets the state of the filter if it is on.
@@ -98,9 +98,9 @@ impl Filtering {
         self.switch(self.is_on());
     }
 
-    /// Returns the sieve; `None` if the filter is off.
-    pub fn sieve(&mut self) -> Option<&mut Sieve> {
-        self.sieve.as_mut()
+    /// Returns the history filter; `None` if the filter is off.
+    pub fn history_filter(&mut self) -> Option<&mut HistoryFilter> {
+        self.history_filter.as_mut()
     }
 
     /// Returns true if the filter is on and names a type of messages, which are not folded then.

@@ -28,13 +28,13 @@ pub(super) fn inflate<'a>(
 }
 
 /// A compressed payload that [`Packet::skim`] reads.
-pub(super) struct Skim {
+pub(super) struct LazyPayload {
     pub(super) proto: Proto,
     pub(super) num_chunks: u8,
     pub(super) token: Option<Token>,
 }
 
-impl Skim {
+impl LazyPayload {
     /// Inflates the payload up to the message of the last chunk if the start of each message is enough, else the
     /// whole payload.
     pub(super) fn inflate<'a>(

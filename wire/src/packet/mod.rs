@@ -24,7 +24,7 @@ use crate::note::{Code, Note, Notes};
 use crate::proto::{Layout, TokenPlace};
 use crate::{Chunks, Proto, Seq, Token};
 use header::BASE;
-use inflate::{Clear, Depth, Skim, inflate};
+use inflate::{Clear, Depth, LazyPayload, inflate};
 
 /// The maximum length in bytes of a datagram that receivers read. They see only the start of a longer one (`recvfrom`
 /// truncates).
@@ -151,7 +151,7 @@ impl<'a> Packet<'a> {
         is_enough: impl FnMut(Option<Seq>, &[u8]) -> bool,
     ) -> Result<Self, PacketError> {
         Self::parse_with(proto, datagram, |layout, (flags, num_chunks), rest| {
-            let skim = Skim {
+            let skim = LazyPayload {
                 proto,
                 num_chunks,
                 token,

@@ -64,7 +64,11 @@ fn session() -> Vec<Event> {
         let flags = if requests { Flags::RESEND } else { Flags::empty() };
         let bytes = vital(ack, flags, messages);
         // The core acks the message that it dropped.
-        let shown = if dir == Dir::S2c && ms >= 1000 { ack + 1 } else { ack };
+        let shown = if dir == Dir::S2c && ms >= 1000 {
+            ack + 1
+        } else {
+            ack
+        };
         let mut one = datagram(dir, &bytes, &[&vital(shown, flags, messages)]);
         ordinals[dir as usize] += 1;
         one.ordinal = ordinals[dir as usize];

@@ -22,11 +22,11 @@
 
 mod line;
 mod reader;
-mod scribe;
+mod writer;
 
 pub use line::{DecisionLine, End, EntryLine, Header, Line, RulesLine, VERSION};
 pub use reader::{Journal, JournalError};
-pub(super) use scribe::{Scribe, start};
+pub(super) use writer::{JournalWriter, start};
 
 #[cfg(test)]
 mod tests;

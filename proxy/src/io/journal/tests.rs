@@ -67,9 +67,9 @@ fn header() -> Header {
 fn written() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("j.jsonl");
-    let (mut scribe, writing) = start(&path, &header()).unwrap();
-    scribe.decisions(decisions());
-    drop(scribe);
+    let (mut writer, writing) = start(&path, &header()).unwrap();
+    writer.decisions(decisions());
+    drop(writer);
     let faults = writing.faults();
     writing.finish();
     assert_eq!(faults.news(), None);
@@ -107,8 +107,8 @@ fn hidden_characters_of_rules_are_escaped() {
     hostile.rules = "drop when \"\u{9b}\u{202e}\u{200b}\u{e0041}\"\n".to_owned();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("j.jsonl");
-    let (scribe, writing) = start(&path, &hostile).unwrap();
-    drop(scribe);
+    let (writer, writing) = start(&path, &hostile).unwrap();
+    drop(writer);
     writing.finish();
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains(r"\u009b\u202e\u200b\udb40\udc41"), "{text}");

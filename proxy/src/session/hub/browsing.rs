@@ -6,7 +6,7 @@
 use teetap_wire::Dir;
 
 use super::Hub;
-use crate::session::{ClientAddr, SessionId, lane::Leaving, outbox::Destination, timers::Timer};
+use crate::session::{ClientAddr, SessionId, lane::Outgoing, outbox::Destination, timers::Timer};
 
 impl Hub {
     /// Sends the relayed message that `write` appends to an empty buffer.
@@ -30,7 +30,7 @@ impl Hub {
         let lines = self.env.shared.acting(open);
         let mut browsing = std::mem::take(&mut self.env.browsing);
         self.env
-            .pass(SessionId(0), (browsing.lane(dir), dir), write, |bytes| Leaving {
+            .pass(SessionId(0), (browsing.lane(dir), dir), write, |bytes| Outgoing {
                 to,
                 bytes,
                 seven,

@@ -15,7 +15,7 @@ use crate::session::{
     config::Config,
     datagram::Placed,
     ids::SessionId,
-    lane::{Lane, Leaving},
+    lane::{Lane, Outgoing},
     outbox::Outbox,
     redirect::Listeners,
     time::Time,
@@ -127,7 +127,7 @@ impl Env {
         session: SessionId,
         (lane, dir): (&'l mut Lane, Dir),
         write: impl FnOnce(&mut Vec<u8>),
-        leaving: impl for<'b> FnOnce(&'b [u8]) -> Leaving<'b>,
+        leaving: impl for<'b> FnOnce(&'b [u8]) -> Outgoing<'b>,
     ) {
         let (now, shared) = (self.now, &mut self.shared);
         let hit = Hit {

@@ -15,7 +15,7 @@ use super::{
     carry::{Name, is_connect},
     phase::{LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
     rejoin::Asked,
-    ruled::{Came, Later},
+    ruled::{ControlVerdict, Later},
 };
 use crate::session::{
     Notice, State, datagram::readable, handshake::Handshake, leg::Leg, redirect::Waiting,
@@ -108,9 +108,9 @@ impl Link {
         let came = self.request_came(datagram, env);
         self.report_one_leg(Side::Client, datagram, &Notes::default(), env);
         match came {
-            Came::Not => {}
-            Came::AsItIs => self.connect(datagram, env),
-            Came::Times(bytes, times) => (0..times).for_each(|_| self.connect(&bytes, env)),
+            ControlVerdict::Not => {}
+            ControlVerdict::AsItIs => self.connect(datagram, env),
+            ControlVerdict::Times(bytes, times) => (0..times).for_each(|_| self.connect(&bytes, env)),
         }
     }
 

@@ -27,7 +27,7 @@ use teetap_wire::{Code, Dir, Packet, Proto, Scratch, Side, Token};
 use self::carry::Name;
 use self::phase::{BOTH_SILENT, CLIENT_LATE, Closing, LEFT, Online, Phase, SERVER_SILENT};
 use self::rejoin::Asked;
-use self::ruled::{Came, Later};
+use self::ruled::{ControlVerdict, Later};
 use super::{
     ClientAddr, Notice, SessionId, State, Time, UpstreamId,
     lane::Lane,
@@ -411,9 +411,9 @@ impl Link {
     /// Relays a datagram as often as the rules on control messages say.
     fn relay_ruled(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
         match self.control_came(from, datagram, packet, env) {
-            Came::AsItIs => self.relay(from, datagram, packet, env),
-            Came::Not => self.report_one_leg(from, datagram, &packet.notes, env),
-            Came::Times(bytes, times) => {
+            ControlVerdict::AsItIs => self.relay(from, datagram, packet, env),
+            ControlVerdict::Not => self.report_one_leg(from, datagram, &packet.notes, env),
+            ControlVerdict::Times(bytes, times) => {
                 let mut scratch = Scratch::new();
                 for _ in 0..times {
                     if self.is_closing() {

@@ -9,7 +9,7 @@ use super::{
     carry::Name,
     fitting,
     phase::{Answered, Opening, Phase, REQUEST_EVERY},
-    ruled::Came,
+    ruled::ControlVerdict,
 };
 use crate::session::{
     Notice,
@@ -169,9 +169,9 @@ impl Link {
         let came = self.control_came(Side::Client, datagram, packet, env);
         self.report_one_leg(Side::Client, datagram, &packet.notes, env);
         match came {
-            Came::Not => return Taken::Yes,
-            Came::AsItIs => self.pass_raw(datagram, env),
-            Came::Times(bytes, times) => (0..times).for_each(|_| self.pass_raw(&bytes, env)),
+            ControlVerdict::Not => return Taken::Yes,
+            ControlVerdict::AsItIs => self.pass_raw(datagram, env),
+            ControlVerdict::Times(bytes, times) => (0..times).for_each(|_| self.pass_raw(&bytes, env)),
         }
         if let (Some(Control::Close { reason }), Phase::Opening(opening)) =
             (packet.control(), &mut self.phase)
@@ -195,7 +195,7 @@ impl Link {
         }
         let came = self.control_came(Side::Client, datagram, packet, env);
         self.report_one_leg(Side::Client, datagram, &packet.notes, env);
-        let Some(reason) = reason.filter(|_| !matches!(came, Came::Not)) else {
+        let Some(reason) = reason.filter(|_| !matches!(came, ControlVerdict::Not)) else {
             return Taken::Yes;
         };
         if self.client.token_in.is_some() {
@@ -256,15 +256,17 @@ impl Link {
     ) -> bool {
         let came = match Packet::parse(self.server.form(datagram), datagram, scratch) {
             Ok(packet) => self.control_came(Side::Server, datagram, &packet, env),
-            Err(_) => Came::AsItIs,
+            Err(_) => ControlVerdict::AsItIs,
         };
         match came {
-            Came::AsItIs => self.server_opens(datagram, scratch, env),
-            Came::Not => {
+            ControlVerdict::AsItIs => self.server_opens(datagram, scratch, env),
+            ControlVerdict::Not => {
                 self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
                 false
             }
-            Came::Times(bytes, times) => (0..times).any(|_| self.server_opens(&bytes, scratch, env)),
+            ControlVerdict::Times(bytes, times) => {
+                (0..times).any(|_| self.server_opens(&bytes, scratch, env))
+            }
         }
     }
 

@@ -20,7 +20,7 @@ const LONE_ACCEPT: u8 = 3;
 const MAX_LATER: usize = 64;
 
 /// The decision of rules about a received control message.
-pub(super) enum Came {
+pub(super) enum ControlVerdict {
     /// Handle it as it is.
     AsItIs,
     /// Do not handle it, or handle it later.
@@ -36,7 +36,7 @@ pub(super) struct Later(VecDeque<(Time, Waiting)>);
 #[derive(Debug)]
 enum Waiting {
     /// A datagram that was received on this leg.
-    Came(Side, Box<[u8]>),
+    ControlVerdict(Side, Box<[u8]>),
     /// A control message to send to this side.
     Goes {
         to: Side,
@@ -141,13 +141,13 @@ impl Link {
         datagram: &[u8],
         packet: &Packet<'_>,
         env: &mut Env,
-    ) -> Came {
+    ) -> ControlVerdict {
         if packet.control().is_none() {
-            return Came::AsItIs;
+            return ControlVerdict::AsItIs;
         }
         let dir = Dir::from_sender(from);
         let Some(verdict) = self.rule_on(from, dir, packet.payload, &packet.header, env) else {
-            return Came::AsItIs;
+            return ControlVerdict::AsItIs;
         };
         let mut bytes = datagram.to_vec();
         if let Some(edit) = &verdict.edit {
@@ -157,8 +157,10 @@ impl Link {
         let mut later = |after: Duration| {
             let has_room = self.later.has_room();
             if has_room {
-                self.later
-                    .add(env.now + after, Waiting::Came(from, bytes.as_slice().into()));
+                self.later.add(
+                    env.now + after,
+                    Waiting::ControlVerdict(from, bytes.as_slice().into()),
+                );
             }
             has_room
         };
@@ -171,10 +173,10 @@ impl Link {
             }
         }
         match verdict.fate {
-            Fate::Drop | Fate::Lose { .. } => Came::Not,
-            Fate::Delay { for_, .. } if later(for_) => Came::Not,
-            _ if verdict.edit.is_none() && times == 1 => Came::AsItIs,
-            _ => Came::Times(bytes, times),
+            Fate::Drop | Fate::Lose { .. } => ControlVerdict::Not,
+            Fate::Delay { for_, .. } if later(for_) => ControlVerdict::Not,
+            _ if verdict.edit.is_none() && times == 1 => ControlVerdict::AsItIs,
+            _ => ControlVerdict::Times(bytes, times),
         }
     }
 
@@ -190,11 +192,11 @@ impl Link {
     }
 
     /// Evaluates the rules on a CONNECT of the client.
-    pub(super) fn request_came(&mut self, datagram: &[u8], env: &mut Env) -> Came {
+    pub(super) fn request_came(&mut self, datagram: &[u8], env: &mut Env) -> ControlVerdict {
         let mut scratch = Scratch::new();
         match Packet::parse(self.opened.requested, datagram, &mut scratch) {
             Ok(packet) => self.control_came(Side::Client, datagram, &packet, env),
-            Err(_) => Came::AsItIs,
+            Err(_) => ControlVerdict::AsItIs,
         }
     }
 
@@ -358,7 +360,7 @@ impl Link {
                 return;
             }
             match waiting {
-                Waiting::Came(from, datagram) => self.comes_late(from, &datagram, env),
+                Waiting::ControlVerdict(from, datagram) => self.comes_late(from, &datagram, env),
                 Waiting::GoesAsItIs(to, bytes, once) => {
                     let mark = env.out.mark();
                     self.put_raw(to, &bytes, once, env);

@@ -9,7 +9,7 @@ use teetap_wire::{Dir, Proto, Side};
 use super::{Env, Link};
 use crate::session::{
     Time,
-    lane::{Lane, Leaving},
+    lane::{Lane, Outgoing},
     outbox::Destination,
 };
 
@@ -56,7 +56,7 @@ impl Link {
         let lines = env.shared.acting(self.open_lines.and(self.windows()));
         let lane = self.lane(to);
         let dir = Dir::from_sender(to.other());
-        env.pass(session, (lane, dir), write, |bytes| Leaving {
+        env.pass(session, (lane, dir), write, |bytes| Outgoing {
             to: destination,
             bytes,
             seven,

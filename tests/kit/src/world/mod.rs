@@ -51,7 +51,7 @@ pub struct Client {
 }
 
 /// Observes the inputs and outputs of the hub.
-pub trait Witness: std::fmt::Debug {
+pub trait HubObserver: std::fmt::Debug {
     /// Called before the hub handles `input`.
     fn input(&mut self, at: Time, input: &Input<'_>);
     /// Called for each output of the hub; the outputs of an input follow it.
@@ -78,7 +78,7 @@ pub struct World {
     /// The events of the hub, if it reports them.
     pub events: Vec<Event>,
     /// The observer of the hub.
-    pub witness: Option<Box<dyn Witness>>,
+    pub witness: Option<Box<dyn HubObserver>>,
     /// Upstream sockets that are open.
     pub sockets: Vec<UpstreamId>,
     /// Listen sockets that the hub has requested, with the ports of their servers.

@@ -114,7 +114,7 @@ impl RowFilter {
             self.unfiltered = end;
             return false;
         }
-        let Some(sieve) = self.filter.as_mut().and_then(Filtering::sieve) else {
+        let Some(history_filter) = self.filter.as_mut().and_then(Filtering::history_filter) else {
             self.unfiltered = end;
             return false;
         };
@@ -125,14 +125,14 @@ impl RowFilter {
             };
             let passed = match row {
                 Row::Gap(_) => {
-                    sieve.gap();
+                    history_filter.gap();
                     other(row)
                 }
                 Row::Log(..) => other(row),
                 Row::Line(decoded, _) => {
                     let is_known = matches!(&self.verdict, Some((last, _)) if Arc::ptr_eq(last, decoded));
                     if !is_known {
-                        self.verdict = Some((Arc::clone(decoded), sieve.pass(&decoded.event)));
+                        self.verdict = Some((Arc::clone(decoded), history_filter.pass(&decoded.event)));
                     }
                     let shown = self.verdict.as_ref().map_or(&[][..], |(_, shown)| shown);
                     let index = row.index().or_else(|| row.is_bare().then_some(0));

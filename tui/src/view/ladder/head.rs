@@ -5,7 +5,7 @@ use ratatui::{
     layout::Rect,
     text::{Line, Span},
 };
-use teetap_inspect::Crossing;
+use teetap_inspect::BothLegs;
 use teetap_proxy::session::SessionId;
 use teetap_wire::{Dir, Scratch, Side};
 
@@ -30,12 +30,12 @@ pub(super) fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last)
         let Some(Step::Datagram(decoded, _)) = app.sessions.ladder.get(session, number) else {
             continue;
         };
-        let Some(crossing) = Crossing::of(decoded, &mut scratch) else {
+        let Some(both_legs) = BothLegs::of(decoded, &mut scratch) else {
             continue;
         };
         for (side, of_leg) in [Side::Client, Side::Server].into_iter().zip(&mut found) {
-            let token = crossing.leg(side).and_then(|leg| leg.token);
-            if let Some(known) = of_leg.get_mut(crossing.dir as usize)
+            let token = both_legs.leg(side).and_then(|leg| leg.token);
+            if let Some(known) = of_leg.get_mut(both_legs.dir as usize)
                 && known.is_none()
             {
                 *known = token;

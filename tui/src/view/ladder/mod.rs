@@ -14,8 +14,8 @@ use ratatui::{
     text::{Line, Span},
 };
 use teetap_inspect::{
-    Crossing, DecodedEvent, Kind, Message, Reading,
-    crossing::Passage,
+    BothLegs, DecodedEvent, Kind, Message, Reading,
+    both_legs::OnLeg,
     follow::{Missing, Ties},
     row,
 };
@@ -86,8 +86,8 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
 fn step(buffer: &mut Buffer, area: Rect, app: &App, step: &Step, scratch: &mut Scratch) {
     match step {
         Step::Datagram(decoded, ties) => {
-            if let Some(crossing) = Crossing::of(decoded, scratch) {
-                datagram(buffer, area, app, (decoded, &crossing, ties));
+            if let Some(both_legs) = BothLegs::of(decoded, scratch) {
+                datagram(buffer, area, app, (decoded, &both_legs, ties));
             }
         }
         Step::Missing(at, dir, missing) => self::missing(buffer, area, app.look.theme, (*at, *dir, *missing)),
@@ -105,7 +105,7 @@ fn missing(buffer: &mut Buffer, area: Rect, theme: Theme, (at, dir, missing): (T
     time(buffer, area, at, theme);
     let Missing { first, count } = missing;
     let last = first.plus(count - 1);
-    let numbers = Passage::numbers_of(Some((first, last)));
+    let numbers = OnLeg::numbers_of(Some((first, last)));
     let text = format!("-- missing {numbers} --");
     let width = u16::try_from(text.len()).unwrap_or(0);
     let left = match dir.sender() {
@@ -163,46 +163,46 @@ fn datagram(
     buffer: &mut Buffer,
     area: Rect,
     app: &App,
-    (decoded, crossing, ties): (&DecodedEvent, &Crossing, &Ties),
+    (decoded, both_legs, ties): (&DecodedEvent, &BothLegs, &Ties),
 ) {
     let theme = app.look.theme;
     let columns = Columns::of(area);
     time(buffer, area, decoded.event.at, theme);
-    let (dir, direction) = (crossing.dir, theme.direction(crossing.dir));
+    let (dir, direction) = (both_legs.dir, theme.direction(both_legs.dir));
     for side in [Side::Client, Side::Server] {
-        let is_changed = side == dir.receiver() && !crossing.shift().is_none();
+        let is_changed = side == dir.receiver() && !both_legs.shift().is_none();
         let style = if is_changed {
             theme.name_of(direction)
         } else {
             direction
         };
-        if let Some(passage) = crossing.leg(side) {
+        if let Some(passage) = both_legs.leg(side) {
             let text = cell(passage, columns);
             put(buffer, columns.leg(side), &Line::styled(text, style));
         }
-        let arrow = arrow(crossing, side);
+        let arrow = arrow(both_legs, side);
         put(buffer, columns.arrow(side), &Line::styled(arrow, style));
     }
     let area = columns.middle();
-    put(buffer, area, &middle((decoded, crossing, ties), app, area.width));
+    put(buffer, area, &middle((decoded, both_legs, ties), app, area.width));
 }
 
 /// Returns the arrow between a leg and the proxy, with `x` at the end of a datagram's path.
-fn arrow(crossing: &Crossing, side: Side) -> &'static str {
-    let has_left = crossing.leg(side).is_some();
-    let is_receiver = side == crossing.dir.receiver();
-    match (has_left, crossing.dir) {
-        (true, Dir::C2s) if is_receiver && crossing.is_lost => " ─x ",
-        (true, Dir::S2c) if is_receiver && crossing.is_lost => " x─ ",
+fn arrow(both_legs: &BothLegs, side: Side) -> &'static str {
+    let has_left = both_legs.leg(side).is_some();
+    let is_receiver = side == both_legs.dir.receiver();
+    match (has_left, both_legs.dir) {
+        (true, Dir::C2s) if is_receiver && both_legs.is_lost => " ─x ",
+        (true, Dir::S2c) if is_receiver && both_legs.is_lost => " x─ ",
         (true, Dir::C2s) => " ─▸ ",
         (true, Dir::S2c) => " ◂─ ",
-        (false, _) if is_receiver && crossing.is_stopped => "  x ",
+        (false, _) if is_receiver && both_legs.is_stopped => "  x ",
         (false, _) => "    ",
     }
 }
 
 /// Returns the sequence numbers, ack and size of a datagram on one leg.
-fn cell(passage: &Passage, columns: Columns) -> String {
+fn cell(passage: &OnLeg, columns: Columns) -> String {
     let ack = passage.ack.map_or(String::new(), |ack| ack.to_string());
     cell_text(&passage.numbers(), &ack, &passage.len.to_string(), columns)
 }
@@ -210,15 +210,15 @@ fn cell(passage: &Passage, columns: Columns) -> String {
 /// Returns the actions of the proxy: shift of the numbers, resends, messages that it acted on, and a loss by link
 /// lines; then the other messages, and other effects of link lines.
 fn middle(
-    (decoded, crossing, ties): (&DecodedEvent, &Crossing, &Ties),
+    (decoded, both_legs, ties): (&DecodedEvent, &BothLegs, &Ties),
     app: &App,
     room: u16,
 ) -> Line<'static> {
     let theme = app.look.theme;
     let mut parts: Vec<Vec<Span<'static>>> = Vec::new();
-    let shift = crossing.shift();
+    let shift = both_legs.shift();
     // On wide screens names are aligned, with or without a shift.
-    let has_legs = [Side::Client, Side::Server].map(|side| crossing.leg(side).is_some()) == [true; 2];
+    let has_legs = [Side::Client, Side::Server].map(|side| both_legs.leg(side).is_some()) == [true; 2];
     let width = if has_legs && room >= WIDE { 6 } else { 0 };
     if !shift.is_none() || width > 0 {
         let style = if shift.seq == 0 {
@@ -241,10 +241,10 @@ fn middle(
     let (touched, plain): (Vec<_>, Vec<_>) = all.iter().partition(|message| is_touched(message));
     let messages = |list: &[&Message]| messages(reading, list, theme);
     parts.push(messages(&touched));
-    let link = (!crossing.link.is_empty())
-        .then(|| vec![Span::styled(crossing.link.clone(), link_style(crossing, theme))]);
+    let link = (!both_legs.link.is_empty())
+        .then(|| vec![Span::styled(both_legs.link.clone(), link_style(both_legs, theme))]);
     // A loss is shown first. If a link line delays everything, the names are more interesting.
-    let (first, last) = if crossing.is_lost {
+    let (first, last) = if both_legs.is_lost {
         (link, None)
     } else {
         (None, link)
@@ -269,8 +269,8 @@ fn middle(
     Line::from(parts.join(&Span::raw("  ")))
 }
 
-fn link_style(crossing: &Crossing, theme: Theme) -> Style {
-    if crossing.is_lost {
+fn link_style(both_legs: &BothLegs, theme: Theme) -> Style {
+    if both_legs.is_lost {
         theme.done()
     } else {
         theme.quiet()

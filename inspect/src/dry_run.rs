@@ -18,7 +18,7 @@ use teetap_wire::{
 
 /// Rules, with their memory of all sessions of a recording.
 #[derive(Debug)]
-pub struct Trial {
+pub struct DryRun {
     program: Program,
     registry: &'static Registry,
     seed: u64,
@@ -69,8 +69,8 @@ impl std::fmt::Debug for Tried {
     }
 }
 
-impl Trial {
-    /// Creates a trial. `seed` is the seed of all random decisions.
+impl DryRun {
+    /// Creates a dry run. `seed` is the seed of all random decisions.
     #[must_use]
     pub fn new(program: Program, registry: &'static Registry, seed: u64) -> Self {
         let shared = program.share(Shared::default());

@@ -11,13 +11,13 @@ use crate::{DecodedEvent, transit::Transits};
 
 /// A datagram on both legs.
 #[derive(Clone, Debug)]
-pub struct Crossing {
+pub struct BothLegs {
     /// The direction.
     pub dir: Dir,
     /// The datagram on the client leg; `None` if it was not there.
-    pub client: Option<Passage>,
+    pub client: Option<OnLeg>,
     /// The datagram on the server leg; `None` if it was not there.
-    pub server: Option<Passage>,
+    pub server: Option<OnLeg>,
     /// True if the proxy did not forward it, although it belongs to both legs.
     pub is_stopped: bool,
     /// True if link lines lost it and all its duplicates.
@@ -28,7 +28,7 @@ pub struct Crossing {
 
 /// A datagram on one leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passage {
+pub struct OnLeg {
     /// The token.
     pub token: Option<Token>,
     /// The ack.
@@ -43,7 +43,7 @@ pub struct Passage {
     pub datagrams: usize,
 }
 
-impl Crossing {
+impl BothLegs {
     /// Returns the datagram of an event on both legs; `None` if the event is about something else.
     #[must_use]
     pub fn of(decoded: &DecodedEvent, scratch: &mut Scratch) -> Option<Self> {
@@ -55,13 +55,13 @@ impl Crossing {
             None => [None; 2],
         };
         let received = datagram.received();
-        let came = received.map(|bytes| Passage {
+        let came = received.map(|bytes| OnLeg {
             seqs,
-            ..Passage::read(datagram.proto, bytes, datagram.packet(scratch))
+            ..OnLeg::read(datagram.proto, bytes, datagram.packet(scratch))
         });
         let left = match (datagram.is_unchanged(), came) {
             (true, Some(came)) => Some(came),
-            _ => left(datagram, scratch).map(|left| Passage {
+            _ => left(datagram, scratch).map(|left| OnLeg {
                 seqs: seqs_out,
                 ..left
             }),
@@ -88,7 +88,7 @@ impl Crossing {
 
     /// Returns the datagram on the leg of a side.
     #[must_use]
-    pub const fn leg(&self, side: Side) -> Option<&Passage> {
+    pub const fn leg(&self, side: Side) -> Option<&OnLeg> {
         match side {
             Side::Client => self.client.as_ref(),
             Side::Server => self.server.as_ref(),
@@ -115,12 +115,12 @@ impl Crossing {
 }
 
 /// Returns the first datagram that was sent.
-fn left(datagram: &Datagram, scratch: &mut Scratch) -> Option<Passage> {
+fn left(datagram: &Datagram, scratch: &mut Scratch) -> Option<OnLeg> {
     let mut sent = datagram.sent();
     let first = sent.next()?;
-    Some(Passage {
+    Some(OnLeg {
         datagrams: 1 + sent.count(),
-        ..Passage::read(
+        ..OnLeg::read(
             datagram.proto,
             first,
             Some(Packet::parse(datagram.proto, first, scratch)),
@@ -128,7 +128,7 @@ fn left(datagram: &Datagram, scratch: &mut Scratch) -> Option<Passage> {
     })
 }
 
-impl Passage {
+impl OnLeg {
     /// Returns the sequence numbers of the vital messages: `217`, `217-219`, or an empty text.
     #[must_use]
     pub fn numbers(&self) -> String {
@@ -207,14 +207,14 @@ mod tests {
     /// The 0.7 `ready` message.
     const READY: &[u8] = b"\x25";
 
-    fn crossing(datagram: Datagram) -> Crossing {
+    fn both_legs(datagram: Datagram) -> BothLegs {
         let event = Event {
             at: Time(0),
             session: None,
             what: What::Datagram(datagram),
         };
         let decoded = Decoder::new(Registry::builtin()).decode(event);
-        Crossing::of(&decoded, &mut Scratch::new()).unwrap()
+        BothLegs::of(&decoded, &mut Scratch::new()).unwrap()
     }
 
     #[test]
@@ -226,16 +226,16 @@ mod tests {
         datagram.placed = [5, 6]
             .map(|seq| Placed::new(Some(Seq::new(seq)), Action::Pass))
             .into();
-        let crossing = crossing(datagram);
-        let (server, client) = (crossing.server.unwrap(), crossing.client.unwrap());
+        let both_legs = both_legs(datagram);
+        let (server, client) = (both_legs.server.unwrap(), both_legs.client.unwrap());
         assert_eq!((server.numbers(), client.numbers()), ("7-8".into(), "5-6".into()));
         assert_eq!(
             (server.ack, client.ack),
             (Some(Seq::new(1020)), Some(Seq::new(3)))
         );
         assert_eq!((server.token, server.len), (Some(Token(*b"tokn")), came.len()));
-        assert_eq!(crossing.shift(), Shift { seq: -2, ack: 7 });
-        assert_eq!(crossing.shift().to_string(), "seq-2 ack+7");
+        assert_eq!(both_legs.shift(), Shift { seq: -2, ack: 7 });
+        assert_eq!(both_legs.shift().to_string(), "seq-2 ack+7");
     }
 
     #[test]
@@ -243,8 +243,8 @@ mod tests {
         let came = testing::chunks(1, false, &[(None, READY)]);
         let mut datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, &came, std::iter::empty());
         datagram.leg = Some(Side::Client);
-        let crossing = crossing(datagram);
-        assert!(crossing.client.is_some() && crossing.server.is_none());
-        assert_eq!(crossing.shift().to_string(), "");
+        let both_legs = both_legs(datagram);
+        assert!(both_legs.client.is_some() && both_legs.server.is_none());
+        assert_eq!(both_legs.shift().to_string(), "");
     }
 }

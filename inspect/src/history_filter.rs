@@ -1,6 +1,6 @@
 //! Filters events that were already decoded: those of a history, then new ones.
 //!
-//! Law: a sieve has its own context, so that a filter can be set at any time. Events must be passed in order. A history
+//! Law: a history filter has its own context, so that a filter can be set at any time. Events must be passed in order. A history
 //! without its beginning is treated like a recording without its beginning.
 
 use std::fmt;
@@ -12,11 +12,11 @@ use teetap_wire::def::Registry;
 use crate::{Decoder, Reading};
 
 /// A filter with its own memory of sessions.
-pub struct Sieve {
+pub struct HistoryFilter {
     decoder: Decoder,
 }
 
-impl Sieve {
+impl HistoryFilter {
     /// Creates a filter that has seen nothing.
     #[must_use]
     pub fn new(filter: Filter, registry: &'static Registry) -> Self {
@@ -60,9 +60,9 @@ impl Sieve {
     }
 }
 
-impl fmt::Debug for Sieve {
+impl fmt::Debug for HistoryFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sieve").finish_non_exhaustive()
+        f.debug_struct("HistoryFilter").finish_non_exhaustive()
     }
 }
 
@@ -87,11 +87,12 @@ mod tests {
     #[test]
     fn each_message_passes_or_not_and_what_came_before_counts() {
         let registry = Registry::builtin();
-        let sieve = |text: &str| Sieve::new(Filter::parse(text, registry).unwrap().0, registry);
+        let history_filter =
+            |text: &str| HistoryFilter::new(Filter::parse(text, registry).unwrap().0, registry);
         let both = event(&[(Some(1), b"\x25"), (None, b"\x38")]);
-        assert_eq!(sieve("cl_kill").pass(&both), [false, true]);
-        assert!(sieve("sv_chat").pass(&both).is_empty());
-        let mut third = sieve("count(cl_kill) == 3");
+        assert_eq!(history_filter("cl_kill").pass(&both), [false, true]);
+        assert!(history_filter("sv_chat").pass(&both).is_empty());
+        let mut third = history_filter("count(cl_kill) == 3");
         let passed: Vec<Vec<bool>> = (0..4).map(|_| third.pass(&both).to_vec()).collect();
         // True from the third `cl_kill` until just before the fourth.
         assert_eq!(passed, [vec![], vec![], vec![false, true], vec![true, false]]);

@@ -13,7 +13,7 @@ use crate::{
 
 /// A journal that is being written. Dropping it completes the journal.
 #[derive(Debug)]
-pub(in crate::io) struct Scribe(LogSender<Entry>);
+pub(in crate::io) struct JournalWriter(LogSender<Entry>);
 
 /// An entry of the queue.
 #[derive(Debug)]
@@ -27,12 +27,12 @@ enum Entry {
 ///
 /// # Errors
 /// See [`LogError`]. No thread is started then.
-pub(in crate::io) fn start(path: &Path, header: &Header) -> Result<(Scribe, Writing), LogError> {
+pub(in crate::io) fn start(path: &Path, header: &Header) -> Result<(JournalWriter, Writing), LogError> {
     let (sender, writing) = log_file::start(path, header)?;
-    Ok((Scribe(sender), writing))
+    Ok((JournalWriter(sender), writing))
 }
 
-impl Scribe {
+impl JournalWriter {
     /// Records decisions.
     pub(in crate::io) fn decisions(&mut self, decisions: Vec<Decision>) {
         for decision in decisions {

@@ -11,7 +11,7 @@ pub enum Topic {
     /// A note of a datagram or a message.
     Note(Code),
     /// An oddity that no single datagram shows.
-    Matter(Matter),
+    FindingCode(FindingCode),
 }
 
 /// The faults that may have led to a consequence.
@@ -41,11 +41,11 @@ macro_rules! matters {
     ($($variant:ident $name:literal $severity:ident $role:ident;)*) => {
         /// An oddity that no single datagram shows. One table defines the name, severity and role of each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Matter {
+        pub enum FindingCode {
             $(#[doc = $name] $variant,)*
         }
 
-        impl Matter {
+        impl FindingCode {
             /// All matters.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
@@ -80,16 +80,19 @@ matters! {
     RelayLimit          "relay-limit"          Warning Network;
 }
 
-impl Matter {
+impl FindingCode {
     /// Returns the name, which is stable for scripts.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.row().0
     }
 
-    /// Returns the matter with this name; `None` if there is none.
+    /// Returns the code with this name; `None` if there is none.
     pub(super) fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|matter| matter.row().0 == name)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|finding_code| finding_code.row().0 == name)
     }
 
     /// Returns true if the proxy acted on its own because of a limit.
@@ -100,13 +103,13 @@ impl Matter {
         )
     }
 
-    /// Returns true if the matter is about a login.
+    /// Returns true if the finding is about a login.
     #[must_use]
     pub const fn is_about_login(self) -> bool {
         matches!(self, Self::LoginStalled | Self::NeverOnline | Self::NeverEntered)
     }
 
-    /// Returns the matter of a notice; `None` if the notice is not about the traffic of peers.
+    /// Returns the code of a notice; `None` if the notice is not about the traffic of peers.
     #[must_use]
     pub const fn of(notice: &Notice) -> Option<Self> {
         Some(match notice {
@@ -137,7 +140,7 @@ impl Topic {
     /// Returns all kinds of findings.
     pub fn all() -> impl Iterator<Item = Self> {
         let notes = Code::ALL.iter().copied().map(Self::Note);
-        notes.chain(Matter::ALL.iter().copied().map(Self::Matter))
+        notes.chain(FindingCode::ALL.iter().copied().map(Self::FindingCode))
     }
 
     /// Returns the topic with this name, which may be written `wrong-token`, `lint.wrong_token` or `!wrong-token`.
@@ -157,7 +160,7 @@ impl Topic {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Note(code) => code.name(),
-            Self::Matter(matter) => matter.name(),
+            Self::FindingCode(finding_code) => finding_code.name(),
         }
     }
 
@@ -166,7 +169,7 @@ impl Topic {
     pub fn severity_as(self, role: Role) -> Severity {
         let severity = match self {
             Self::Note(code) => code.severity(),
-            Self::Matter(matter) => matter.row().1,
+            Self::FindingCode(finding_code) => finding_code.row().1,
         };
         match role {
             Role::Network => severity.min(Severity::Warning),
@@ -180,7 +183,7 @@ impl Topic {
         match self {
             Self::Note(code) if code.has(Property::OfNetwork) => Role::Network,
             Self::Note(_) => Role::Fault,
-            Self::Matter(matter) => matter.row().2,
+            Self::FindingCode(finding_code) => finding_code.row().2,
         }
     }
 
@@ -196,7 +199,7 @@ impl Topic {
     pub fn filter(self) -> Option<String> {
         match self {
             Self::Note(code) => Some(format!("lint.{}", code.name().replace('-', "_"))),
-            Self::Matter(_) => None,
+            Self::FindingCode(_) => None,
         }
     }
 
@@ -205,8 +208,8 @@ impl Topic {
     pub fn page(self) -> String {
         match self {
             Self::Note(code) => format!("notes/{}.md", code.name()),
-            Self::Matter(matter) if matter.is_about_login() => format!("joins.md#{self}"),
-            Self::Matter(_) => format!("findings.md#{self}"),
+            Self::FindingCode(finding_code) if finding_code.is_about_login() => format!("joins.md#{self}"),
+            Self::FindingCode(_) => format!("findings.md#{self}"),
         }
     }
 }
