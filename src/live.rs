@@ -14,7 +14,7 @@ use teetap_harness::{
     child,
     outcome::{EndedBy, Last, Summary, Verdicts, by_ending, by_signal, decide},
 };
-use teetap_inspect::course::STOPPED;
+use teetap_inspect::joins::STOPPED;
 use teetap_proxy::{
     io::{Clock, Faults, Nice, probe::Finding},
     session::{Level, Time},

@@ -13,7 +13,7 @@ use std::{
 
 use teetap_engine::control::Guard;
 use teetap_harness::child::tree;
-use teetap_inspect::course::STOPPED;
+use teetap_inspect::joins::STOPPED;
 use teetap_proxy::io::Commands;
 use tokio::{
     runtime,

@@ -8,7 +8,7 @@ use std::{fmt, sync::Arc};
 
 use teetap_proxy::session::{Event, Time};
 
-use crate::{Ending, Reading, course::Join, subscribers::Selected};
+use crate::{Ending, Reading, joins::Join, subscribers::Selected};
 
 /// An event with its decoded datagram.
 pub struct DecodedEvent {

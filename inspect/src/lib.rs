@@ -7,7 +7,7 @@
 //! Events hold raw bytes. [`decoder`] parses messages with the definitions and evaluates the filters on them; a
 //! [`reading`] is the typed result. [`feed`] is an event that was decoded once for all watchers; [`subscribers`] are
 //! watchers with filters of their own. [`lines`] decides which lines an event has, [`row`] and [`jsonl`] render the
-//! lines that are shown, and [`sentence`] explains their notes. [`course`] follows joins and reports stalled logins.
+//! lines that are shown, and [`sentence`] explains their notes. [`joins`] follows joins and reports stalled logins.
 //! [`judge`] collects the errors and warnings of a run or a recording.
 //!
 //! Law: text of a peer is returned from this crate without control characters.
@@ -17,7 +17,6 @@
 mod after;
 pub mod both_legs;
 pub mod control;
-pub mod course;
 pub mod decoder;
 pub mod diff;
 pub mod dry_run;
@@ -32,6 +31,7 @@ pub mod frame;
 mod gist;
 mod held;
 mod history_filter;
+pub mod joins;
 pub mod jsonl;
 pub mod judge;
 mod layout;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use teetap_harness::outcome::Joins;
-use teetap_inspect::course::{Join, JoinOutcome, PassedStep};
+use teetap_inspect::joins::{Join, JoinOutcome, PassedStep};
 
 use super::counted;
 
@@ -79,7 +79,7 @@ fn milliseconds(time: Duration) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use teetap_inspect::course::{Delayed, Ended};
+    use teetap_inspect::joins::{Delayed, Ended};
     use teetap_proxy::session::{SessionId, Time};
     use teetap_wire::{Side, receiver::JoinKind};
 

@@ -35,7 +35,7 @@ use std::{
 use teetap_engine::recording::{Finished, Outcome, Running};
 use teetap_harness::outcome::{Joins, Times};
 use teetap_inspect::fold::{Folds, PATIENCE};
-use teetap_inspect::{DecodedEvent, Ending, Sentences, Style, Verbosity, course::Join, jsonl};
+use teetap_inspect::{DecodedEvent, Ending, Sentences, Style, Verbosity, joins::Join, jsonl};
 use teetap_proxy::{
     io::Seen,
     session::{Level, Notice, Time, What},

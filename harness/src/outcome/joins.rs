@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use teetap_inspect::{
-    course::{Join, JoinOutcome},
+    joins::{Join, JoinOutcome},
     jsonl::JoinBody,
 };
 

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use teetap_inspect::course::STOPPED;
+use teetap_inspect::joins::STOPPED;
 use teetap_wire::printable;
 
 /// Prefixes of lines that a runtime prints after the error of its program.

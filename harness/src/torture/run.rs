@@ -12,7 +12,7 @@ use std::{
 
 use rustix::process::Signal;
 use teetap_engine::{Builder, Run as Proxy};
-use teetap_inspect::course::STOPPED;
+use teetap_inspect::joins::STOPPED;
 use teetap_proxy::{io::Seen, session::Time};
 use teetap_rules::Filter;
 

@@ -1,6 +1,6 @@
 //! Tests of every way in which a run of a client may end.
 
-use teetap_inspect::course::{Ended as JoinEnd, JoinOutcome};
+use teetap_inspect::joins::{Ended as JoinEnd, JoinOutcome};
 use teetap_proxy::{
     io::Ended,
     session::{Origin, SessionId, State},

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use teetap_inspect::{
     DecodedEvent, Layer, Message,
-    course::{Join, JoinOutcome, STOPPED},
+    joins::{Join, JoinOutcome, STOPPED},
     judge::{By, Finding, Findings, Role},
     reading::Done,
 };

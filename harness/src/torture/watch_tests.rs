@@ -1,4 +1,4 @@
-use teetap_inspect::course::Ended as JoinEnd;
+use teetap_inspect::joins::Ended as JoinEnd;
 use teetap_wire::{Proto, receiver::JoinKind};
 
 use super::*;

@@ -28,7 +28,7 @@ impl Reading {
         datagram: &Datagram,
         decoder: &mut Decoder,
     ) -> Option<Self> {
-        let is_joining = decoder.courses.is_joining(session);
+        let is_joining = decoder.joins.is_joining(session);
         if !is_joining && decoder.skips(datagram.proto, datagram.dir, datagram.ordinal) {
             return None;
         }
@@ -40,7 +40,7 @@ impl Reading {
         let reading = build.read(&mut scratch);
         decoder.give_back(scratch);
         if is_joining {
-            decoder.courses.datagram(at, session, datagram, &reading);
+            decoder.joins.datagram(at, session, datagram, &reading);
         }
         decoder.keep_shown(reading)
     }
@@ -234,7 +234,7 @@ impl<'a> Build<'a> {
     /// Adds the note about a message under the id of another one, or with the fields of another version, before those that follow from it.
     fn note_meant(&mut self, message: &mut Message, data: &[u8]) {
         let (proto, dir) = (self.datagram.proto, self.datagram.dir);
-        let awaited = self.decoder.courses.awaits(self.session, dir.sender());
+        let awaited = self.decoder.joins.awaits(self.session, dir.sender());
         let is_plain = message.notes.is_empty() && awaited.is_none();
         if is_plain || self.reading.is_cut || self.session.is_none() {
             return;

@@ -84,7 +84,7 @@ impl Decoder {
     /// any other.
     pub fn ignore_snapshots(&mut self) {
         self.demand.blind = true;
-        self.courses.ignore();
+        self.joins.ignore();
         self.contexts.ignore_snapshots();
         self.streams.set_partial(true);
     }

@@ -8,7 +8,7 @@ use teetap_proxy::{
 };
 
 use super::Decoder;
-use crate::{DecodedEvent, Reading, course::Join};
+use crate::{DecodedEvent, Reading, joins::Join};
 
 impl Decoder {
     /// Decodes the next event, as far as its watchers need.
@@ -48,7 +48,7 @@ impl Decoder {
             }
             What::Answer(_) => None,
         };
-        self.courses.event(&event);
+        self.joins.event(&event);
         let matches = self.matches() - before;
         let is_opening = matches!(&event.what, What::Session(change) if change.state == State::Opening);
         let since = began
@@ -65,7 +65,7 @@ impl Decoder {
             subscribers,
             matches,
             ending: self.ending().cloned(),
-            joined: self.courses.take_ended(),
+            joined: self.joins.take_ended(),
         }
     }
 
@@ -75,7 +75,7 @@ impl Decoder {
     pub fn due(&mut self, before: Time) -> Option<DecodedEvent> {
         let silent = self.streams().silent_before(before);
         let first = silent.map_or(before, |silent| before.min(Time(silent.0 + 1)));
-        let event = match self.courses.due(first) {
+        let event = match self.joins.due(first) {
             Some(event) => event,
             None => silent.and_then(|_| self.streams().silent())?,
         };
@@ -85,7 +85,7 @@ impl Decoder {
     /// Returns the joins that have not ended at the end of a recording.
     #[must_use]
     pub fn finish(&mut self, at: Time) -> Vec<Arc<Join>> {
-        self.courses.finish(at)
+        self.joins.finish(at)
     }
 }
 

@@ -23,7 +23,7 @@ use teetap_proxy::session::{SessionChange, SessionId, State, Time};
 use teetap_rules::{RuleId, context::Contexts, eval::SessionState};
 use teetap_wire::{Dir, def::Registry, printable};
 
-use crate::{course::Courses, judge, select::Select, stated::Stated, stream::Streams};
+use crate::{joins::JoinTracker, judge, select::Select, stated::Stated, stream::Streams};
 
 use self::{buffers::Buffers, demand::Demand, ending::FirstEnding, snapshots::SnapshotViews};
 
@@ -42,7 +42,7 @@ pub struct Decoder {
     /// The names of the current rules, by rule number.
     rules: Vec<Arc<str>>,
     /// The joins of sessions.
-    pub(crate) courses: Courses,
+    pub(crate) joins: JoinTracker,
     /// The collector of findings; `None` unless all events are decoded whole.
     judge: Option<judge::Live>,
 }
@@ -62,7 +62,7 @@ impl Decoder {
             streams: Streams::default(),
             stated: Stated::default(),
             rules: Vec::new(),
-            courses: Courses::default(),
+            joins: JoinTracker::default(),
             judge: None,
         }
     }
@@ -128,7 +128,7 @@ impl Decoder {
         self.stated.forget();
         self.snapshots.restart();
         self.contexts.restart();
-        self.courses.restart();
+        self.joins.restart();
         self.rules.clear();
     }
 
@@ -154,13 +154,13 @@ impl Decoder {
     /// Records that events were missed.
     pub fn gap(&mut self) {
         self.contexts.gap();
-        self.courses.gap();
+        self.joins.gap();
         self.streams.gap();
     }
 
     /// Records that messages of one session were missed.
     pub(crate) fn gap_in(&mut self, session: Option<SessionId>) {
-        self.courses.gap_in(session);
+        self.joins.gap_in(session);
         if let Some(session) = session {
             self.contexts.gap_in(session.0);
             self.streams.gap_in(session);

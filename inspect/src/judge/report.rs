@@ -12,7 +12,7 @@ use super::{
     finding_code::{FindingCode, LedBy, Role, Topic},
     peers::By,
 };
-use crate::course::{self, Join, JoinOutcome};
+use crate::joins::{self, Join, JoinOutcome};
 
 /// CLOSE reasons of a side that gives up (`CNetConnection::Update` and `QueueChunkEx` in `network_conn.cpp` of
 /// Teeworlds 0.6.5 and 0.7.5, and of DDNet).
@@ -78,7 +78,7 @@ impl Judge {
                 }
             }
         }
-        if let Some(found) = course::Finding::of_join(join) {
+        if let Some(found) = joins::Finding::of_join(join) {
             let rejection = join.rejection();
             let is_rejected = matches!(
                 rejection,
@@ -96,12 +96,12 @@ impl Judge {
                 Some(code) => LedBy::Only(Topic::Note(code)),
                 None => LedBy::Any,
             };
-            self.course(found, awaited.map(By::from), led_by);
+            self.joins(found, awaited.map(By::from), led_by);
         }
     }
 
     /// Records a finding about a join that waits because of the side `cause`, or because the proxy kept a message back.
-    fn course(&mut self, found: course::Finding, cause: Option<By>, led_by: LedBy) {
+    fn joins(&mut self, found: joins::Finding, cause: Option<By>, led_by: LedBy) {
         let Some(finding_code) = FindingCode::named(found.code) else {
             return;
         };
@@ -141,12 +141,12 @@ impl Judge {
                 why,
                 ..
             },
-        ) = (course::Finding::of_event(event), notice)
+        ) = (joins::Finding::of_event(event), notice)
         {
             let led_by = if *kept { LedBy::Proxy } else { LedBy::Any };
             let is_in_vain = why.as_ref().is_some_and(|why| why.starts_with(&**waits_for));
             let acked = acked.filter(|_| !is_in_vain);
-            self.course(found, Some(By::from(cause(*from, acked))), led_by);
+            self.joins(found, Some(By::from(cause(*from, acked))), led_by);
         }
     }
 

@@ -7,7 +7,7 @@ use teetap_proxy::words::Word;
 use teetap_wire::Side;
 
 use crate::{
-    course::{Join, JoinOutcome, PassedStep},
+    joins::{Join, JoinOutcome, PassedStep},
     jsonl::time::{milliseconds, seconds},
 };
 

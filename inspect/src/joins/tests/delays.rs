@@ -5,7 +5,7 @@ use std::time::Duration;
 use teetap_proxy::session::{Action, Placed, Transit};
 
 use super::*;
-use crate::course::Join;
+use crate::joins::Join;
 
 /// Returns the delays of the steps that were delayed.
 fn delays(join: &Join) -> Vec<String> {

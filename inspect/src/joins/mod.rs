@@ -49,7 +49,7 @@ pub const FOR_ACK: Duration = Duration::from_millis(300);
 
 /// The joins of all sessions, at most [`SESSIONS`].
 #[derive(Default)]
-pub struct Courses {
+pub struct JoinTracker {
     joins: BTreeMap<SessionId, Follow>,
     /// No join stalls before this time; `None` if none can stall.
     next: Option<Time>,
@@ -58,7 +58,7 @@ pub struct Courses {
     is_blind: bool,
 }
 
-impl Courses {
+impl JoinTracker {
     /// Follows no joins from now on, because not all events are received.
     pub(crate) fn ignore(&mut self) {
         self.is_blind = true;
@@ -202,9 +202,9 @@ impl Courses {
     }
 }
 
-impl fmt::Debug for Courses {
+impl fmt::Debug for JoinTracker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Courses")
+        f.debug_struct("JoinTracker")
             .field("joins", &self.joins.len())
             .finish_non_exhaustive()
     }

@@ -8,7 +8,7 @@ use teetap_wire::{
 
 use super::{DOWNLOAD, ENTER_GAME, Follow, OF_DDNET, REQUEST};
 use crate::{
-    course::fate::Why,
+    joins::fate::Why,
     reading::{Layer, Message},
 };
 

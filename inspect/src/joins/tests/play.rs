@@ -7,7 +7,7 @@ use teetap_rules::Draft;
 use teetap_wire::{Dir, Flags, Header, Proto, Seq, Side, Token, control, def::Registry, packet, write_chunk};
 
 use super::script::Script;
-use crate::{Decoder, Style, course::Join, row, testing};
+use crate::{Decoder, Style, joins::Join, row, testing};
 
 /// A join while it is played.
 pub(super) struct Play {

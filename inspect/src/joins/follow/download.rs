@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use teetap_wire::{Seq, Side, varint};
 
 use super::{DOWNLOAD, REQUEST};
-use crate::course::flaw::Flaw;
+use crate::joins::flaw::Flaw;
 
 /// Size of each part in 0.6 except the last, in bytes: `1024 - 128` in server.cpp of each release.
 const PART: i64 = 896;

@@ -6,7 +6,7 @@ use teetap_proxy::session::{Datagram, Notice, Time};
 use teetap_wire::{Seq, Side};
 
 use super::{CONNECT_ACCEPT, DOWNLOAD, losses::Losses};
-use crate::course::{
+use crate::joins::{
     Delayed,
     fate::{self, Why},
 };

@@ -7,7 +7,7 @@ use teetap_wire::def::Registry;
 
 use crate::{
     Decoder, Style,
-    course::{Join, JoinOutcome},
+    joins::{Join, JoinOutcome},
     row,
 };
 

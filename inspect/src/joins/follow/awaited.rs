@@ -12,7 +12,7 @@ impl Follow {
     }
 
     /// Returns the next required message if this side has to send it.
-    pub(in crate::course) fn awaits(&self, from: Side) -> Option<&'static str> {
+    pub(in crate::joins) fn awaits(&self, from: Side) -> Option<&'static str> {
         let step = self.awaited_step().filter(|step| step.from == from);
         step.map(|step| step.name)
     }
