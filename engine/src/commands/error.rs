@@ -23,19 +23,19 @@ pub enum CommandError {
     /// The proxy did not accept the command.
     #[error(transparent)]
     Busy(#[from] Busy),
-    /// The command names no session that it can be about.
+    /// The session of the command cannot be determined.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The command names no held message that it can be about.
+    /// The held message of the command cannot be determined.
     #[error(transparent)]
     Held(#[from] HeldError),
-    /// The message of the command is invalid.
+    /// The message to inject, or the edit of a held message, is invalid.
     #[error(transparent)]
     Message(#[from] MessageError),
-    /// The rules cannot be changed in this way.
+    /// The requested change of the rules is invalid.
     #[error(transparent)]
     Rules(#[from] ChangeError),
-    /// A `close` names a session and all sessions.
+    /// A `close` command has both `session` and `all`.
     #[error("invalid close: session and all exclude each other")]
     SessionAndAll,
     /// The session core refused the command.
@@ -43,19 +43,19 @@ pub enum CommandError {
     Refused(Cow<'static, str>),
 }
 
-/// The reason why no session can be chosen.
+/// The reason why the session of a command cannot be determined.
 #[derive(Clone, Debug)]
 pub enum SessionError {
     /// There is no session with this number.
     Unknown {
-        /// The wanted number.
+        /// The number in the command.
         wanted: SessionId,
         /// The sessions that are online.
         online: Vec<Listed>,
     },
-    /// The command names no session, and none is online.
+    /// The command names no session, and no session is online.
     NoneOnline,
-    /// The command names no session, and more than one is online.
+    /// The command names no session, and several sessions are online.
     Several(Vec<Listed>),
 }
 
@@ -80,7 +80,7 @@ impl fmt::Display for SessionError {
     }
 }
 
-/// Returns the sessions as text: number, protocol and client.
+/// Formats up to [`LISTED`] sessions with number, protocol and client.
 fn names(sessions: &[Listed]) -> String {
     let shown = sessions.iter().take(LISTED);
     let mut shown: Vec<String> = shown
@@ -92,16 +92,16 @@ fn names(sessions: &[Listed]) -> String {
     shown.join(", ")
 }
 
-/// The reason why no held message can be chosen.
+/// The reason why the held message of a command cannot be determined.
 #[derive(Clone, Debug)]
 pub enum HeldError {
     /// No message with this number is held.
     NotHeld(HeldId),
-    /// Several messages with this number are held.
+    /// Messages with this number are held in several sessions or directions.
     Several {
         /// The number.
         held: HeldId,
-        /// Their sessions and directions.
+        /// Session and direction of each of these messages.
         places: Vec<(SessionId, Dir)>,
     },
 }
@@ -136,7 +136,7 @@ pub enum MessageError {
     /// The message cannot be built for its session.
     #[error(transparent)]
     Draft(#[from] DraftError),
-    /// The hex does not have two digits for each byte, or is empty.
+    /// The hex text is empty, or does not have two digits for each byte.
     #[error("invalid hex: expected two digits for each byte of id and fields")]
     Hex,
     /// The bytes do not fit in a chunk.
@@ -145,22 +145,22 @@ pub enum MessageError {
         /// Maximum size in bytes.
         max: usize,
     },
-    /// The held message has no definition, so that its fields have no names.
+    /// The held message has no definition, so its fields cannot be edited by name.
     #[error("the message is unknown: replace its bytes with hex")]
     Unknown,
-    /// An edit has none or several of its forms.
+    /// An `edit` command does not have exactly one of `message`, `fields` and `hex`.
     #[error("invalid edit: expected one of message, fields and hex")]
     EditForm,
-    /// An injection has none or several of its forms.
+    /// An `inject` command has no message, or a combination of fields that excludes each other.
     #[error("invalid inject: expected message alone, or dir and name, or dir and hex")]
     InjectForm,
-    /// The name has characters that no name of a message has.
+    /// The name contains characters that are not allowed in message names.
     #[error("invalid name {}", Value::from(.0.as_str()))]
     Name(String),
-    /// The name has characters that no name of a field has.
+    /// The name contains characters that are not allowed in field names.
     #[error("invalid field {}", Value::from(.0.as_str()))]
     Field(String),
-    /// The JSON value is neither a number, nor a string, nor true or false.
+    /// The JSON value of this field is not a number, a string or a boolean.
     #[error("invalid value of the field {0}: expected a number, a string, true or false")]
     Value(String),
 }

@@ -1,8 +1,9 @@
 //! One client-server pair: two legs, two directions, one phase.
 //!
-//! `join` and `opening` bring both legs online, `carry` translates their handshake, `arm` begins to renumber, `relay` carries datagrams across, `made` sends
-//! messages of the proxy itself, `end` closes. Every datagram is read by `skim` and leaves through `transmit`. The order of
-//! steps for a datagram is in `relay`. A `phase` owns the state that exists in that phase only.
+//! `join` and `opening` bring both legs online, `carry` translates the handshake, `arm` starts the renumbering, `relay`
+//! forwards datagrams from one leg to the other, `made` sends the proxy's own messages, and `end` closes the session.
+//! `skim` parses every datagram, and `transmit` sends every datagram. `relay` defines the order of the steps for one
+//! datagram. State that exists in one phase only is owned by that `phase`.
 
 mod arm;
 mod carry;
@@ -42,48 +43,48 @@ use super::{
 pub(crate) use self::env::{Browsing, Env, Work};
 pub(crate) use self::ruled::connless;
 
-/// The client of a session and the tokens it starts with.
+/// The client of a session, and the tokens with which the session starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened {
     pub(crate) id: SessionId,
     pub(crate) client: ClientAddr,
-    /// The server behind the listen socket that it came by.
+    /// The server behind the listen socket that received the client's first datagram.
     pub(crate) server: SocketAddr,
-    /// The port of that listen socket, where it is not the first.
+    /// The port of that listen socket; `None` for the first listen socket.
     pub(crate) listen_port: Option<u16>,
     pub(crate) upstream: UpstreamId,
     /// The protocol of the client's request.
     pub(crate) requested: Proto,
-    /// The token that the client named, in 0.6.5 and 0.7.
+    /// The token in the client's request (0.6.5 and 0.7).
     pub(crate) client_token: Option<Token>,
-    /// Our token on the client leg.
+    /// The proxy's token on the client leg.
     pub(crate) token: Token,
-    /// Our token on the server leg.
+    /// The proxy's token on the server leg.
     pub(crate) own: Token,
-    /// The maker of further tokens.
+    /// Source of further tokens.
     pub(crate) tokens: Tokens,
     pub(crate) at: Time,
-    /// True while it waits beside a living session, unannounced.
+    /// True while the session is a candidate: it waits, unannounced, beside the client's current session.
     pub(crate) is_candidate: bool,
-    /// The local address of the upstream socket, if it is the one of another session of the client: the server sees one
-    /// address, as it does of the client.
+    /// Local address of the upstream socket, if the session shares the socket with another session of the client. The server
+    /// then sees one address for both sessions, as it would without the proxy.
     pub(crate) shared: Option<SocketAddr>,
     pub(crate) standing: Standing,
 }
 
-/// The trust in a client before it is online. A limit on half-open sessions never ends one of another standing; a lack of
-/// sockets ends the least trusted first.
+/// The trust in a client before it is online. The limit on half-open sessions applies to each standing separately. If sockets
+/// run out, the least trusted session is ended first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Standing {
     /// The address may be forged.
     Unproved,
-    /// A first packet has come, but no token.
+    /// The client has sent a packet after the handshake, without a token.
     Came,
-    /// The client has shown a token of the proxy.
+    /// The client has sent a packet with a token of the proxy.
     Proved,
 }
 
-/// The kinds of CONNECT that ask for tokens and that the server has answered without tokens, for this client.
+/// The kinds of CONNECT that request tokens but that the server answered without tokens, for one client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tried {
     v65: bool,
@@ -105,52 +106,53 @@ impl Tried {
     }
 }
 
-/// A session.
+/// The state of one session.
 pub(crate) struct Link {
     opened: Opened,
-    /// Our own address towards the server, once the socket is open.
+    /// Local address of the upstream socket; `None` until the socket is open.
     local: Option<SocketAddr>,
     client: Leg,
     server: Leg,
     c2s: Splice,
     s2c: Splice,
-    /// The tokens that the client has named, the first one of its CONNECT.
+    /// The tokens that the client has named, starting with the token of its CONNECT.
     names: Vec<Name>,
-    /// The CONNECT that opened it, if it waits beside another session, or if only its server reads the datagram as one.
+    /// The CONNECT that opened the session. Kept for a candidate, and if the proxy does not read the datagram as a CONNECT but
+    /// the server may.
     first: Box<[u8]>,
     /// True while another session of the client has the same upstream socket.
     shares_socket: bool,
-    /// Token in the server's datagrams of the session that this one replaced on the same socket, and the time until which some of
-    /// them may still arrive.
+    /// Token in the server's datagrams of the session that this session replaced on the same socket, and the time until which
+    /// such datagrams may still arrive.
     former: Option<(Token, Time)>,
-    /// TOKEN requests in the session that were sent on: the counterparts of the tokens that they name.
+    /// TOKEN requests that were forwarded during the session, with the counterparts of the tokens that they name.
     asked: Asked,
     /// The links towards the client and towards the server.
     lanes: [Lane; 2],
-    /// The link lines whose windows were open when the datagram at hand came.
+    /// The link lines whose windows were open when the current datagram was received.
     open_lines: LineSet,
     phase: Phase,
     /// The protocol in which the server has answered.
     answer: Option<Proto>,
-    /// Other kinds of CONNECT that the server has answered without tokens.
+    /// Further kinds of CONNECT that the server has answered without tokens.
     tried: Tried,
-    /// True if it may take the place of the session beside which it waits without showing a token.
+    /// True if this candidate may replace the current session without showing a token.
     may_take_over: bool,
-    /// True if neither peer was told of the end.
+    /// True if the session has ended without a CLOSE to either peer.
     is_forgotten: bool,
-    /// True once the server has sent a message that only DDNet has.
+    /// True once the server has sent a message that exists only in DDNet.
     is_ddnet: bool,
-    /// The state that the program keeps for this session.
+    /// The state of the rules in this session.
     rules: Option<Box<dyn Decide>>,
-    /// The snapshots that rules change.
+    /// Snapshots, for rules that change them.
     snapshots: Snapshots,
-    /// When it was last reported that the network fails.
+    /// Time of the last report of a network failure.
     unreachable_reported: Option<Time>,
     /// Control messages that rules delay.
     later: Later,
-    /// A datagram of the server's that waits for a listen socket.
+    /// A redirect of the server that waits for its listen socket.
     waiting: Waiting,
-    /// When the hub looks at it without a datagram.
+    /// Next time at which the hub handles timeouts of the session.
     pub(crate) alarm: Alarm,
 }
 
@@ -158,7 +160,7 @@ pub(crate) struct Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     Yes,
-    /// The datagram belongs to another session, or is void, for this reason.
+    /// The datagram is invalid or belongs to another session, for this reason.
     No(Code),
 }
 
@@ -187,7 +189,7 @@ impl Link {
         self.opened.token
     }
 
-    /// The proxy's token on the server leg, in variants where it has one (0.7).
+    /// Returns the proxy's token on the server leg. Only 0.7 uses it.
     pub(crate) fn own(&self) -> Token {
         self.server.token_in.unwrap_or(self.opened.own)
     }
@@ -200,7 +202,7 @@ impl Link {
         self.client.proto
     }
 
-    /// Returns true if it may replace another session of its client.
+    /// Returns true if the session waits beside the client's current session, which it may replace.
     pub(crate) fn is_candidate(&self) -> bool {
         self.opened.is_candidate
     }
@@ -214,17 +216,17 @@ impl Link {
         }
     }
 
-    /// Returns true until the server has shown that it has let the client in.
+    /// Returns true while no datagram of the server has shown that it accepted the client.
     pub(crate) fn is_half_open(&self) -> bool {
         self.state() == State::Opening
     }
 
-    /// Returns true if the client was answered and has not come.
+    /// Returns true if the client was answered and has not sent a packet since.
     pub(crate) fn is_answered(&self) -> bool {
         matches!(self.phase, Phase::Answered(_))
     }
 
-    /// Returns true while another session of the client has the same socket.
+    /// Returns true while another session of the client has the same upstream socket.
     pub(crate) fn shares_socket(&self) -> bool {
         self.shares_socket
     }
@@ -233,17 +235,17 @@ impl Link {
         self.shares_socket = shares;
     }
 
-    /// Returns its own address towards the server, once the socket is open.
+    /// Returns the local address of the upstream socket; `None` until the socket is open.
     pub(crate) fn local(&self) -> Option<SocketAddr> {
         self.local
     }
 
-    /// Returns the protocol in which the server has answered; `None` before that.
+    /// Returns the protocol in which the server has answered; `None` before the answer.
     pub(crate) fn answer(&self) -> Option<Proto> {
         self.answer
     }
 
-    /// Returns true if its upstream socket is open.
+    /// Returns true if the upstream socket is open.
     pub(crate) fn has_socket(&self) -> bool {
         self.local.is_some()
     }
@@ -252,7 +254,7 @@ impl Link {
         self.opened.standing
     }
 
-    /// Returns the kinds of CONNECT that lead to a session without tokens, as far as they were tried.
+    /// Returns the kinds of CONNECT that the server is known to answer without tokens.
     pub(crate) fn tried(&self) -> Tried {
         let mut tried = self.tried;
         if self.answer == Some(Proto::V6) {
@@ -261,8 +263,8 @@ impl Link {
         tried
     }
 
-    /// Notes that another kind of CONNECT leads to no tokens either. If this session has none, it sends that CONNECT on: the
-    /// server knows whether to answer it.
+    /// Records that the server answers CONNECTs of the kind `requested` without tokens as well. If this session was answered
+    /// without tokens, forwards `connect` through it; the server decides whether to answer.
     pub(crate) fn is_as_good_as(&mut self, requested: Proto, connect: &[u8], env: &mut Env) {
         self.tried.add(requested);
         if self.is_answered() && self.answer == Some(Proto::V6) {
@@ -270,13 +272,13 @@ impl Link {
         }
     }
 
-    /// Takes out the CONNECT that opened the session, if it waits beside another one.
+    /// Removes and returns the CONNECT that opened a candidate; `None` if the session is not a candidate.
     pub(crate) fn take_connect(&mut self) -> Option<Box<[u8]>> {
         self.opened.is_candidate.then(|| std::mem::take(&mut self.first))
     }
 
-    /// Returns the client leg of a session that the proxy has ended, if its client can show a token that it was given. Where a
-    /// peer has ended it, the server has nothing more to say either.
+    /// Returns the client leg of a session that the proxy has ended; `None` if the client has no token to show. Also `None` if a
+    /// peer has ended the session, because the server would not answer late datagrams either.
     pub(crate) fn ended_leg(&self) -> Option<EndedLeg> {
         self.answer?;
         if matches!(self.phase, Phase::Closed(Some(_))) {
@@ -292,7 +294,7 @@ impl Link {
         })
     }
 
-    /// Returns true once the server has shown that it has let the client in.
+    /// Returns true once a datagram of the server has shown that it accepted the client, until the session ends.
     pub(crate) fn is_online(&self) -> bool {
         self.state() == State::Online
     }
@@ -305,23 +307,24 @@ impl Link {
         matches!(self.phase, Phase::Closed(_))
     }
 
-    /// Returns the time of the last valid datagram of either peer.
+    /// Returns the time at which the last valid datagram of either peer was received.
     fn last_sign(&self) -> Time {
         self.client.last_received.max(self.server.last_received)
     }
 
-    /// Returns true if the client is not in the session and has been silent for so long that its session gives way to others.
+    /// Returns true if the server has not accepted the client yet and the client has been silent for [`CLIENT_LATE`], so that
+    /// its session may be ended in favor of others.
     pub(crate) fn is_late(&self, now: Time) -> bool {
         self.is_half_open() && self.client_silence(now) >= CLIENT_LATE
     }
 
-    /// Returns how long the client has sent nothing valid.
+    /// Returns the time since the last valid datagram of the client.
     pub(crate) fn client_silence(&self, now: Time) -> Duration {
         now.since(self.client.last_received)
     }
 
-    /// Returns true if the client has been silent for so long that its server has given it up, or for a while if the
-    /// server no longer sends anything either, keepalives included.
+    /// Returns true if the client has been silent for longer than the timeout of its server: 100 s for DDNet, otherwise 10 s.
+    /// If the server is silent too and does not even send keepalives, 2 s are enough.
     pub(crate) fn is_given_up(&self, now: Time) -> bool {
         const DDNET: Duration = Duration::from_secs(100);
         const TEEWORLDS: Duration = Duration::from_secs(10);
@@ -364,14 +367,15 @@ impl Link {
         }
     }
 
-    /// Returns true if a datagram shows this session's own token on the client leg.
+    /// Returns true if a client's datagram shows the token of this session.
     pub(crate) fn is_shown_own_token(&self, datagram: &[u8], scratch: &mut Scratch) -> bool {
         self.client.token_in.is_some()
             && Packet::parse(self.client.proto, datagram, scratch)
                 .is_ok_and(|packet| self.client.check(&packet).is_ok())
     }
 
-    /// Handles a server's datagram.
+    /// Handles a datagram of the server. `may_take_over` is true if a candidate may replace the current session without a
+    /// token.
     pub(crate) fn on_server(
         &mut self,
         datagram: &[u8],
@@ -408,7 +412,7 @@ impl Link {
         self.report_refused(Side::Server, datagram, refused, env);
     }
 
-    /// Relays a datagram as often as the rules on control messages say.
+    /// Relays a datagram after the rules on control messages have dropped, edited, repeated or delayed it.
     fn relay_ruled(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
         match self.control_came(from, datagram, packet, env) {
             ControlVerdict::AsItIs => self.relay(from, datagram, packet, env),
@@ -427,12 +431,12 @@ impl Link {
         }
     }
 
-    /// Reports that the network has no route to the server. The session goes on.
+    /// Reports that the network has no route to the server. The session continues.
     pub(crate) fn on_unreachable(&mut self, error: &str, env: &mut Env) {
         self.report_network(Notice::UpstreamUnreachable { error: error.into() }, env);
     }
 
-    /// Emits a notice about the network, the first and then at most every five seconds.
+    /// Emits a notice about the network, at most once every five seconds.
     fn report_network(&mut self, notice: Notice, env: &mut Env) {
         const REPORT_EVERY: Duration = Duration::from_secs(5);
         if self.is_closing()
@@ -446,7 +450,8 @@ impl Link {
         self.notice(notice, env);
     }
 
-    /// A listen socket is open or will never be: the datagram that waited for it, to be handled again.
+    /// Removes and returns the datagram that waits for a listen socket. The hub calls this once the socket is open or could not
+    /// be opened, and handles the datagram again.
     pub(crate) fn take_waiting(&mut self) -> Option<Box<[u8]>> {
         self.waiting.take()
     }
@@ -461,7 +466,7 @@ impl Link {
     fn phase_deadline(&self) -> Option<Time> {
         let heard = self.client.last_received;
         match &self.phase {
-            // Without a CONNECT that the rules let come there is nothing to repeat.
+            // There is nothing to repeat until a CONNECT has passed the rules.
             Phase::Opening(opening) if !opening.has_begun => Some(heard + opening.patience()),
             Phase::Opening(opening) => {
                 let request = opening.asks_itself().then_some(opening.next_request);
@@ -492,7 +497,7 @@ impl Link {
         }
     }
 
-    /// Handles a timeout.
+    /// Handles every deadline that has passed.
     pub(crate) fn on_timeout(&mut self, env: &mut Env) {
         self.send_late(env.now, env);
         self.handle_later(env);
@@ -516,7 +521,7 @@ impl Link {
         }
     }
 
-    /// The leg towards `side`, the direction that ends there, and the one that starts there.
+    /// Returns the leg of `side`, the direction towards it, and the direction from it.
     fn parts(&mut self, side: Side) -> (&mut Leg, &mut Splice, &mut Splice) {
         match side {
             Side::Client => (&mut self.client, &mut self.s2c, &mut self.c2s),
@@ -536,9 +541,9 @@ impl Link {
     }
 }
 
-/// Refuses a datagram that could crash a peer although its token is right, because the peer does not check it.
-/// 0.6.4 and 0.6.5 copy an uncompressed payload past the end of their buffer (Teeworlds 0.6.5 network.cpp,
-/// `UnpackPacket`); no sender of these versions makes one so large.
+/// Refuses a datagram with a valid token that could crash its receiver. 0.6.4 and 0.6.5 copy an uncompressed payload past
+/// the end of their buffer, because they do not check its size (Teeworlds 0.6.5 network.cpp, `UnpackPacket`). No sender of
+/// these versions sends a payload of that size.
 fn fitting(packet: &Packet<'_>) -> Result<(), Code> {
     let unchecked = matches!(packet.proto, Proto::V6 | Proto::V65);
     if unchecked && packet.notes.contains(Code::PayloadOversized) {
@@ -547,11 +552,11 @@ fn fitting(packet: &Packet<'_>) -> Result<(), Code> {
     Ok(())
 }
 
-/// The bit of the first byte that marks control packets of 0.7.
+/// Bit of the first byte that marks control packets of 0.7.
 const SEVEN: u8 = 0x04;
 
-/// Refuses a datagram that could crash a client of 0.6: DDNet 16.4 takes a packet with the mark of 0.7 for one, and
-/// reads its tokens into nothing (network_client.cpp, `Recv`). No server of 0.6 sets that bit.
+/// Refuses a datagram that could crash a client of 0.6. DDNet 16.4 parses a packet with the mark of 0.7 as a packet of 0.7
+/// and writes its tokens through a null pointer (network_client.cpp, `Recv`). No server of 0.6 sets that bit.
 fn survivable(datagram: &[u8], packet: &Packet<'_>) -> Result<(), Code> {
     let marked = datagram.first().is_some_and(|first| first & SEVEN != 0);
     if marked && packet.proto != Proto::V7 {

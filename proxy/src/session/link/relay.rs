@@ -1,4 +1,4 @@
-//! A valid datagram crosses from one leg to the other.
+//! Forwards a valid datagram from one leg to the other.
 
 use teetap_rules::Verdict;
 use teetap_wire::{
@@ -17,11 +17,10 @@ use crate::session::{
 };
 
 impl Link {
-    /// The order of steps for one datagram: ack, handshake packets, redirects, resend request, chunks, sending,
-    /// reporting.
+    /// Relays one datagram. Steps in order: ack, handshake packets, redirects, resend request, chunks, sending, reporting.
     pub(super) fn relay(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
         if packet.proto == Proto::Ddnet && packet.header.flags.contains(Flags::CONTROL | Flags::COMPRESSION) {
-            // DDNet drops it unread (network.cpp, `UnpackPacket`).
+            // DDNet drops such a packet unread (network.cpp, `UnpackPacket`).
             return self.report_one_leg(from, datagram, &packet.notes, env);
         }
         if from == Side::Client && self.is_lone_accept(packet, env) {
@@ -32,14 +31,14 @@ impl Link {
         let (ack, odd_ack) = match back.on_ack(packet.header.ack) {
             Acked::Show(ack, odd) => (ack, odd.filter(|_| !self.fits_anew(from, ack))),
             Acked::Refuse(_) if self.fits_anew(from, packet.header.ack) => {
-                // It cannot be translated yet, but is not wrong.
+                // The ack is valid but cannot be translated yet.
                 return self.report_one_leg(from, datagram, &packet.notes, env);
             }
             Acked::Refuse(code) => return self.report_refused(from, datagram, code, env),
         };
         let control = packet.control();
         if let (Some(Control::Close { .. }), Some(code)) = (control, odd_ack) {
-            // Its receiver would ignore it, so it ends nothing.
+            // The receiver would ignore this CLOSE, so the session does not end.
             return self.report_refused(from, datagram, code, env);
         }
         self.on_valid(from, packet, control, env);
@@ -61,7 +60,7 @@ impl Link {
         }
         let rewrites = self.own_rewrites(from, packet, is_redirect, env);
         let (resend, answer) = self.resend_request(from, packet, env);
-        // A bare resend request that the proxy answers leaves nothing but its ack to send on.
+        // If the proxy answers a resend request without chunks, only the ack remains to be forwarded.
         let is_spent =
             packet.header.flags.contains(Flags::RESEND) && !resend && packet.header.num_chunks == 0;
         let changed = self.place_chunks(frame, packet, rewrites, env) || is_spent && control.is_none();
@@ -71,7 +70,7 @@ impl Link {
         if !is_lost {
             self.forward(from, datagram, packet, changed, ack, resend, env);
         } else if resend && !packet.header.flags.contains(Flags::RESEND) {
-            // The request for what is missing was the proxy's own.
+            // The lost datagram contained the proxy's own resend request.
             self.parts(from).1.ask_again(env.now);
         }
         self.report_relayed(from, datagram, packet, odd_ack, mark, env);
@@ -90,7 +89,7 @@ impl Link {
         self.send_due(Dir::S2c, Origin::Rule, env);
     }
 
-    /// Updates the timers and the phase of the session after a datagram with a valid token and ack.
+    /// Updates the timers and the phase of the session for a datagram with a valid token and ack.
     fn on_valid(&mut self, from: Side, packet: &Packet<'_>, control: Option<Control<'_>>, env: &mut Env) {
         self.leg(from).on_valid(packet, env.now);
         if from == Side::Client
@@ -101,7 +100,7 @@ impl Link {
         }
         match from {
             Side::Server => {
-                // A late answer to CONNECT comes from a server without a slot, too.
+                // A server without a slot for the client may also send a late answer to CONNECT.
                 if let Phase::Online(online) = &mut self.phase {
                     online.is_silence_reported = false;
                     if !matches!(control, Some(Control::ConnectAccept { .. })) {
@@ -116,8 +115,8 @@ impl Link {
         }
     }
 
-    /// Ends the session after a CLOSE was forwarded. A client that the server has not let in yet may still be refused by it, so its
-    /// CLOSE ends only its own leg.
+    /// Ends the session after a CLOSE was forwarded. A server that has not let the client in yet may ignore its CLOSE, so the
+    /// session only records that the client has left.
     fn on_close(&mut self, from: Side, reason: Option<&[u8]>, env: &mut Env) {
         self.note_early_close(from, env);
         let is_let_in = self.may_renumber();
@@ -129,8 +128,8 @@ impl Link {
         }
     }
 
-    /// The RESEND flag asks for what goes *towards* `from`. Gives whether the flag goes on, and whether the proxy
-    /// answers instead: never both for one request.
+    /// Handles the RESEND flag, which requests retransmissions of the messages sent towards `from`. Returns whether to forward
+    /// the flag, and whether the proxy answers the request itself. A request is never both forwarded and answered.
     fn resend_request(&mut self, from: Side, packet: &Packet<'_>, env: &Env) -> (bool, bool) {
         let (_, back, _) = self.parts(from);
         let mut resend = packet.header.flags.contains(Flags::RESEND);
@@ -142,16 +141,16 @@ impl Link {
                 Answer::Merged => resend = false,
             }
         }
-        // Our own request for what is missing in that direction leaves with this datagram. Control messages are
-        // not read for it by every peer, so then it waits for its own time.
+        // A pending resend request of the proxy for that direction is sent with this datagram. Not every peer reads the flag of
+        // a control packet, so the request then waits for the next datagram or its own deadline.
         if !packet.header.flags.contains(Flags::CONTROL) && back.take_resend_request() {
             resend = true;
         }
         (resend, answer)
     }
 
-    /// Returns true if the server redirects its client. In identity mode every chunk's header is read here, rules
-    /// observe its message if they need it, and nothing more is done to it.
+    /// Returns true if the packet contains a redirect of the server. In identity mode, also records the header of every chunk
+    /// and shows the messages to the rules that need to observe them. Such messages are never changed.
     fn read_chunks(&mut self, frame: Frame<'_>, packet: &Packet<'_>, env: &mut Env) -> bool {
         env.work.missing = 0;
         env.work.touched.clear();
@@ -209,7 +208,7 @@ impl Link {
         extended && frame.dir == Dir::S2c && redirects(packet)
     }
 
-    /// Returns the changes to a datagram that need no rule.
+    /// Returns the changes to a datagram that the proxy makes without a rule.
     fn own_rewrites(
         &mut self,
         from: Side,
@@ -250,8 +249,8 @@ impl Link {
         Rewrites::Acks
     }
 
-    /// Returns true if a datagram has to wait for a listen socket. If not, the fate of its redirects is
-    /// reported.
+    /// Returns false if a datagram with redirects can be relayed now, and emits the notices about its redirects. Otherwise the
+    /// datagram waits for a listen socket, or is dropped.
     fn awaits_listener(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) -> bool {
         let Env { listeners, out, .. } = env;
         match self.waiting.resolve(datagram, packet, listeners, out) {
@@ -267,8 +266,8 @@ impl Link {
         true
     }
 
-    /// Places every chunk; in identity mode only those of a datagram in which something is changed. True when the
-    /// payload that goes on differs from the one that came.
+    /// Places every chunk of a datagram; in identity mode only if the proxy rewrites one of them. Returns true if the forwarded
+    /// payload differs from the received payload.
     fn place_chunks(
         &mut self,
         frame: Frame<'_>,
@@ -300,7 +299,7 @@ impl Link {
         if self.splice(frame.dir).is_identity() {
             return rewrites != Rewrites::None && rewrite_all(packet, (rewrites, means), composer, placed);
         }
-        // Both are lent at once.
+        // Taken out, since both are borrowed together with the splice.
         let mut rules = self.rules.take();
         let mut snapshots = std::mem::take(&mut self.snapshots);
         if frame.dir == Dir::S2c {
@@ -334,7 +333,7 @@ impl Link {
         self.rules = rules;
         self.snapshots = snapshots;
         if !changed && env.out.is_watched() {
-            // The datagram goes on as it was written.
+            // The chunks are forwarded at their received positions.
             for (placed, chunk) in env.work.placed.iter_mut().zip(packet.chunks()) {
                 placed.sent = as_received(&chunk);
             }
@@ -342,7 +341,8 @@ impl Link {
         changed
     }
 
-    /// Sends the datagram on: as it was but for token and ack, or composed anew.
+    /// Forwards a datagram. An unchanged datagram gets only a new token, ack and RESEND flag; a changed one is composed from the
+    /// placed chunks.
     #[expect(
         clippy::too_many_arguments,
         reason = "one step of `relay`, all of its findings meet here"
@@ -378,7 +378,7 @@ impl Link {
         });
     }
 
-    /// Reports a datagram that went on as it came, and that the session did not read further.
+    /// Reports a datagram that was forwarded without a look at its chunks.
     pub(super) fn report_untouched(
         &mut self,
         from: Side,
@@ -411,7 +411,7 @@ impl Link {
         add_touched(packet, &mut env.work);
         self.report_full(Dir::from_sender(from), env);
         let is_odd = odd_ack.is_some() || !packet.notes.is_empty() || env.work.missing > 0;
-        // A message that only has another number is none of it.
+        // A message with only a new sequence number is not odd.
         let is_worth_it =
             || is_odd || env.work.control.is_some() || env.work.placed.iter().any(Placed::is_odd);
         if !(env.out.is_watched_closely() || env.out.is_watched() && is_worth_it()) {
@@ -430,7 +430,7 @@ impl Link {
         env.out.event(env.now, Some(self.id()), What::Datagram(event));
     }
 
-    /// Reports the messages that are now held, and the messages that are no longer held.
+    /// Reports the messages that have become held, and the held messages that were released or dropped.
     pub(super) fn report_waits(&mut self, dir: Dir, env: &mut Env) {
         if !self.splice(dir).has_waits() {
             return;
@@ -462,14 +462,14 @@ impl Link {
     }
 }
 
-/// Returns true if rules lose all messages of a datagram: then a network would have lost the datagram, with its ack. Messages
-/// that are dropped leave a datagram without messages.
+/// Returns true if rules lose all messages of a datagram: like a datagram lost by the network, it is then not sent at all,
+/// ack included. If all messages are dropped instead, a datagram without messages is sent.
 fn is_lost(work: &Work) -> bool {
     let Work { composer, placed, .. } = work;
     composer.is_empty() && !placed.is_empty() && placed.iter().all(|placed| placed.action == Action::Lose)
 }
 
-/// The place of a message in a datagram that is forwarded with the chunks it came with.
+/// Returns the position of a message in a datagram whose chunks are forwarded unchanged. `None` if it exceeds 16 bits.
 fn as_received(chunk: &Chunk<'_>) -> Option<SentAt> {
     let len = chunk.data.len();
     Some(SentAt {
@@ -479,7 +479,8 @@ fn as_received(chunk: &Chunk<'_>) -> Option<SentAt> {
     })
 }
 
-/// The payload with its messages rewritten and all else as it is, numbers included. True when it differs.
+/// Composes the payload with rewritten messages; everything else, including sequence numbers, is unchanged. Returns true if
+/// a message was rewritten.
 fn rewrite_all(
     packet: &Packet<'_>,
     (rewrites, means): (Rewrites, Means<'_>),
@@ -509,7 +510,7 @@ fn rewrite_all(
     changed
 }
 
-/// Adds the rules that looked at the messages of a direction that keeps its numbers.
+/// Adds the verdicts of rules that observed messages in identity mode, for the report.
 fn add_touched(packet: &Packet<'_>, work: &mut Work) {
     let Work { placed, touched, .. } = work;
     if touched.is_empty() {
