@@ -63,7 +63,9 @@ fn plays(server: &dyn Server, player: &mut dyn Player, moves: &[&str]) -> Result
 /// Plays, and quits. No peer may complain, and only the player may end the session.
 fn session(mut server: impl Server, client: Client, moves: &[&str]) -> Result<()> {
     let rules = RULES.iter().chain([&LINK]);
-    let options: Vec<&str> = rules.flat_map(|rule| ["-r", rule]).collect();
+    let mut options: Vec<&str> = rules.flat_map(|rule| ["-r", rule]).collect();
+    // DDNet's ACCEPT is sent once: if the link loses it, the login fails as it does directly.
+    options.push("--heal");
     let teetap = Teetap::start_keeping(Path::new(TEETAP), server.addr(), &options, |line| {
         KEPT.iter().any(|part| line.contains(part))
     })?;
