@@ -151,7 +151,7 @@ pub enum MessageError {
     /// An `edit` command does not have exactly one of `message`, `fields` and `hex`.
     #[error("invalid edit: expected one of message, fields and hex")]
     EditForm,
-    /// An `inject` command has no message, or a combination of fields that excludes each other.
+    /// An `inject` command has no message, or fields that exclude each other.
     #[error("invalid inject: expected message alone, or dir and name, or dir and hex")]
     InjectForm,
     /// The name contains characters that are not allowed in message names.

@@ -1,4 +1,4 @@
-//! Readings while they are made, message by message.
+//! Builds readings, message by message.
 
 use std::ops::Range;
 
@@ -19,8 +19,8 @@ use crate::{
 };
 
 impl Reading {
-    /// Reads a datagram that was seen `at` this time in this session. `None` when there is nothing to show: no message
-    /// passes the filter.
+    /// Reads a datagram of a session that was seen at the time `at`. `None` if no message passes the filter, so that there is
+    /// nothing to show.
     #[must_use]
     pub fn of_datagram(
         at: Time,
@@ -45,7 +45,7 @@ impl Reading {
         decoder.keep_shown(reading)
     }
 
-    /// Reads a datagram outside a connection; its one message is all of it. `None` when it does not pass the filter.
+    /// Reads a datagram outside a connection, which is a single message. `None` if the message does not pass the filter.
     #[must_use]
     pub fn of_connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Option<Self> {
         let reading = self::connless(at, connless, decoder);
@@ -53,14 +53,15 @@ impl Reading {
     }
 }
 
-/// The reading of a datagram while it is made.
+/// A reading of a datagram under construction.
 pub(super) struct Build<'a> {
     at: Time,
     session: Option<SessionId>,
     datagram: &'a Datagram,
     decoder: &'a mut Decoder,
     reading: Reading,
-    /// The receiver is of DDNet and takes payloads of any size, other than those of its protocol.
+    /// True if the receiver is a program of DDNet. DDNet accepts payloads of any size, which other programs of the same
+    /// protocol refuse.
     takes_all: bool,
 }
 
@@ -136,7 +137,8 @@ impl<'a> Build<'a> {
         });
     }
 
-    /// Adds the note of a datagram that cannot be read, which those of a run have and those of other captures lack.
+    /// Adds the note about an unreadable datagram. Datagrams of a run already have this note; datagrams of other captures do
+    /// not.
     fn note_failure(&mut self, error: PacketError) {
         let Reading {
             notes, is_cut, size, ..
@@ -161,7 +163,7 @@ impl<'a> Build<'a> {
         if datagram.is_unchanged() {
             self.heard(0, packet);
         }
-        // Messages refer to their place in the payload.
+        // Messages refer to positions in the payload.
         self.reading.bytes.extend_from_slice(packet.payload);
         self.reading.payload = packet.payload.len();
         let whole = Done::whole(datagram);
@@ -175,7 +177,7 @@ impl<'a> Build<'a> {
             self.reading.messages.push(message);
             return;
         }
-        // The oddities of all chunks together are known before the filters decide about the first one.
+        // Filters on the first chunk already see the notes on all chunks.
         self.add_notes(&packet.chunk_notes());
         self.note_other_chunks(packet);
         for (index, chunk) in packet.chunks().enumerate() {
@@ -217,7 +219,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Adds the note about chunk headers of the other version, or about a flag that is missing, before those that follow from it.
+    /// Inserts the note about chunk headers of the other version, or about a missing compression flag, before the notes that
+    /// result from the mistake.
     fn note_other_chunks(&mut self, packet: &Packet<'_>) {
         let (registry, dir) = (self.decoder.registry(), self.datagram.dir);
         let notes = &mut self.reading.notes;
@@ -231,7 +234,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Adds the note about a message under the id of another one, or with the fields of another version, before those that follow from it.
+    /// Inserts the note about a message with the id of another message, or with the fields of another version, before the notes
+    /// that result from the mistake.
     fn note_meant(&mut self, message: &mut Message, data: &[u8]) {
         let (proto, dir) = (self.datagram.proto, self.datagram.dir);
         let awaited = self.decoder.joins.awaits(self.session, dir.sender());
@@ -268,7 +272,8 @@ impl<'a> Build<'a> {
         });
     }
 
-    /// Takes over what only left: the ack, and messages that were not received.
+    /// Adds the data of a sent datagram that the received datagram does not have: the forwarded ack, and messages made by the
+    /// proxy.
     fn take_sent(&mut self, packet: &Packet<'_>, index: usize) {
         let (datagram, first) = (self.datagram, index == 0);
         let received = self.reading.size.is_some();
@@ -292,7 +297,7 @@ impl<'a> Build<'a> {
         }
         for chunk in packet.chunks() {
             if !self.was_received(&chunk) {
-                // Messages made by rules or people do not describe the state of the server's game: they count as not delivered.
+                // Messages made by rules or users do not describe the state of the server's game, so they count as not delivered.
                 let seq_out = chunk.header.vital;
                 let piece = Piece {
                     chunk: &chunk,
@@ -312,7 +317,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Adds a message that only left, whose data is `at` this place of its payload.
+    /// Adds a message that was sent but not received. `at` is the position of its data in the sent payload.
     fn push_made(&mut self, mut message: Message, data: &[u8], at: usize) {
         let start = self.reading.bytes.len();
         self.reading.bytes.extend_from_slice(data);
@@ -320,7 +325,8 @@ impl<'a> Build<'a> {
         self.reading.messages.push(message);
     }
 
-    /// Returns true if a chunk that left is one that was received: by its new number, or by its bytes where it has none.
+    /// Returns true if a sent chunk is a received chunk that was forwarded. Vital chunks are compared by their new sequence
+    /// number, others by their bytes.
     fn was_received(&self, chunk: &chunk::Chunk<'_>) -> bool {
         let reading = &self.reading;
         reading.messages.iter().any(|message| match chunk.header.vital {
@@ -336,7 +342,7 @@ impl<'a> Build<'a> {
         })
     }
 
-    /// Takes the header of a datagram of a session: its token and ack, and the silence before it.
+    /// Records the header of a session's datagram (token, ack, and the silence before it), and adds the notes about it.
     fn begin_stream(&mut self, seen: Option<&Seen<'_>>) {
         let Some(seen) = seen else { return };
         let mut found = Found {
@@ -346,7 +352,7 @@ impl<'a> Build<'a> {
         self.reading.expected = self.decoder.streams().begin(seen, &mut found);
     }
 
-    /// Records a datagram that was sent on.
+    /// Records a forwarded datagram. `index` is its index among the datagrams that the event has sent.
     fn heard(&mut self, index: usize, packet: &Packet<'_>) {
         if let Some(session) = self.session {
             let streams = self.decoder.streams();
@@ -354,7 +360,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Counts a chunk, and adds the notes about its number.
+    /// Records a chunk in the streams of its session, and adds the notes about its sequence number.
     fn count(&mut self, seen: Option<&Seen<'_>>, piece: &Piece<'_>) -> Counted {
         let Some(seen) = seen else {
             return Counted::default();
@@ -400,7 +406,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Moves the notes about this range of the payload to the message that is there.
+    /// Removes and returns the notes about this range of the payload, for the message in that range.
     fn claim_notes(&mut self, range: Range<usize>) -> impl Iterator<Item = Note> {
         self.reading.notes.extract_if(.., move |note| {
             // An oversized payload concerns all of its messages.
@@ -441,12 +447,12 @@ impl<'a> Build<'a> {
     }
 }
 
-/// Returns true for the note of a payload that some receivers refuse for its size.
+/// Returns true for the note about a payload that some receivers refuse because of its size.
 fn is_about_size(note: &Note) -> bool {
     note.code == Code::PayloadOversized
 }
 
-/// Returns the place of a message of a packet.
+/// Returns the place of a message, for the filters.
 fn place<'n>(
     at: Time,
     session: Option<SessionId>,
@@ -465,7 +471,7 @@ fn place<'n>(
     place_in(at, session, datagram, view)
 }
 
-/// Returns the place of a datagram without messages. Its header is read even where its payload cannot be.
+/// Returns the place of a datagram without messages. Reads the header even if the payload is unreadable.
 fn whole<'n>(
     at: Time,
     session: Option<SessionId>,

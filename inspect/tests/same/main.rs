@@ -1,12 +1,13 @@
-//! Stormy runs that stay the same: the core between scripted peers, with every kind of disturbance, and everything that the libraries make
-//! of its events.
+//! Regression tests: the core runs between scripted peers under every kind of disturbance ("storm"), and all outputs of the
+//! libraries must be the same as before.
 //!
-//! Each second of a run has a line with the number of lines and the sum of each output: datagrams and events, rows of text, JSON lines. The
-//! recordings, what is read from them again, and the findings have their sums below. Any change of these fails the test, whether or not it
-//! was meant.
+//! A snapshot has one line for each second of a run, with the number of lines and the checksum of each output: datagrams and
+//! events, rows of text, JSON lines. Below are the checksums of the recordings, of the items read from these recordings, and
+//! of the findings. Any difference fails the test, whether or not it is intended.
 //!
-//! After a change that is meant: `INSTA_UPDATE=always cargo test -p teetap-inspect --test same`, with a look at the first second and the
-//! outputs that differ. `TEETAP_SAME=DIR` writes the outputs themselves to files, so that `diff` shows them before and after the change.
+//! After an intended change, run `INSTA_UPDATE=always cargo test -p teetap-inspect --test same` and look at the first second
+//! and the outputs that differ. `TEETAP_SAME=DIR` writes the outputs to files, to be compared with `diff` before and after
+//! the change.
 
 #![expect(
     clippy::expect_used,
@@ -30,11 +31,11 @@ use crate::{
     storm::{Setting, Storm},
 };
 
-/// The probabilities of a disturbance in a step.
+/// Probabilities of a disturbance per step.
 const STORMY: f64 = 0.2;
 const CALM: f64 = 0.04;
 
-/// Writes the outputs of a run to files, if the environment asks for it.
+/// Writes the outputs of a run to files if `TEETAP_SAME` is set.
 fn keep(name: &str, texts: &[(&str, &str)]) {
     let Some(dir) = std::env::var_os("TEETAP_SAME") else {
         return;
@@ -46,7 +47,7 @@ fn keep(name: &str, texts: &[(&str, &str)]) {
     }
 }
 
-/// Plays a run, and compares its outputs with the ones of before.
+/// Plays a run, and compares the checksums of its outputs with the stored snapshot.
 fn check(name: &str, setting: Setting) {
     let (events, outputs) = Storm::new(setting).play();
     let recordings = Recordings::of(events);
@@ -60,7 +61,7 @@ fn check(name: &str, setting: Setting) {
     insta::assert_snapshot!(name, text);
 }
 
-/// Plays a run of clients and servers of these variants.
+/// Plays a hostile run with clients and servers of these variants.
 fn check_storm(name: &str, seed: u64, clients: &'static [Variant], server: &'static [Variant]) {
     let setting = Setting {
         seed,
@@ -135,7 +136,7 @@ fn a_run_with_floods_stays_the_same() {
     check("floods", setting);
 }
 
-/// Rules, link lines, commands and networks that lose, double and reorder datagrams make no peer wrong.
+/// No peer is accused because of rules, link lines, commands, or a network that loses, duplicates and reorders datagrams.
 #[test]
 fn nothing_that_the_proxy_does_is_a_fault_of_a_peer() {
     let mut accusations = Vec::new();

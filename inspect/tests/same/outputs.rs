@@ -1,4 +1,4 @@
-//! The outputs of a run as texts, and their sums by the second.
+//! The outputs of a run as texts, and their checksums per second.
 
 use std::fmt::{self, Write as _};
 
@@ -10,16 +10,16 @@ use teetap_proxy::session::{Event, Output, Time};
 use teetap_rules::Filter;
 use teetap_wire::def::{Registry, Secrets};
 
-/// The names of the outputs, in their order.
+/// Names of the outputs, in the order of [`Outputs::texts`].
 pub(crate) const NAMES: [&str; 5] = ["core", "rows", "selected", "json", "due"];
 
-/// The filters of a run and of a subscriber that see a part of the messages.
+/// Filters that select some of the messages: the filter of the run, and the filter of a subscriber.
 const FILTERS: [&str; 2] = [
     "(vital or lint or ctrl) and not sv_tune_params",
     "c2s and (input.direction != 0 or cl_say or resend) or any(snap.character.x > 400)",
 ];
 
-/// Returns the sum of bytes (FNV-1a).
+/// Returns the checksum of `bytes` (64-bit FNV-1a).
 pub(crate) fn sum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
         (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
@@ -31,7 +31,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The ends of the outputs at the end of each second.
+/// The part of each output that belongs to one second.
 pub(crate) struct Second<'o> {
     number: usize,
     parts: Vec<&'o str>,
@@ -48,15 +48,15 @@ impl fmt::Display for Second<'_> {
     }
 }
 
-/// Makes the outputs of a run.
+/// Collects the outputs of a run.
 pub(crate) struct Outputs {
-    /// Decodes everything.
+    /// Decodes all messages.
     whole: Decoder,
-    /// Decodes what the filters select.
+    /// Decodes only messages that pass the filters.
     part: Decoder,
     subscription: Subscription,
     texts: [String; NAMES.len()],
-    /// The lengths of the texts at the end of each second.
+    /// Length of each text at the end of each second.
     ends: Vec<[usize; NAMES.len()]>,
 }
 
@@ -93,7 +93,7 @@ impl Outputs {
         self.texts[at].push('\n');
     }
 
-    /// Records an output of the core that is no event.
+    /// Records an output of the core other than an event.
     pub(crate) fn sent(&mut self, now: u64, output: &Output<'_>) {
         let line = match output {
             Output::ToServer { upstream, bytes } => format!("{now} to server {} {}", upstream.0, hex(bytes)),
@@ -109,7 +109,7 @@ impl Outputs {
         self.line("core", &line);
     }
 
-    /// Records an event, and everything that is made of it.
+    /// Records an event in all outputs.
     pub(crate) fn event(&mut self, event: &Event) {
         self.due(event.at);
         self.line("core", &transcript(event));
@@ -132,7 +132,7 @@ impl Outputs {
         }
     }
 
-    /// Records an event in every style.
+    /// Records an event as text in every style.
     fn show(&mut self, decoded: &DecodedEvent) {
         let style = Style {
             viewer: Viewer::Everything,
@@ -154,7 +154,7 @@ impl Outputs {
         self.line("json", String::from_utf8(json).expect("JSON is UTF-8").trim_end());
     }
 
-    /// Records what becomes due before a time.
+    /// Records the notices that become due before a time.
     pub(crate) fn due(&mut self, before: Time) {
         while let Some(due) = self.whole.due(before) {
             let mut text = String::new();
@@ -166,7 +166,7 @@ impl Outputs {
         while self.part.due(before).is_some() {}
     }
 
-    /// Ends a second.
+    /// Marks the end of a second in all outputs.
     pub(crate) fn end_second(&mut self) {
         self.ends.push(self.texts.each_ref().map(String::len));
     }

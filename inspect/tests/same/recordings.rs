@@ -1,4 +1,4 @@
-//! The recordings of a run, and what is read from them again.
+//! The recordings of a run, and the items read from these recordings.
 
 use std::{
     collections::BTreeMap,
@@ -85,12 +85,12 @@ fn packets(at: Time, datagram: &Datagram, packets: &mut Vec<Packet>) {
     }
 }
 
-/// Reads a recording whole.
+/// Reads all items of a recording.
 fn items(mut playback: Playback<Cursor<&[u8]>>) -> Vec<Item> {
     std::iter::from_fn(|| playback.read().expect("a whole recording")).collect()
 }
 
-/// Writes a scrubbed copy.
+/// Returns a scrubbed copy of a recording.
 fn scrubbed(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let (_, opened) = Opened::of(Cursor::new(bytes)).expect("a recording");
@@ -99,7 +99,7 @@ fn scrubbed(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The texts that belong to the recordings of a run.
+/// Texts made from the recordings of a run: the findings, and the contents of each file.
 pub(crate) struct Recordings {
     findings: String,
     others: Vec<(&'static str, String)>,

@@ -1,11 +1,11 @@
-//! The rules of a stormy run, one text after another.
+//! The rules that a stormy run loads one after another.
 
 use std::sync::Arc;
 
 use teetap_rules::Program;
 use teetap_wire::def::Registry;
 
-/// Texts with all actions and modifiers.
+/// Texts of rules that contain all actions and modifiers.
 const TEXTS: [&str; 6] = [
     r#"
 early: drop when c2s and cl_say every 3
@@ -68,7 +68,7 @@ link both reorder 20% gap 3 delay 40ms
     "link both delay 5ms",
 ];
 
-/// Returns the program of a number; `None` for each seventh, a run without rules.
+/// Returns the program with this number; `None` for every seventh number, to run without rules.
 pub(crate) fn program(number: u64) -> Option<Arc<Program>> {
     let at = usize::try_from(number).expect("a small number") % (TEXTS.len() + 1);
     let text = TEXTS.get(at)?;

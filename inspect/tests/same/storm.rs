@@ -1,4 +1,4 @@
-//! Clients and servers around the core, and everything that may happen to them.
+//! Runs the core between scripted clients and servers, and disturbs them at random.
 
 use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroU32, time::Duration};
 
@@ -16,19 +16,19 @@ use teetap_wire::{Dir, Side};
 
 use crate::{outputs::Outputs, rules::program};
 
-/// The length of a run.
+/// Duration of a run in microseconds.
 const LENGTH: u64 = 40 * SECOND;
 
-/// The time between two steps.
+/// Time between two steps in microseconds.
 const STEP: u64 = 5 * MS;
 
-/// The clients of a run at one time.
+/// Number of clients in a run at any time.
 const CLIENTS: usize = 4;
 
-/// Datagrams that are remembered, to be sent again by anybody.
+/// Maximum number of earlier datagrams kept for replays.
 const REMEMBERED: usize = 64;
 
-/// First datagrams and datagrams of the server browser, whole and broken.
+/// First datagrams of sessions and datagrams of the server browser, valid and invalid.
 const STRANGE: [&[u8]; 12] = [
     b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07",
     b"\x21\x01\x02\x03\x04\xff\xff\xff\xff\xff\xff\xff\xffgie3\x05",
@@ -52,21 +52,21 @@ const CONNECTS: [codec::Variant; 4] = [
     codec::Variant::V7,
 ];
 
-/// The peers of a run.
+/// The peers and the disturbances of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Setting {
     pub(crate) seed: u64,
     pub(crate) clients: &'static [Variant],
     pub(crate) server: &'static [Variant],
-    /// The probability that something happens in a step.
+    /// Probability of a disturbance per step.
     pub(crate) disturbance: f64,
-    /// True if peers restart without CLOSE, and datagrams of nobody arrive.
+    /// True if peers restart without a CLOSE, and datagrams that no peer sent arrive.
     pub(crate) hostile: bool,
-    /// True if many unknown addresses send CONNECT now and then, and each server that is started speaks another variant.
+    /// True if many unknown addresses sometimes send a CONNECT, and restarted servers speak other variants.
     pub(crate) floods: bool,
 }
 
-/// A client with its hops to the core.
+/// A client, and the network between it and the core.
 struct Player {
     client: Client,
     addr: SocketAddr,
@@ -74,7 +74,7 @@ struct Player {
     down: Hop<Vec<u8>>,
 }
 
-/// A run.
+/// The state of a run.
 pub(crate) struct Storm {
     setting: Setting,
     random: Random,
@@ -91,7 +91,7 @@ pub(crate) struct Storm {
     outputs: Outputs,
 }
 
-/// Returns a network of this loss.
+/// Returns a network with this probability of loss, half of it of duplicates, and a jitter in milliseconds.
 const fn network(loss: f64, jitter: u64) -> Conditions {
     Conditions {
         delay: 15 * MS,
@@ -153,7 +153,7 @@ impl Storm {
         storm
     }
 
-    /// Returns a new client at the address of this number.
+    /// Returns a new client at the address with this number.
     fn player(&mut self, number: usize) -> Player {
         let seed = self.random.bits();
         let variants = self.setting.clients;
@@ -176,7 +176,7 @@ impl Storm {
         usize::try_from(number).expect("a small number")
     }
 
-    /// Plays the run. Returns its events, and the outputs that were made of them.
+    /// Plays the run. Returns its events and outputs.
     pub(crate) fn play(mut self) -> (Vec<Event>, Outputs) {
         while self.now < LENGTH {
             self.now += STEP;
@@ -209,7 +209,7 @@ impl Storm {
         }
     }
 
-    /// Sends what the peers want to send.
+    /// Puts the pending datagrams of all peers on the network.
     fn collect(&mut self) {
         for player in &mut self.players {
             while let Some(bytes) = player.client.poll_transmit() {
@@ -266,7 +266,7 @@ impl Storm {
         self.drain();
     }
 
-    /// Carries out what the core wants.
+    /// Carries out the outputs of the core.
     fn drain(&mut self) {
         let (mut opened, mut listens) = (Vec::new(), Vec::new());
         while let Some(output) = self.hub.poll() {
@@ -321,7 +321,7 @@ impl Storm {
         }
     }
 
-    /// Does something that may happen in a run.
+    /// Causes a random disturbance, if its kind is enabled in this run.
     fn disturb(&mut self) {
         let now = Duration::from_micros(self.now);
         let number = self.pick(CLIENTS);
@@ -398,7 +398,7 @@ impl Storm {
         }
     }
 
-    /// Has a client send a password and a command.
+    /// Lets a client send an rcon password and an rcon command.
     fn secret(&mut self, number: usize) {
         let now = Duration::from_micros(self.now);
         let client = &mut self.players[number].client;
@@ -408,7 +408,7 @@ impl Storm {
         }
     }
 
-    /// Sends a datagram that was seen again, perhaps changed, from somewhere.
+    /// Sends an earlier datagram again, possibly damaged, from a client's address or the server's.
     fn replay(&mut self, number: usize) {
         if self.seen.is_empty() {
             return;
@@ -437,7 +437,7 @@ impl Storm {
         }
     }
 
-    /// Gives a command of a user.
+    /// Sends a user's command to the core.
     fn command(&mut self) {
         self.commands += 1;
         let sessions: Vec<SessionId> = (0..CLIENTS)
@@ -499,7 +499,7 @@ impl Storm {
         self.input(Input::Command { id, command });
     }
 
-    /// Returns the message that was held last, as far as events show it.
+    /// Returns the direction and the id of a held message in the last answer to a command that lists one.
     fn held(&self) -> Option<(Dir, HeldId)> {
         self.events
             .iter()

@@ -11,7 +11,7 @@ pub(super) struct Acked {
 }
 
 impl Acked {
-    /// Records an ack. An ack behind the last one changes nothing.
+    /// Records an ack. Ignores an ack that is behind the last recorded ack.
     pub(super) fn advance(&mut self, ack: Seq) {
         if !ack.is_behind(self.last) {
             self.count = self.count.saturating_add(self.last.distance_to(ack));
@@ -19,8 +19,8 @@ impl Acked {
         }
     }
 
-    /// Returns true if this number was acked. Numbers before the first were never sent, although they are behind the
-    /// last ack.
+    /// Returns true if the sequence number was acked since the side connected. Numbers before the first one used in the
+    /// connection are behind the last ack too, but were never sent.
     pub(super) const fn has(self, seq: Seq) -> bool {
         seq.is_behind(self.last) && seq.distance_to(self.last) < self.count
     }
@@ -30,7 +30,7 @@ impl Acked {
 mod tests {
     use super::*;
 
-    /// Compares all numbers around each ack over three wraps with numbers that do not wrap.
+    /// Compares all numbers around each ack with unwrapped numbers, over three wraps of the sequence numbers.
     #[test]
     fn a_number_is_acked_only_if_the_acks_have_passed_it() {
         let seq = |number: i32| Seq::new(u16::try_from(number.rem_euclid(1024)).unwrap());
@@ -45,7 +45,7 @@ mod tests {
                     "number {number}, acked up to {last}"
                 );
             }
-            // A reordered older ack revokes nothing.
+            // A reordered, older ack does not revoke later ones.
             acked.advance(seq(last - 7));
             assert_eq!(acked.last, seq(last), "acked up to {last}");
         }

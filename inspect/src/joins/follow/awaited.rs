@@ -1,4 +1,4 @@
-//! The message that a join waits for, and the reasons why it was not sent.
+//! The message that a join waits for, and the reasons why it has not been sent.
 
 use teetap_proxy::session::Time;
 use teetap_wire::{Side, receiver::JoinStep};
@@ -11,7 +11,7 @@ impl Follow {
         due.find(|step| step.is_needed)
     }
 
-    /// Returns the next required message if this side has to send it.
+    /// Returns the next required message if `from` has to send it.
     pub(in crate::joins) fn awaits(&self, from: Side) -> Option<&'static str> {
         let step = self.awaited_step().filter(|step| step.from == from);
         step.map(|step| step.name)
@@ -34,18 +34,19 @@ impl Follow {
             .or_else(|| self.awaited_step().map(|step| (step.name, step.from)))
     }
 
-    /// Returns true if the server has accepted CONNECT. Its session may open later, and a recording may begin with it.
+    /// Returns true if the server has accepted the client's CONNECT. The session may have come online although no
+    /// CONNECT_ACCEPT was recorded.
     pub(super) fn is_accepted(&self) -> bool {
         self.is_online || self.passed.iter().any(|passed| passed.name == CONNECT_ACCEPT)
     }
 
-    /// Returns CONNECT_ACCEPT if the server did not send it, and the client continued all the same.
+    /// Returns CONNECT_ACCEPT if the server did not send it but the client has continued anyway.
     fn skipped(&self) -> Option<&JoinStep> {
         let mut steps = self.steps.iter().take(self.next).filter(|_| !self.is_accepted());
         steps.find(|step| step.name == CONNECT_ACCEPT)
     }
 
-    /// Returns the last message, and whether it was acked. `None` as the second value if the message is not vital.
+    /// Returns the last message of the join, and whether it was acked (`None` if it is not vital).
     pub(super) fn after(&self) -> (Option<&'static str>, Option<bool>) {
         if self.skipped().is_some() {
             let has_come = self.passed.iter().any(|passed| passed.name == CONNECT);
@@ -57,7 +58,7 @@ impl Follow {
         (Some(last.name), last.seq.map(|_| last.acked.is_some()))
     }
 
-    /// Returns true if a rule or a link line kept a message back.
+    /// Returns true if a rule or a link line dropped, held or delayed the message `name`.
     pub(super) fn is_kept(&self, at: Time, name: &str) -> bool {
         let causes = &self.causes;
         match causes.misstep_of(name) {
@@ -70,12 +71,12 @@ impl Follow {
         }
     }
 
-    /// Returns true if the next step is the one after the download of the map.
+    /// Returns true if the next required message is `ready`, which the client sends once it has the map.
     pub(super) fn awaits_ready(&self) -> bool {
         self.awaited_step().is_some_and(|step| step.name == "ready")
     }
 
-    /// Returns true for a message of the map download if the join waits for the end of the download.
+    /// Returns true if `name` is a message of the map download and the join waits for the end of the download.
     pub(super) fn is_of_download(&self, name: &str) -> bool {
         [DOWNLOAD, REQUEST].contains(&name) && self.awaits_ready()
     }
@@ -85,7 +86,7 @@ impl Follow {
         self.map.download.as_ref().is_some_and(Download::is_anew)
     }
 
-    /// Returns a reason other than a misstep for which a message was not sent.
+    /// Returns a reason, other than a misstep, why the message `name` was not sent.
     pub(super) fn cause_of(&self, at: Time, name: &str) -> Option<String> {
         let anew = "the client has begun the download anew, with part 0";
         let anew = (self.is_anew() && [DOWNLOAD, REQUEST].contains(&name)).then(|| anew.to_owned());
@@ -103,14 +104,14 @@ impl Follow {
             .or_else(|| self.causes.ack_of_connect(name))
     }
 
-    /// Returns the delay of the last step by link lines if it is at least half of the time since then.
+    /// Describes the delay of the last step by link lines, if the delay is at least half of the time since that step.
     fn late(&self, at: Time) -> Option<String> {
         let step = self.passed.last()?;
         let delayed = step.delayed.as_ref().filter(|delayed| delayed.rules.is_none())?;
         (delayed.time * 2 >= at.since(step.at)).then(|| format!("{} was {delayed}", step.name))
     }
 
-    /// Returns how much of the map the client has, if a message of its download is awaited.
+    /// Describes how many parts of the map the client has, if `name` is a message of the download.
     pub(super) fn parts(&self, name: &str) -> Option<String> {
         let map = self.map.download.as_ref().filter(|_| self.is_of_download(name))?;
         let (come, all) = map.progress();

@@ -11,14 +11,14 @@ use crate::joins::{
     fate::{self, Why},
 };
 
-/// Everything known about messages that had no effect, were delayed or lost.
+/// Facts about messages that had no effect, were delayed or were lost.
 #[derive(Debug, Default)]
 pub(super) struct Causes {
-    /// Steps held by rules: the names of the rules, and the time at which the message was held.
+    /// Steps whose message is held: the names of the rules, and the time at which they held it.
     held: BTreeMap<(&'static str, Side), (String, Time)>,
     /// Delay of the current datagram by link lines.
     link_delay: Option<Duration>,
-    /// The last message without effect, and the reason.
+    /// A message without effect, and the reason: the last one, or the last one about the awaited message.
     pub(super) misstep: Option<(&'static str, Why)>,
     /// The datagrams lost by link lines.
     pub(super) lost: Option<Losses>,
@@ -29,7 +29,7 @@ pub(super) struct Causes {
 }
 
 impl Causes {
-    /// Records a notice of the session that names a cause.
+    /// Records the cause that a notice of the session names, if any.
     pub(super) fn notice(&mut self, notice: &Notice) {
         self.known = match notice {
             Notice::OtherProtocol {
@@ -59,7 +59,7 @@ impl Causes {
         self.connect_ack = ack.filter(|ack| *ack != Seq::ZERO);
     }
 
-    /// Records that a rule holds a message of the join, or that it no longer waits.
+    /// Records that a rule holds a message of the join, or that the message was dropped or had no effect.
     pub(super) fn held(&mut self, at: Time, name: &'static str, sender: Side, why: &Why) {
         match why {
             Why::Held(rules) => {
@@ -71,8 +71,8 @@ impl Causes {
         }
     }
 
-    /// Records why a message had no effect. Keeps the reason about the awaited message if later messages have none
-    /// either.
+    /// Records why a message had no effect. A reason about the awaited message is not replaced by a reason about another
+    /// message.
     pub(super) fn missed(&mut self, awaited: Option<&str>, name: &'static str, why: Why) {
         let is_kept = self
             .misstep
@@ -83,12 +83,12 @@ impl Causes {
         }
     }
 
-    /// Records that a message of this name had its effect.
+    /// Forgets why a message with this name had no effect, since another one had.
     pub(super) fn counted(&mut self, name: &str) {
         self.misstep = self.misstep.take().filter(|(of, _)| *of != name);
     }
 
-    /// Returns the delay of a step by rules or link lines, the longer one.
+    /// Returns the delay of a step by rules or by link lines, whichever is longer.
     pub(super) fn delay(&mut self, at: Time, name: &'static str, from: Side) -> Option<Delayed> {
         let held = self.held.remove(&(name, from));
         let held = held.map(|(rules, since)| Delayed {
@@ -100,13 +100,13 @@ impl Causes {
         held.into_iter().chain(link).max_by_key(|delayed| delayed.time)
     }
 
-    /// Returns the reason why a message of this name had no effect.
+    /// Returns the reason why a message with this name had no effect.
     pub(super) fn misstep_of(&self, name: &str) -> Option<&Why> {
         let (of, why) = self.misstep.as_ref()?;
         (*of == name).then_some(why)
     }
 
-    /// Returns the reason why a server did not answer a CONNECT that acks something.
+    /// Returns the reason why a server did not answer a CONNECT with an ack other than 0.
     pub(super) fn ack_of_connect(&self, name: &str) -> Option<String> {
         let ack = self.connect_ack.filter(|_| name == CONNECT_ACCEPT)?;
         Some(format!(

@@ -1,4 +1,4 @@
-//! The delivery of a join's messages, as the acks of their receivers show it.
+//! The delivery of a join's messages, derived from the acks of their receivers.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use teetap_wire::{Seq, Side};
 use super::acked::Acked;
 use crate::reading::Message;
 
-/// Time after which a receiver that does not ack a message has not received it. Longer than a round trip.
+/// Time after which a message that its receiver does not ack is considered lost. Longer than a round trip.
 const UNHEARD: Duration = Duration::from_millis(500);
 
 /// The last message of a join, and the acks of both sides.
@@ -39,7 +39,7 @@ pub(super) struct Last {
 }
 
 impl Delivery {
-    /// Forgets the acks, because both sides number their messages from the start again.
+    /// Forgets the acks, because both sides restart their sequence numbers.
     pub(super) fn restart(&mut self) {
         self.acks = [Acked::default(); 2];
     }
@@ -81,7 +81,7 @@ impl Delivery {
         }
     }
 
-    /// Returns true if the last message was lost on the way, as far as the acks of its receiver show it.
+    /// Returns true if the acks of the receiver show that the last message was lost on the way.
     pub(super) fn is_unheard(&self) -> bool {
         self.last.is_some_and(|last| last.is_unheard)
     }

@@ -17,7 +17,7 @@ use crate::joins::flaw::Flaw;
 /// Size of each part in 0.6 except the last, in bytes: `1024 - 128` in server.cpp of each release.
 const PART: i64 = 896;
 
-/// Maximum number of parts requested or sent ahead of others that are tracked.
+/// Maximum number of tracked parts that were requested or sent ahead of others, per kind.
 const MOST: usize = 64;
 
 /// The download of a map.
@@ -41,7 +41,7 @@ pub(super) struct Download {
     /// True once a message of the download was sent.
     is_wanted: bool,
     is_anew: bool,
-    /// Sequence numbers of the last request and of the last part.
+    /// Sequence numbers of the last request and of the last `map_data`.
     seen: [Option<Seq>; 2],
 }
 
@@ -161,12 +161,12 @@ impl Download {
         self.is_anew |= part == 0 && self.asked > 1;
         let is_again = part < self.asked;
         if is_again && part < self.next {
-            // The client has discarded its parts from this one on.
+            // The client has discarded this part and all later ones.
             self.next = part;
             self.later.clear();
         }
         self.asked = part + 1;
-        // A part sent ahead of its request is already under way.
+        // The server has already sent a part that it sent ahead of the request.
         let is_there = part < self.next || self.later.contains(&part);
         if (is_again || !is_there) && self.open.len() < MOST {
             self.open.insert(part);

@@ -16,7 +16,7 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Starts a count of 0. `dir`, `ordinal` and `at` are those of the first lost datagram.
+    /// Starts a count of 0. `dir`, `ordinal` and `at` describe the first lost datagram.
     pub(super) const fn begin(dir: Dir, ordinal: u64, at: Time) -> Self {
         Self {
             count: 0,

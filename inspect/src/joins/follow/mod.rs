@@ -1,4 +1,4 @@
-//! One join while it lasts.
+//! Follows one join until it ends.
 
 mod acked;
 mod awaited;
@@ -31,7 +31,7 @@ use delivery::Delivery;
 use download::Download;
 use stalls::Stalls;
 
-/// Maximum number of recorded steps. A server may change its map again and again.
+/// Maximum number of recorded steps per join, since a server may change its map any number of times.
 const STEPS: usize = 64;
 
 /// Name of the step for a map download, in which messages of both sides alternate.
@@ -51,7 +51,7 @@ const ENTER_GAME: &str = "enter_game";
 /// Names of messages that only DDNet servers send.
 const OF_DDNET: [&str; 3] = ["capabilities", "map_details", "rcon_type"];
 
-/// A join while it lasts.
+/// The state of a join that has not ended.
 #[derive(Debug)]
 pub(super) struct Follow {
     session: SessionId,
@@ -60,7 +60,7 @@ pub(super) struct Follow {
     steps: Vec<JoinStep>,
     /// Index of the awaited step; optional steps may be left out.
     next: usize,
-    /// Stage of the client in the state of the server.
+    /// Stage that the server has recorded for the client.
     stage: Stage,
     is_online: bool,
     has_entered: bool,
@@ -78,7 +78,7 @@ pub(super) struct Follow {
 /// The map of a join.
 #[derive(Debug, Default)]
 struct Map {
-    /// Start of the download; `None` while there is none.
+    /// Start of the current download; `None` if no download is running.
     begin: Option<Time>,
     /// The last ack of the client during a download.
     acked: Option<Seq>,
@@ -157,7 +157,7 @@ impl Follow {
         })
     }
 
-    /// Records that the server has accepted the client, in this protocol.
+    /// Records that the server has accepted the client in the protocol `proto`.
     pub(super) fn online(&mut self, proto: Proto) {
         self.is_online = true;
         if self.kind != JoinKind::Challenge {
@@ -165,7 +165,7 @@ impl Follow {
         }
     }
 
-    /// Changes the kind of the join, which keeps its place.
+    /// Changes the kind of the join. Its position among the steps is kept.
     fn become_kind(&mut self, kind: JoinKind) {
         if kind == self.kind {
             return;
@@ -197,7 +197,7 @@ impl Follow {
         let (dir, leg) = (datagram.dir, datagram.leg);
         self.causes.link(at, datagram);
         let sender = dir.sender();
-        // Packets that the proxy sends in place of a peer are no part of the join. A message held by a rule is.
+        // Packets that the proxy sends on behalf of a peer are not part of the join; released messages are.
         let is_control = reading
             .messages
             .iter()
@@ -268,7 +268,7 @@ impl Follow {
         self.causes.missed(awaited, name, why);
     }
 
-    /// Records a message that does not reach its receiver, or has no effect on it.
+    /// Records a message that is not delivered to its receiver, or has no effect on the receiver.
     fn lost(&mut self, at: Time, sender: Side, name: &'static str, why: Why) {
         let mut steps = self.steps.iter();
         let is_step = steps.any(|step| step.name == name && step.from == sender);
@@ -297,13 +297,13 @@ impl Follow {
         }
     }
 
-    /// Records a message of the join that has an effect.
+    /// Records a message that advances the join.
     fn came(&mut self, at: Time, name: &'static str, from: Side, message: &Message) {
         self.delivery.on_message(at, name, from, message);
         self.stalls.progress_at(at);
     }
 
-    /// Records a message of the map download. Returns false if the message has no effect.
+    /// Records a message of the map download. Returns false if the message has no effect; always true for other messages.
     fn counts(&mut self, name: &'static str, message: &Message, reading: &Reading) -> bool {
         let data = reading.data(message);
         if name == "map_change" && self.map.seq != message.seq {
@@ -334,7 +334,7 @@ impl Follow {
         }
     }
 
-    /// Ends the join.
+    /// Ends the join and returns its result.
     pub(super) fn end(self, at: Time, ended: Ended) -> Join {
         let awaited = self.awaited();
         let (after, acked) = self.after();

@@ -39,7 +39,7 @@ impl Stalls {
         self.lost = self.lost.saturating_add(u32::from(is_loss));
     }
 
-    /// Records the report of a stall that a recording contains. A stall that was found here is counted already.
+    /// Records a report of a stall in a recording. Does not count a stall again that was already found here.
     pub(super) fn on_report(&mut self) {
         self.count = self.count.saturating_add(u32::from(!self.is_reported));
         self.is_reported = true;

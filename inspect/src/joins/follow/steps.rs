@@ -20,13 +20,13 @@ impl Follow {
             }
             return;
         }
-        // A server that has only sent a challenge has no client that could enter the game.
+        // During a challenge the server has no slot for the client, which cannot enter the game yet.
         self.has_asked |= name == ENTER_GAME && !self.is_false;
         if name == REQUEST {
             return self.part(at, name, Side::Client, message);
         }
         if self.is_false {
-            // Only the input that proves the address counts.
+            // During a challenge only the input that proves the client's address counts.
             if let Some(index) = self.find(name, Side::Client, false).filter(|_| name == "input") {
                 self.pass(at, index, message);
             }
@@ -44,13 +44,13 @@ impl Follow {
         }
     }
 
-    /// Returns the stage after a message of the client, or the reason why the server ignores it.
+    /// Returns the stage of the client after one of its messages, or the reason why the server ignores the message.
     fn judge(&self, name: &'static str, vital: bool) -> Result<Stage, Why> {
         let release = self.kind.server();
         let Some(row) = receiver::message(release, Side::Server, name) else {
             return Ok(self.stage);
         };
-        // The first message that the client left out.
+        // The first required message that the client has skipped.
         let mut due = self.steps.iter().skip(self.next);
         let missing = due.find(|step| step.from == Side::Client && step.is_needed && step.name != name);
         let has_no_slot = missing.is_some_and(|step| step.is_control);
@@ -65,7 +65,7 @@ impl Follow {
         }
     }
 
-    /// Returns true if this step is still ahead.
+    /// Returns true if a step with this name has not been passed yet.
     fn has_left_out(&self, name: &str) -> bool {
         let due = self.steps.get(self.next..).unwrap_or_default();
         due.iter().any(|step| step.name == name)
@@ -96,12 +96,12 @@ impl Follow {
             // During a challenge only a `map_change` counts, and only after the client has proved its address.
             _ if self.is_false && (name != "map_change" || !self.is_proved()) => return,
             "map_change" => (self.stage, self.is_false) = (Stage::Connecting, false),
-            // DDNet answers even a `ready` that had no effect, and keeps waiting.
+            // DDNet answers even a `ready` that had no effect, and continues to wait for a valid one.
             "con_ready" if self.kind.server().is_ddnet() && !self.is_ready() => return,
             "con_ready" => self.stage = self.stage.max(Stage::Ready),
             _ => {}
         }
-        // The server continues in any case, and so may a client that is not one of the games.
+        // The server continues in any case, and a client other than those of the games may do so too.
         let row = receiver::message(self.kind.server(), Side::Client, name).filter(|_| !is_control);
         let verdict = row.map(|row| row.judge(self.stage, message.vital));
         if let Some(verdict @ MessageVerdict::NeedsVital) = verdict {
@@ -125,7 +125,7 @@ impl Follow {
         let is_challenge = name == "snap_empty"
             && match self.kind {
                 JoinKind::Challenge => self.is_false || !self.has_asked,
-                // A DDNet client gets a challenge from a server that does not know its tokens.
+                // A server that does not know DDNet's tokens challenges a DDNet client too.
                 JoinKind::Plain | JoinKind::Ddnet => !self.has_asked && !self.delivery.has_unseen,
                 JoinKind::Token | JoinKind::Seven | JoinKind::DdnetSeven => false,
             };
@@ -172,7 +172,7 @@ impl Follow {
         self.came(at, name, from, message);
     }
 
-    /// Returns the first step with this name among the steps that are still ahead.
+    /// Returns the index of the first step with this name and sender that has not been passed yet.
     fn find(&self, name: &str, from: Side, is_control: bool) -> Option<usize> {
         let due = self.steps.iter().enumerate().skip(self.next);
         let mut found =
@@ -180,7 +180,7 @@ impl Follow {
         found.next().map(|(index, _)| index)
     }
 
-    /// Advances the join to after this step, and records its message.
+    /// Marks the step at `index` as passed, and records its message.
     fn pass(&mut self, at: Time, index: usize, message: &Message) {
         let Some(step) = self.steps.get(index).copied() else {
             return;
