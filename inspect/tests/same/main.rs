@@ -140,7 +140,7 @@ fn a_run_with_floods_stays_the_same() {
 #[test]
 fn nothing_that_the_proxy_does_is_a_fault_of_a_peer() {
     let mut accusations = Vec::new();
-    for seed in 0..16 {
+    for seed in 0..8 {
         let setting = Setting {
             seed,
             clients: &Variant::ALL,
