@@ -71,7 +71,7 @@ pub(crate) enum TextColor {
 }
 
 impl Look {
-    /// Decides for the options of the command line. Only the first decision of the process counts.
+    /// Sets the look of this process from the options of the command line. Later calls have no effect.
     pub(crate) fn decide(when: When, ascii: bool) {
         let is_set = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");

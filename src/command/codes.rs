@@ -23,7 +23,7 @@ const FINDINGS: [&str; 2] = [
 /// Returns every code as it is printed.
 fn all() -> impl Iterator<Item = &'static str> {
     let notes = Code::ALL.iter().map(|code| code.name());
-    let matters = FindingCode::ALL.iter().map(|matter| matter.name());
+    let matters = FindingCode::ALL.iter().map(|code| code.name());
     let notices = Notice::KINDS.iter().map(|(kind, ..)| *kind);
     let diagnostics = diagnostic::Code::ALL.iter().map(|code| code.name());
     notes.chain(matters).chain(notices).chain(diagnostics)
@@ -70,7 +70,7 @@ pub(super) fn meant(word: &str) -> Option<&'static str> {
 
 /// Returns the section of the book about a finding of a session.
 fn finding(name: &str) -> Option<String> {
-    FindingCode::ALL.iter().find(|matter| matter.name() == name)?;
+    FindingCode::ALL.iter().find(|code| code.name() == name)?;
     let heading = format!("\n## {name}\n");
     let section = FINDINGS.iter().find_map(|page| {
         let (_, section) = page.split_once(&heading)?;
@@ -128,7 +128,7 @@ mod tests {
         // Notices about a finding share its page.
         let shared = Notice::KINDS.iter().filter(|(kind, ..)| {
             let mut matters = FindingCode::ALL.iter();
-            matters.any(|matter| matter.name() == kind.replace('_', "-"))
+            matters.any(|code| code.name() == kind.replace('_', "-"))
         });
         assert_eq!(pages.len() + shared.count(), all().count());
         assert!(pages["login-stalled"].contains("whose turn it is"));

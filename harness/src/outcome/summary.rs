@@ -149,7 +149,7 @@ impl Summary {
 /// Returns the findings that are not harmless. Excludes logins, which have lines of their own.
 pub fn grave(findings: &Findings) -> impl Iterator<Item = &Finding> + Clone {
     let grave = findings.list.iter().filter(|one| one.severity > Severity::Info);
-    grave.filter(|one| !matches!(one.topic, Topic::FindingCode(matter) if matter.is_about_login()))
+    grave.filter(|one| !matches!(one.topic, Topic::FindingCode(code) if code.is_about_login()))
 }
 
 fn seconds(micros: u64) -> f64 {

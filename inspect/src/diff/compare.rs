@@ -121,13 +121,13 @@ impl Comparison {
 
 /// Compares two sides.
 #[must_use]
-pub fn compare(a: &Side, b: &Side, manner: &DiffSettings) -> Comparison {
+pub fn compare(a: &Side, b: &Side, settings: &DiffSettings) -> Comparison {
     let mut result = Comparison::default();
     for dir in [Dir::C2s, Dir::S2c] {
         messages(&mut result, dir, [&a.way(dir).messages, &b.way(dir).messages]);
         noise(&mut result, dir, [a, b]);
     }
-    let found = ticks::compare(a, b, manner);
+    let found = ticks::compare(a, b, settings);
     result.same_game = found.same_game;
     result.totals.ticks_alike = found.alike;
     for difference in found.differences {

@@ -35,11 +35,11 @@ pub(super) struct ByTick {
 }
 
 /// Compares inputs and snapshots.
-pub(super) fn compare(a: &Side, b: &Side, manner: &DiffSettings) -> ByTick {
+pub(super) fn compare(a: &Side, b: &Side, settings: &DiffSettings) -> ByTick {
     let shots = [a, b].map(|side| by_tick(&side.snapshots.list, |shot| shot.snapshot.tick().into()));
     let inputs = [a, b].map(|side| by_tick(&side.inputs.list, |input| input.tick));
     let same_game = same_game(&shots).or_else(|| same_inputs(&inputs));
-    let mut found = Joined::new(manner);
+    let mut found = Joined::new(settings);
     if same_game == Some(true) {
         for (tick, pair) in pairs(&inputs) {
             found.input(tick, pair);
@@ -127,7 +127,7 @@ fn same_inputs([a, b]: &[Ticks<'_, Input>; 2]) -> Option<bool> {
 
 /// Collects differences, joining those of the same kind and type of object unless each is to be listed.
 struct Joined<'m> {
-    manner: &'m DiffSettings,
+    settings: &'m DiffSettings,
     alike: u64,
     list: Vec<Difference>,
     /// Index of each joined difference in `list`.
@@ -144,9 +144,9 @@ struct Place {
 }
 
 impl<'m> Joined<'m> {
-    fn new(manner: &'m DiffSettings) -> Self {
+    fn new(settings: &'m DiffSettings) -> Self {
         Self {
-            manner,
+            settings,
             alike: 0,
             list: Vec::new(),
             known: HashMap::new(),
@@ -203,7 +203,7 @@ impl<'m> Joined<'m> {
         let name = item
             .name()
             .map_or_else(|| format!("type {}", item.key.kind), str::to_owned);
-        if self.manner.ignore.message(&name) || self.manner.ignore.message(SNAPSHOTS) {
+        if self.settings.ignore.message(&name) || self.settings.ignore.message(SNAPSHOTS) {
             return false;
         }
         let fields = pair.map(|item| item.map(|item| self.fields(&name, item)));
@@ -213,7 +213,7 @@ impl<'m> Joined<'m> {
     }
 
     fn fields(&mut self, name: &str, item: &Item<'_>) -> Vec<Field> {
-        let DiffSettings { ignore, secrets, .. } = self.manner;
+        let DiffSettings { ignore, secrets, .. } = self.settings;
         let mut fields = match item.read(&mut self.buffer) {
             Some(def) => object(def, self.buffer.view(), item.ints, *secrets),
             None => unnamed(item.ints),
@@ -244,7 +244,7 @@ impl<'m> Joined<'m> {
             [None, Some(_)] => (How::OnlyB, Vec::new()),
             [None, None] => return false,
         };
-        let known = (!self.manner.each).then(|| self.known.get(&(how, name.into())).copied());
+        let known = (!self.settings.each).then(|| self.known.get(&(how, name.into())).copied());
         if let Some(known) = known.flatten().and_then(|at| self.list.get_mut(at)) {
             known.count += 1;
             join(&mut known.fields, fields);

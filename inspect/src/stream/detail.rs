@@ -161,7 +161,7 @@ pub enum Fact {
         got: Seq,
         /// Number of copies within a second.
         copies: u8,
-        /// Maximum number of copies that the game sends after that many requests.
+        /// Maximum number of copies that a game sends in answer to these requests.
         expected: usize,
     },
     /// A reply that waited for a flush.

@@ -93,7 +93,7 @@ impl Lane {
 
     /// Queues or drops a counted datagram. Returns the effects of the link on the datagram and its
     /// duplicates; empty if there are none.
-    pub(crate) fn take(&mut self, now: Time, leaving: Outgoing<'_>) -> Vec<Transit> {
+    pub(crate) fn take(&mut self, now: Time, outgoing: Outgoing<'_>) -> Vec<Transit> {
         let Outgoing {
             to,
             bytes,
@@ -101,7 +101,7 @@ impl Lane {
             once,
             connless,
             lines,
-        } = leaving;
+        } = outgoing;
         let ordinal = if connless { self.connless } else { self.ordinal };
         let sent = Sent {
             seven,
@@ -274,10 +274,10 @@ mod tests {
 
     fn send(lane: &mut Lane, at: u64, text: &str) -> Vec<Transit> {
         lane.is_open(Time(at));
-        lane.take(Time(at), leaving(text))
+        lane.take(Time(at), outgoing(text))
     }
 
-    fn leaving(text: &str) -> Outgoing<'_> {
+    fn outgoing(text: &str) -> Outgoing<'_> {
         Outgoing {
             to: Destination::Server(UpstreamId(1)),
             bytes: text.as_bytes(),
@@ -334,7 +334,7 @@ mod tests {
         let once = true;
         let accept = Outgoing {
             once,
-            ..leaving("once")
+            ..outgoing("once")
         };
         lane.take(Time(0), accept);
         assert!(send(&mut lane, 1_000, "ahead")[0].reordered);
@@ -349,7 +349,7 @@ mod tests {
         lane.channel = None;
         assert!(!lane.is_open(Time(1_000)));
         assert_eq!(
-            lane.take(Time(1_000), leaving("b"))[0].delay,
+            lane.take(Time(1_000), outgoing("b"))[0].delay,
             Duration::from_millis(4)
         );
         assert_eq!(left(&mut lane, 5_000), ["a", "b"]);

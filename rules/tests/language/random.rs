@@ -124,7 +124,7 @@ fn run(program: &Program, order: &[usize]) -> Vec<(Verdict, Vec<Effect>)> {
     (0..).zip(order).map(&mut step).collect()
 }
 
-/// Returns the outcome with the numbers of rules reduced by `less`.
+/// Returns the outcome with `less` subtracted from the number of each rule.
 fn renumbered((verdict, effects): (Verdict, Vec<Effect>), less: u16) -> (Verdict, Vec<Effect>) {
     let number = |RuleId(id): RuleId| id.checked_sub(less).map(RuleId);
     let fate = match verdict.fate {

@@ -46,15 +46,15 @@ pub(crate) fn diff(options: &DiffOptions) -> anyhow::Result<Exit> {
     }
     let filter = filters::parse("--filter", options.filter.filter.as_deref(), registry)?;
     let until = filters::parse("--until", options.until.as_deref(), registry)?;
-    let manner = DiffSettings {
+    let settings = DiffSettings {
         ignore,
         secrets: options.contents.secrets(),
         each: options.verbose > 0,
     };
-    let read = |source| read(options, registry, source, (&filter, &until), &manner);
+    let read = |source| read(options, registry, source, (&filter, &until), &settings);
     let [a, b] = sources(options)?;
     let (a, b) = (read(a)?, read(b)?);
-    let comparison = compare(&a.side, &b.side, &manner);
+    let comparison = compare(&a.side, &b.side, &settings);
     let sides = [a, b];
     let exit = exit(&sides, &comparison);
     let result = Outcome {
@@ -101,7 +101,7 @@ fn read(
     registry: &'static Registry,
     source: Source,
     (filter, until): (&Option<Filter>, &Option<Filter>),
-    manner: &DiffSettings,
+    settings: &DiffSettings,
 ) -> anyhow::Result<Read> {
     let input = file::open(options.quiet, &source.path)?;
     let refused = |error: &dyn std::fmt::Display| Failure::damaged(format!("{}: {error}", source.file()));
@@ -112,8 +112,8 @@ fn read(
             view: source.view,
             filter: filter.clone(),
             until: until.clone(),
-            ignore: manner.ignore.clone(),
-            secrets: manner.secrets,
+            ignore: settings.ignore.clone(),
+            secrets: settings.secrets,
         },
         registry,
     );

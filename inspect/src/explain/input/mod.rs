@@ -169,7 +169,7 @@ fn without_buffer(text: &str) -> Result<&str, InputError> {
         .strip_prefix("<Buffer")
         .and_then(|rest| rest.strip_suffix('>'));
     match inner {
-        // Buffers of more than 50 bytes are printed with "... 13 more bytes".
+        // Node prints the first 50 bytes of a longer buffer, then for example "... 13 more bytes".
         Some(inner) if inner.contains("...") => Err(InputError::CutBuffer),
         Some(inner) => Ok(inner),
         None => Ok(text),

@@ -127,7 +127,7 @@ impl Env {
         session: SessionId,
         (lane, dir): (&'l mut Lane, Dir),
         write: impl FnOnce(&mut Vec<u8>),
-        leaving: impl for<'b> FnOnce(&'b [u8]) -> Outgoing<'b>,
+        outgoing: impl for<'b> FnOnce(&'b [u8]) -> Outgoing<'b>,
     ) {
         let (now, shared) = (self.now, &mut self.shared);
         let hit = Hit {
@@ -135,9 +135,9 @@ impl Env {
             session: session.0,
         };
         self.out.keep(write, |bytes| {
-            let leaving = leaving(bytes);
-            let connless = leaving.connless;
-            let transits = lane.take(now, leaving);
+            let outgoing = outgoing(bytes);
+            let connless = outgoing.connless;
+            let transits = lane.take(now, outgoing);
             shared.count_impacts(hit, lane.passed(dir, connless), lane.impacts());
             transits
         });

@@ -36,7 +36,7 @@ pub(super) struct Later(VecDeque<(Time, Waiting)>);
 #[derive(Debug)]
 enum Waiting {
     /// A datagram that was received on this leg.
-    ControlVerdict(Side, Box<[u8]>),
+    Received(Side, Box<[u8]>),
     /// A control message to send to this side.
     Goes {
         to: Side,
@@ -157,10 +157,8 @@ impl Link {
         let mut later = |after: Duration| {
             let has_room = self.later.has_room();
             if has_room {
-                self.later.add(
-                    env.now + after,
-                    Waiting::ControlVerdict(from, bytes.as_slice().into()),
-                );
+                self.later
+                    .add(env.now + after, Waiting::Received(from, bytes.as_slice().into()));
             }
             has_room
         };
@@ -360,7 +358,7 @@ impl Link {
                 return;
             }
             match waiting {
-                Waiting::ControlVerdict(from, datagram) => self.comes_late(from, &datagram, env),
+                Waiting::Received(from, datagram) => self.comes_late(from, &datagram, env),
                 Waiting::GoesAsItIs(to, bytes, once) => {
                     let mark = env.out.mark();
                     self.put_raw(to, &bytes, once, env);
