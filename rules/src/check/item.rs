@@ -5,7 +5,7 @@
 use teetap_wire::def::Id;
 
 use super::checker::Checker;
-use super::deed::{Target, Written};
+use super::resolved_action::{Target, Written};
 use super::value::Operand;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Field, Source};

@@ -6,8 +6,8 @@ use teetap_wire::def::{Class, Datum, Def, Dialect, EncodeError, Field, Registry,
 use teetap_wire::{Dir, Proto};
 
 use super::checker::Checker;
-use super::deed::{Form, Template};
 use super::name::Named;
+use super::resolved_action::{Form, Template};
 use super::versions;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::Value;

@@ -9,7 +9,6 @@ mod checker;
 mod compare;
 mod complete;
 mod cond;
-mod deed;
 mod fact;
 mod field;
 mod item;
@@ -18,6 +17,7 @@ mod literal;
 mod made;
 mod name;
 mod ordinal;
+mod resolved_action;
 mod scope;
 mod set;
 mod value;
@@ -28,10 +28,12 @@ mod words;
 
 pub use complete::{Completion, completions, is_rule_word};
 pub(crate) use cond::check;
-pub(crate) use deed::{Assign, Form, LogPart, Replace, ResolvedAction, Target, Template, check_rule};
 pub(crate) use kinds::{VarValue, Variables};
 pub(crate) use literal::{MAX_REGEXES, too_many_regexes};
 pub(crate) use made::check_made;
 pub(crate) use name::is_snap;
+pub(crate) use resolved_action::{
+    Assign, Form, LogPart, Replace, ResolvedAction, Target, Template, check_rule,
+};
 
 pub use vocabulary::{class_of, is_word, rule_vocabulary, vocabulary};

@@ -81,14 +81,14 @@ impl Done {
 
 impl<F: Facts> Act<'_, F> {
     /// Carries out all actions in order. An action that ends the search ends it after the last action.
-    pub(super) fn carry_out(&mut self, deeds: &[ResolvedAction]) -> Done {
+    pub(super) fn carry_out(&mut self, resolved_actions: &[ResolvedAction]) -> Done {
         let mut done = Done::default();
-        for deed in deeds {
-            match self.deed(deed, &mut done) {
+        for resolved_action in resolved_actions {
+            match self.resolved_action(resolved_action, &mut done) {
                 Ok(has_effect) => done.is_hit |= has_effect,
                 Err(why) => done.failed = done.failed.or(Some(why)),
             }
-            done.ends |= deed.ends();
+            done.ends |= resolved_action.ends();
         }
         if done.is_hit {
             self.verdict.rules.push(self.id);
@@ -97,12 +97,12 @@ impl<F: Facts> Act<'_, F> {
     }
 
     /// Carries out an action. Returns true if it had an effect.
-    fn deed(&mut self, deed: &ResolvedAction, done: &mut Done) -> Result<bool, String> {
-        match deed {
+    fn resolved_action(&mut self, resolved_action: &ResolvedAction, done: &mut Done) -> Result<bool, String> {
+        match resolved_action {
             ResolvedAction::Plain(action) => return Ok(self.add(action)),
             ResolvedAction::Set(assigns) => {
                 let mut has_effect = self.set(assigns)?;
-                if deed.sets_items() {
+                if resolved_action.sets_items() {
                     has_effect |= self.set_items(assigns)?;
                 }
                 return Ok(has_effect);
@@ -173,7 +173,7 @@ impl<F: Facts> Act<'_, F> {
                 self.effects.push(Effect::Close { side, reason });
                 return true;
             }
-            // `deed` carries these actions out itself.
+            // `resolved_action` carries these actions out itself.
             Action::Set(_)
             | Action::Replace(_)
             | Action::Make(_)

@@ -64,12 +64,12 @@ impl Checker {
     }
 
     /// Returns the interval of a rule without a condition, whose actions have no message; `None` for other rules.
-    fn timer(&mut self, rule: &syntax::Rule, deeds: &[ResolvedAction]) -> Option<Duration> {
+    fn timer(&mut self, rule: &syntax::Rule, resolved_actions: &[ResolvedAction]) -> Option<Duration> {
         let Some(Every::Time(time)) = rule.modifiers.every.filter(|_| rule.when.is_none()) else {
             return None;
         };
-        for (action, deed) in rule.actions.iter().zip(deeds) {
-            if !deed.needs_no_message() {
+        for (action, resolved_action) in rule.actions.iter().zip(resolved_actions) {
+            if !resolved_action.needs_no_message() {
                 let what = format!("`{action}` needs a message");
                 self.diagnostics
                     .push(Diagnostic::new(Code::NotHere, rule.span, what).help("add a condition: `when …`"));
@@ -98,32 +98,41 @@ impl Checker {
             return None;
         }
         let checked = Filter::check_rule(rule.when.clone(), &rule.actions, self.registry, &self.variables);
-        let when = self.reported(checked.map(|(when, deeds, warnings)| ((when, deeds), warnings)));
-        let deeds = when.as_ref().map(|(_, deeds)| &**deeds).unwrap_or_default();
-        let timer = self.timer(&rule, deeds);
+        let when = self
+            .reported(checked.map(|(when, resolved_actions, warnings)| ((when, resolved_actions), warnings)));
+        let resolved_actions = when
+            .as_ref()
+            .map(|(_, resolved_actions)| &**resolved_actions)
+            .unwrap_or_default();
+        let timer = self.timer(&rule, resolved_actions);
         let release = self.release(&rule);
         let expects = self.expects(&rule.actions);
         let window = [rule.modifiers.after.take(), rule.modifiers.until.take()];
         let [after, until] = window.map(|end| end.map(|expr| self.filter(expr)));
-        let (when, deeds) = when?;
+        let (when, resolved_actions) = when?;
         if !self.has_room(&when, rule.span) {
             return None;
         }
         let usual = when.usual_reach(self.registry);
         let (mut control, mut connless) = self.outside_chunks(&rule, &usual);
         let mut chunks = within(&usual, &[Class::System, Class::Game]);
-        let sets_items = deeds.iter().any(ResolvedAction::sets_items);
+        let sets_items = resolved_actions.iter().any(ResolvedAction::sets_items);
         if sets_items {
             self.must_see_snapshots(&when, rule.span);
             chunks.retain(|(_, dir)| *dir == Dir::S2c);
             (control, connless) = (Vec::new(), Vec::new());
         }
-        let chosen =
-            |wanted: fn(&ResolvedAction) -> bool| deeds.iter().filter(|deed| wanted(deed)).cloned().collect();
+        let chosen = |wanted: fn(&ResolvedAction) -> bool| {
+            resolved_actions
+                .iter()
+                .filter(|resolved_action| wanted(resolved_action))
+                .cloned()
+                .collect()
+        };
         let sense = Sense {
             rule: &rule,
             when: &when,
-            deeds: &deeds,
+            resolved_actions: &resolved_actions,
             chunks: &chunks,
             registry: self.registry,
         };
@@ -145,11 +154,14 @@ impl Checker {
             is_fault: rule.actions.iter().any(Action::is_fault),
             actions: rule.actions,
             span: rule.span,
-            repeats_act: !is_passive && deeds.iter().any(|deed| deed.runs_on_copies() || deed.ends()),
+            repeats_act: !is_passive
+                && resolved_actions
+                    .iter()
+                    .any(|resolved_action| resolved_action.runs_on_copies() || resolved_action.ends()),
             on_copies: chosen(ResolvedAction::runs_on_copies),
             on_parts: chosen(ResolvedAction::covers_parts),
             sets_items,
-            deeds,
+            resolved_actions,
             reach: places().filter(|(proto, dir)| usual.dir(*proto, *dir)).collect(),
             chunks,
             control,

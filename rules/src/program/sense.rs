@@ -13,11 +13,11 @@ use crate::filter::Filter;
 use crate::span::Span;
 use crate::syntax::{self, Action, Expr, Kind, Part, parse};
 
-/// A rule with its checked condition and actions, one deed per action.
+/// A rule with its checked condition and actions, one resolved action per action.
 pub(super) struct Sense<'a> {
     pub(super) rule: &'a syntax::Rule,
     pub(super) when: &'a Filter,
-    pub(super) deeds: &'a [ResolvedAction],
+    pub(super) resolved_actions: &'a [ResolvedAction],
     /// Protocols and directions in which it matches chunks.
     pub(super) chunks: &'a [(Proto, Dir)],
     pub(super) registry: &'static Registry,
@@ -32,9 +32,9 @@ impl Sense<'_> {
         found.extend(self.only_first_copies());
         // A rule without a condition has no message.
         if self.rule.when.is_some() && self.when.reach().anything() {
-            for (action, deed) in self.rule.actions.iter().zip(self.deeds) {
-                found.extend(self.of_other_message(action, deed));
-                found.extend(self.made(deed));
+            for (action, resolved_action) in self.rule.actions.iter().zip(self.resolved_actions) {
+                found.extend(self.of_other_message(action, resolved_action));
+                found.extend(self.made(resolved_action));
             }
         }
         found
@@ -101,8 +101,8 @@ impl Sense<'_> {
         let mut found = Vec::new();
         let mut fields: Vec<&Assign> = Vec::new();
         let mut variables = Vec::new();
-        for (action, deed) in self.rule.actions.iter().zip(self.deeds) {
-            match (action, deed) {
+        for (action, resolved_action) in self.rule.actions.iter().zip(self.resolved_actions) {
+            match (action, resolved_action) {
                 (Action::Set(written), ResolvedAction::Set(assigns)) => {
                     for (written, assign) in written.iter().zip(assigns) {
                         if fields.iter().any(|before| is_same_field(before, assign)) {
@@ -179,7 +179,7 @@ impl Sense<'_> {
             Kind::All(parts) => parts.iter().any(is_resend),
             _ => is_resend(when),
         };
-        let looks = self.deeds.iter().any(ResolvedAction::runs_on_copies);
+        let looks = self.resolved_actions.iter().any(ResolvedAction::runs_on_copies);
         let acting = self.rule.actions.iter().find(|action| !action.is_passive())?;
         let what = format!(
             "`{acting}` looks at first copies only, which have the mark `resend` if an earlier copy was lost"
@@ -191,9 +191,9 @@ impl Sense<'_> {
     }
 
     /// Returns an error for each field of a message that the rule's condition cannot match.
-    fn of_other_message(&self, action: &Action, deed: &ResolvedAction) -> Vec<Diagnostic> {
+    fn of_other_message(&self, action: &Action, resolved_action: &ResolvedAction) -> Vec<Diagnostic> {
         let mut found = Vec::new();
-        match (action, deed) {
+        match (action, resolved_action) {
             (Action::Set(written), ResolvedAction::Set(assigns)) => {
                 for (written, assign) in written.iter().zip(assigns) {
                     found.extend(self.assigned(written, assign));
@@ -266,8 +266,8 @@ impl Sense<'_> {
     }
 
     /// Returns a diagnostic about a message that the rule creates for none, or only for some, of its messages.
-    fn made(&self, deed: &ResolvedAction) -> Option<Diagnostic> {
-        let ResolvedAction::Make(template) = deed else {
+    fn made(&self, resolved_action: &ResolvedAction) -> Option<Diagnostic> {
+        let ResolvedAction::Make(template) = resolved_action else {
             return None;
         };
         let verb = if template.dir.is_some() { "inject" } else { "reply" };

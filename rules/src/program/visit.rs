@@ -150,8 +150,12 @@ impl<F: Facts> Visit<'_, F> {
             snapshot: self.snapshot,
             part: self.tick.map(|tick| Part { tick, follows }),
         };
-        let deeds = if follows { &rule.on_parts } else { &rule.deeds };
-        let done = act.carry_out(deeds);
+        let resolved_actions = if follows {
+            &rule.on_parts
+        } else {
+            &rule.resolved_actions
+        };
+        let done = act.carry_out(resolved_actions);
         let drawn = act.drawn;
         let hit = Hit::on(message);
         if done.is_hit {

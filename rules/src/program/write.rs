@@ -307,12 +307,12 @@ pub(super) fn plain(text: &str) -> Box<str> {
 /// Carries out the actions of a rule without a condition, which create messages and effects.
 pub(super) fn timed(
     rule: RuleId,
-    deeds: &[ResolvedAction],
+    resolved_actions: &[ResolvedAction],
     proto: Option<Proto>,
     (made, effects): (&mut Vec<Made>, &mut Vec<Effect>),
 ) {
-    for deed in deeds {
-        match deed {
+    for resolved_action in resolved_actions {
+        match resolved_action {
             ResolvedAction::Make(template) => {
                 // The check allows only fixed values without a message.
                 let place = proto.zip(template.dir);

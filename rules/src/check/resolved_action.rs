@@ -184,16 +184,16 @@ pub(crate) fn check_rule(
     }
     checker.narrow_to(when);
     let mut expects = 0;
-    let deeds = actions
+    let resolved_actions = actions
         .iter()
-        .filter_map(|action| checker.deed(action, &mut expects))
+        .filter_map(|action| checker.resolved_action(action, &mut expects))
         .collect();
-    (checker.program, deeds, checker.diagnostics)
+    (checker.program, resolved_actions, checker.diagnostics)
 }
 
 impl Checker<'static> {
     /// Checks an action. Returns `None` if it has an error. `expects` is the number of preceding expectations.
-    fn deed(&mut self, action: &syntax::Action, expects: &mut usize) -> Option<ResolvedAction> {
+    fn resolved_action(&mut self, action: &syntax::Action, expects: &mut usize) -> Option<ResolvedAction> {
         Some(match action {
             syntax::Action::Set(assigns) => {
                 let assigns: Vec<_> = assigns.iter().map(|assign| self.assign(assign)).collect();
