@@ -59,7 +59,7 @@ impl Filter {
         registry: &'static Registry,
         variables: &Variables,
     ) -> Result<(Self, Vec<ResolvedAction>, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let (program, resolved_actions, diagnostics) =
+        let (program, resolved, diagnostics) =
             crate::check::check_rule(expr.as_ref(), actions, registry, variables);
         let mut values = Vec::new();
         for action in actions {
@@ -77,10 +77,10 @@ impl Filter {
                 program,
                 reach: Reach::default(),
             };
-            return Ok((filter, resolved_actions, diagnostics));
+            return Ok((filter, resolved, diagnostics));
         };
         let (filter, diagnostics) = Self::new(expr, values, program, diagnostics, registry)?;
-        Ok((filter, resolved_actions, diagnostics))
+        Ok((filter, resolved, diagnostics))
     }
 
     fn new(

@@ -184,11 +184,11 @@ pub(crate) fn check_rule(
     }
     checker.narrow_to(when);
     let mut expects = 0;
-    let resolved_actions = actions
+    let resolved = actions
         .iter()
         .filter_map(|action| checker.resolved_action(action, &mut expects))
         .collect();
-    (checker.program, resolved_actions, checker.diagnostics)
+    (checker.program, resolved, checker.diagnostics)
 }
 
 impl Checker<'static> {

@@ -81,9 +81,9 @@ impl Done {
 
 impl<F: Facts> Act<'_, F> {
     /// Carries out all actions in order. An action that ends the search ends it after the last action.
-    pub(super) fn carry_out(&mut self, resolved_actions: &[ResolvedAction]) -> Done {
+    pub(super) fn carry_out(&mut self, resolved: &[ResolvedAction]) -> Done {
         let mut done = Done::default();
-        for resolved_action in resolved_actions {
+        for resolved_action in resolved {
             match self.resolved_action(resolved_action, &mut done) {
                 Ok(has_effect) => done.is_hit |= has_effect,
                 Err(why) => done.failed = done.failed.or(Some(why)),

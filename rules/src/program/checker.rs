@@ -64,11 +64,11 @@ impl Checker {
     }
 
     /// Returns the interval of a rule without a condition, whose actions have no message; `None` for other rules.
-    fn timer(&mut self, rule: &syntax::Rule, resolved_actions: &[ResolvedAction]) -> Option<Duration> {
+    fn timer(&mut self, rule: &syntax::Rule, resolved: &[ResolvedAction]) -> Option<Duration> {
         let Some(Every::Time(time)) = rule.modifiers.every.filter(|_| rule.when.is_none()) else {
             return None;
         };
-        for (action, resolved_action) in rule.actions.iter().zip(resolved_actions) {
+        for (action, resolved_action) in rule.actions.iter().zip(resolved) {
             if !resolved_action.needs_no_message() {
                 let what = format!("`{action}` needs a message");
                 self.diagnostics
@@ -98,41 +98,34 @@ impl Checker {
             return None;
         }
         let checked = Filter::check_rule(rule.when.clone(), &rule.actions, self.registry, &self.variables);
-        let when = self
-            .reported(checked.map(|(when, resolved_actions, warnings)| ((when, resolved_actions), warnings)));
-        let resolved_actions = when
-            .as_ref()
-            .map(|(_, resolved_actions)| &**resolved_actions)
-            .unwrap_or_default();
-        let timer = self.timer(&rule, resolved_actions);
+        let when = self.reported(checked.map(|(when, resolved, warnings)| ((when, resolved), warnings)));
+        let resolved = when.as_ref().map(|(_, resolved)| &**resolved).unwrap_or_default();
+        let timer = self.timer(&rule, resolved);
         let release = self.release(&rule);
         let expects = self.expects(&rule.actions);
         let window = [rule.modifiers.after.take(), rule.modifiers.until.take()];
         let [after, until] = window.map(|end| end.map(|expr| self.filter(expr)));
-        let (when, resolved_actions) = when?;
+        let (when, resolved) = when?;
         if !self.has_room(&when, rule.span) {
             return None;
         }
         let usual = when.usual_reach(self.registry);
         let (mut control, mut connless) = self.outside_chunks(&rule, &usual);
         let mut chunks = within(&usual, &[Class::System, Class::Game]);
-        let sets_items = resolved_actions.iter().any(ResolvedAction::sets_items);
+        let sets_items = resolved.iter().any(ResolvedAction::sets_items);
         if sets_items {
             self.must_see_snapshots(&when, rule.span);
             chunks.retain(|(_, dir)| *dir == Dir::S2c);
             (control, connless) = (Vec::new(), Vec::new());
         }
         let chosen = |wanted: fn(&ResolvedAction) -> bool| {
-            resolved_actions
-                .iter()
-                .filter(|resolved_action| wanted(resolved_action))
-                .cloned()
-                .collect()
+            let found = resolved.iter().filter(|action| wanted(action));
+            found.cloned().collect()
         };
         let sense = Sense {
             rule: &rule,
             when: &when,
-            resolved_actions: &resolved_actions,
+            resolved: &resolved,
             chunks: &chunks,
             registry: self.registry,
         };
@@ -155,13 +148,13 @@ impl Checker {
             actions: rule.actions,
             span: rule.span,
             repeats_act: !is_passive
-                && resolved_actions
+                && resolved
                     .iter()
-                    .any(|resolved_action| resolved_action.runs_on_copies() || resolved_action.ends()),
+                    .any(|action| action.runs_on_copies() || action.ends()),
             on_copies: chosen(ResolvedAction::runs_on_copies),
             on_parts: chosen(ResolvedAction::covers_parts),
             sets_items,
-            resolved_actions,
+            resolved,
             reach: places().filter(|(proto, dir)| usual.dir(*proto, *dir)).collect(),
             chunks,
             control,

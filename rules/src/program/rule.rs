@@ -31,7 +31,7 @@ pub(super) struct Rule {
     pub(super) span: Span,
     /// Actions as written.
     pub(super) actions: Vec<Action>,
-    pub(super) resolved_actions: Vec<ResolvedAction>,
+    pub(super) resolved: Vec<ResolvedAction>,
     /// Deeds that also run on retransmissions.
     pub(super) on_copies: Vec<ResolvedAction>,
     /// True if retransmissions of a message on which the rule acted are handled differently from others.

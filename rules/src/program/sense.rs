@@ -17,7 +17,7 @@ use crate::syntax::{self, Action, Expr, Kind, Part, parse};
 pub(super) struct Sense<'a> {
     pub(super) rule: &'a syntax::Rule,
     pub(super) when: &'a Filter,
-    pub(super) resolved_actions: &'a [ResolvedAction],
+    pub(super) resolved: &'a [ResolvedAction],
     /// Protocols and directions in which it matches chunks.
     pub(super) chunks: &'a [(Proto, Dir)],
     pub(super) registry: &'static Registry,
@@ -32,7 +32,7 @@ impl Sense<'_> {
         found.extend(self.only_first_copies());
         // A rule without a condition has no message.
         if self.rule.when.is_some() && self.when.reach().anything() {
-            for (action, resolved_action) in self.rule.actions.iter().zip(self.resolved_actions) {
+            for (action, resolved_action) in self.rule.actions.iter().zip(self.resolved) {
                 found.extend(self.of_other_message(action, resolved_action));
                 found.extend(self.made(resolved_action));
             }
@@ -101,7 +101,7 @@ impl Sense<'_> {
         let mut found = Vec::new();
         let mut fields: Vec<&Assign> = Vec::new();
         let mut variables = Vec::new();
-        for (action, resolved_action) in self.rule.actions.iter().zip(self.resolved_actions) {
+        for (action, resolved_action) in self.rule.actions.iter().zip(self.resolved) {
             match (action, resolved_action) {
                 (Action::Set(written), ResolvedAction::Set(assigns)) => {
                     for (written, assign) in written.iter().zip(assigns) {
@@ -179,7 +179,7 @@ impl Sense<'_> {
             Kind::All(parts) => parts.iter().any(is_resend),
             _ => is_resend(when),
         };
-        let looks = self.resolved_actions.iter().any(ResolvedAction::runs_on_copies);
+        let looks = self.resolved.iter().any(ResolvedAction::runs_on_copies);
         let acting = self.rule.actions.iter().find(|action| !action.is_passive())?;
         let what = format!(
             "`{acting}` looks at first copies only, which have the mark `resend` if an earlier copy was lost"

@@ -279,7 +279,7 @@ impl State {
             if rule.is_fault {
                 shared.decided(|| rule.decision(hit, None, (TIMER, ordinal), Drawn::default()));
             }
-            timed(id, &rule.resolved_actions, self.proto, (made, &mut self.effects));
+            timed(id, &rule.resolved, self.proto, (made, &mut self.effects));
             let begun: Vec<usize> = (0..rule.expects.len()).collect();
             progress.expect(rule, &begun, at, None);
         }

@@ -150,12 +150,8 @@ impl<F: Facts> Visit<'_, F> {
             snapshot: self.snapshot,
             part: self.tick.map(|tick| Part { tick, follows }),
         };
-        let resolved_actions = if follows {
-            &rule.on_parts
-        } else {
-            &rule.resolved_actions
-        };
-        let done = act.carry_out(resolved_actions);
+        let resolved = if follows { &rule.on_parts } else { &rule.resolved };
+        let done = act.carry_out(resolved);
         let drawn = act.drawn;
         let hit = Hit::on(message);
         if done.is_hit {

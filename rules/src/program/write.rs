@@ -307,11 +307,11 @@ pub(super) fn plain(text: &str) -> Box<str> {
 /// Carries out the actions of a rule without a condition, which create messages and effects.
 pub(super) fn timed(
     rule: RuleId,
-    resolved_actions: &[ResolvedAction],
+    resolved: &[ResolvedAction],
     proto: Option<Proto>,
     (made, effects): (&mut Vec<Made>, &mut Vec<Effect>),
 ) {
-    for resolved_action in resolved_actions {
+    for resolved_action in resolved {
         match resolved_action {
             ResolvedAction::Make(template) => {
                 // The check allows only fixed values without a message.
