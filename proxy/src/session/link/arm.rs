@@ -6,26 +6,27 @@ use super::{Env, Link, phase::Phase};
 use crate::session::{Notice, splice::Splice};
 
 impl Link {
-    /// Returns false until a tokenless server has acked the client. The legacy and anti-spoof joins hide a
-    /// token in game messages and start their numbers late, so nothing may be changed before that.
+    /// Returns true if sequence numbers may be translated. A tokenless server has to ack the client first:
+    /// the legacy and anti-spoof joins hide a token in game messages and start their numbers late, so
+    /// nothing may be changed before that ack.
     pub(super) fn may_renumber(&self) -> bool {
         self.server.proto != Proto::V6 || self.c2s.has_been_acked()
     }
 
     /// Returns true if this direction may be renumbered. A tokenless server that does not begin with a
-    /// challenge has had a slot for its client since CONNECT. Its numbers start as usual, so the client's
-    /// numbers are translated from the first one on. The server's numbers are not translated before its ack
-    /// proves the client's address, because messages made by rules could exceed what was received from that
-    /// address.
+    /// challenge has had a slot for its client since CONNECT, and numbering starts as usual. So the
+    /// client's numbers may be translated from the first one on. The server's numbers may not be translated
+    /// until its ack proves the client's address: otherwise messages made by rules could send more bytes to
+    /// that address than were received from it.
     pub(super) fn may_arm(&self, dir: Dir) -> bool {
         let client_began =
             || matches!(&self.phase, Phase::Online(online) if online.began == Some(Side::Client));
         self.may_renumber() || dir == Dir::C2s && client_began()
     }
 
-    /// Records a datagram with messages. If a tokenless server sends the first messages, or a snapshot,
-    /// before it acks the client, it challenges the client. If the challenge is late, the join begins with
-    /// it, and no number stays translated.
+    /// Records a datagram with messages. A tokenless server that sends the first messages, or a snapshot,
+    /// before it acks the client is challenging the client. If the client has sent messages before the
+    /// challenge, the numbering starts anew with the challenge, in identity mode.
     pub(super) fn note_messages(&mut self, from: Side, packet: &Packet<'_>, env: &mut Env) {
         if self.may_renumber() {
             return;

@@ -1,14 +1,14 @@
-//! Handshake datagrams, forwarded from one leg to the other with the tokens replaced.
+//! Forwards handshake datagrams from one leg to the other and replaces their tokens.
 //!
-//! Law: the proxy translates. Each CONNECT, ACCEPT and TOKEN request of the client that the rules allow
-//! causes one datagram to the server, and each answer of the server one to the client. Ack, flags, counts,
-//! compression, padding and trailing bytes stay the same; only tokens differ. So a wrong form reaches the
-//! server, and the server decides. The proxy sends requests of its own only for what the client cannot
-//! request: the server's token of 0.7, which the client's CONNECT needs, and a session for a client that was
-//! answered while there was none.
+//! Law: for each CONNECT, ACCEPT and TOKEN request of the client that the rules allow, the proxy sends one
+//! datagram to the server, and for each answer of the server one datagram to the client. Only the tokens differ:
+//! ack, flags, counts, compression, padding and trailing bytes are kept. So a malformed datagram reaches the
+//! server, and the server decides what to do with it. The proxy sends a request of its own in two cases, in
+//! which the client cannot send it: for the server's token in 0.7, without which the client's CONNECT cannot be
+//! forwarded, and for a client that was answered before it had a session.
 //!
-//! A client may name another token in each CONNECT. Each name has one counterpart on the server leg, so that
-//! the server sees as many names as the client uses, and its answers show which one it has chosen.
+//! A client may name a different token in each CONNECT. Each of these tokens (a *name*) has its own counterpart
+//! on the server leg, so that the server's answers show which of the client's names it has chosen.
 
 use teetap_wire::{
     Control, First, Flags, HeaderView, Packet, Proto, Rewrite, Scratch, Side, Token, Trailing, compress,
@@ -23,7 +23,7 @@ use crate::session::{datagram::readable, handshake::Handshake, tokens::Purpose};
 
 /// Maximum datagrams of a client that wait for the server's token or answer; the client retransmits others.
 const MAX_EARLY: usize = 16;
-/// Maximum names of a client that have a counterpart; the oldest except the first is forgotten.
+/// Maximum number of names of a client. The oldest name except the first is forgotten for a new one.
 const MAX_NAMES: usize = 8;
 
 /// A token that the client names, and its counterpart on the server leg.
@@ -34,8 +34,8 @@ pub(super) struct Name {
 }
 
 impl Name {
-    /// Returns the name with this counterpart. A name without a meaning is its own counterpart: the server
-    /// decides about it.
+    /// Returns the name with this counterpart. Reserved values (`ffffffff` and `00000000`) are their own
+    /// counterpart, so that the server decides what they mean.
     pub(super) fn new(client: Token, own: Token) -> Self {
         let is_void = [Token::NONE, Token([0; 4])].contains(&client);
         Self {
@@ -46,7 +46,7 @@ impl Name {
 }
 
 impl Link {
-    /// Returns the counterpart of a name of the client.
+    /// Returns the counterpart of a token that the client names. Assigns one if the token is new.
     pub(super) fn counterpart(&mut self, client: Token) -> Token {
         if let Some(name) = self.names.iter().find(|name| name.client == client) {
             return name.own;
@@ -61,12 +61,12 @@ impl Link {
         name.own
     }
 
-    /// Returns the name of the client whose counterpart the header of a server's datagram shows.
+    /// Returns the client's name with the counterpart `shown`; `None` if there is none.
     pub(super) fn named_by(&self, shown: Option<Token>) -> Option<Name> {
         self.names.iter().copied().find(|name| Some(name.own) == shown)
     }
 
-    /// Returns the name of the client that a server's datagram of the handshake answers.
+    /// Returns the client's name that a handshake datagram of the server answers (0.6.5 and 0.7).
     pub(super) fn chosen_by(&self, datagram: &[u8], scratch: &mut Scratch) -> Option<Name> {
         let proto = self.opened.requested;
         if !matches!(proto, Proto::V65 | Proto::V7) {
@@ -76,8 +76,8 @@ impl Link {
         self.named_by(packet.header.token)
     }
 
-    /// Records which of the client's names the server has chosen (0.7), until the server has let the client
-    /// in.
+    /// Records which of the client's names the server has chosen (0.7). Does nothing once the server has let the
+    /// client in.
     pub(super) fn adopt_name(&mut self, datagram: &[u8], scratch: &mut Scratch) {
         let is_open = self.server.proto == Proto::V7 && self.server.token_out.is_some();
         if !is_open || self.names.len() < 2 || self.is_online() || self.is_closing() {
@@ -89,8 +89,8 @@ impl Link {
         }
     }
 
-    /// Forwards a further answer to a CONNECT whose header shows the client's name instead of the session's
-    /// token (0.6.5). Returns false for other datagrams.
+    /// Forwards a further answer to CONNECT in 0.6.5. The header of such an answer shows the client's name
+    /// instead of the session's token. Returns false for other datagrams.
     pub(super) fn answers_again(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> bool {
         if self.server.proto != Proto::V65 || self.is_online() && !self.is_new_slot() {
             return false;
@@ -141,11 +141,11 @@ impl Link {
                 Some(Token::TKEN) if env.config.heals => self.opened.client_token,
                 token => token,
             };
-            // A server of 0.7 answers a CONNECT without a token like one that names none.
+            // A server of 0.7 handles a CONNECT whose token is cut off as if it named `ffffffff`.
             let named = token.or((proto == Proto::V7).then_some(Token::NONE));
             let named = named.map(|named| self.counterpart(named));
             let named = at.zip(named.filter(|_| token.is_some()));
-            // A CONNECT that shows a token other than the proxy's gets the server's answer to that token.
+            // Any other token is forwarded as it is, so that the client gets the server's answer to it.
             let shown = match packet.header.token {
                 Some(shown) if shown == self.opened.token => self.server.token_out,
                 shown => shown,
@@ -205,8 +205,8 @@ impl Link {
         self.send_to_client(bytes, proto, env);
     }
 
-    /// Forwards a server's refusal to the client. If the refusal has no token, neither has the forwarded one:
-    /// a client of 0.6.5 ignores that (0.6.5, network_conn.cpp, `Feed`).
+    /// Forwards a server's refusal to the client. A refusal without a token is forwarded without one, and a
+    /// client of 0.6.5 ignores it (0.6.5, network_conn.cpp, `Feed`).
     pub(super) fn pass_refusal(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) {
         let proto = self.opened.requested;
         let mut bytes = readable(datagram).to_vec();
@@ -228,8 +228,8 @@ impl Link {
         self.send_datagram(Side::Client, &bytes, false, env);
     }
 
-    /// Forwards an answer that the client cannot use without a change: a server of 0.6.5 reads a long CONNECT
-    /// of DDNet as one of its own protocol.
+    /// Forwards, unchanged, an answer in a protocol that the client does not use: a server of 0.6.5 parses a
+    /// long CONNECT of DDNet as a CONNECT of 0.6.5.
     pub(super) fn pass_foreign_answer(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) {
         let is_answer = Packet::parse(Proto::V65, datagram, scratch).is_ok_and(|packet| {
             packet.header.token.is_some()
@@ -244,8 +244,8 @@ impl Link {
         self.report_made(Side::Client, crate::session::Origin::Proxy, mark, env);
     }
 
-    /// Forwards a datagram of a client that has no token yet without a change, because a server without
-    /// tokens accepts it.
+    /// Forwards, unchanged, a datagram of a client that has no token yet, because a server without tokens
+    /// accepts it.
     pub(super) fn pass_raw(&mut self, datagram: &[u8], env: &mut Env) {
         let mark = env.out.mark();
         self.transmit(Side::Server, env, |out| out.extend_from_slice(readable(datagram)));
@@ -276,7 +276,7 @@ impl Link {
         }
     }
 
-    /// Handles the datagrams that were kept, since they can be forwarded now.
+    /// Handles the datagrams that were kept until they could be forwarded.
     pub(super) fn handle_early(&mut self, early: Vec<Box<[u8]>>, scratch: &mut Scratch, env: &mut Env) {
         for datagram in early {
             if self.is_closing() {
@@ -304,8 +304,8 @@ pub(super) fn is_connect(proto: Proto, datagram: &[u8], scratch: &mut Scratch) -
         .is_ok_and(|packet| matches!(packet.control(), Some(Control::Connect { .. })))
 }
 
-/// Returns a handshake datagram with another token in its header or at its end, and another token at an
-/// offset of its payload.
+/// Returns a handshake datagram in which `token` replaces the token in the header or at the end, and `told`
+/// replaces the token at an offset of the payload.
 pub(super) fn translated(
     packet: &Packet<'_>,
     datagram: &[u8],

@@ -17,8 +17,8 @@ use crate::words::Word;
 const LINGER: Duration = Duration::from_secs(2);
 /// Maximum additional time for which an ended session waits for datagrams in its links.
 const LATEST: Duration = Duration::from_secs(10);
-/// Maximum bytes of a reason that are sent. Receivers keep 127, DDNet 255, so they lose nothing, and they
-/// accept a datagram of this size.
+/// Maximum bytes of a reason that are sent. Receivers keep only 127 bytes, or 255 in DDNet, and accept a
+/// datagram of this size.
 const MAX_REASON: usize = 1024;
 /// Age up to which 0.6.4 and 0.7 servers ban the address of a connection that ends (transport reference,
 /// section 8).
@@ -129,7 +129,7 @@ impl Link {
         self.is_closing()
     }
 
-    /// Reports that a rule ends the run. The user of the core has to end it.
+    /// Reports that a rule ends the run. The core does not end the run itself; its user has to.
     fn notice_end(&self, rule: RuleId, end: End, message: Option<(Dir, Box<str>)>, env: &mut Env) {
         if let End::Fail(why) | End::Unmet(why) = &end {
             let failure = Failure {
@@ -211,7 +211,8 @@ impl Link {
         self.begin_closing(None, Some(reason), env);
     }
 
-    /// Ends a session that gives way or that a restarted client has left: only the server gets a CLOSE.
+    /// Ends a session that makes room for another one, or that a restarted client has abandoned. Only the
+    /// server gets a CLOSE.
     pub(crate) fn leave(&mut self, env: &mut Env) {
         if !self.is_closing() {
             self.close(Some(Side::Server), b"", env);
@@ -219,8 +220,8 @@ impl Link {
         self.finish(env);
     }
 
-    /// Ends the session without a CLOSE: another session of its client takes over the socket, and the server
-    /// knows about it.
+    /// Ends the session without a CLOSE, because another session of its client takes over the socket, and the
+    /// server already knows that session.
     pub(crate) fn hand_over(&mut self, env: &mut Env) {
         if !self.is_closing() {
             self.begin_closing(None, None, env);
@@ -230,7 +231,7 @@ impl Link {
 
     fn close_leg(&mut self, leg: Side, reason: &[u8], env: &mut Env) {
         if leg == Side::Server && self.opened.is_candidate && self.shares_socket {
-            // The server knows only the other session.
+            // The server has accepted only the other session on this socket.
             return;
         }
         match (leg, &self.phase) {
@@ -241,8 +242,8 @@ impl Link {
     }
 
     /// Sends a CLOSE with the leg's token and an ack inside the peer's window. A client that was not answered
-    /// yet accepts ack 0. A DDNet client has no token then and accepts a CLOSE without one, as its server
-    /// would send it.
+    /// yet accepts ack 0. A DDNet client has no token by then, and accepts a CLOSE without one, like the
+    /// CLOSE that its server would send.
     pub(super) fn send_close(&mut self, to: Side, reason: &[u8], env: &mut Env) {
         let (leg, _, back) = self.parts(to);
         let header = Header {

@@ -23,7 +23,7 @@ use crate::session::{
 
 const DIRS: [Dir; 2] = [Dir::C2s, Dir::S2c];
 
-/// The links of messages outside a connection that belong to no session, one per direction.
+/// The links of connless messages that belong to no session, one per direction.
 #[derive(Debug)]
 pub(crate) struct Browsing {
     lanes: [Lane; 2],
@@ -68,7 +68,7 @@ pub(crate) struct Env {
     /// State of the program for messages that belong to no session; `None` if the program does not act on
     /// them.
     pub(crate) outside: Option<Box<dyn Decide>>,
-    /// The links of messages that belong to no session: those of the server browser.
+    /// The links of connless messages that belong to no session (server browser).
     pub(crate) browsing: Browsing,
     pub(crate) listeners: Listeners,
 }
@@ -120,8 +120,8 @@ impl Env {
         rules.map_or(LineSet::ALL, |rules| rules.open_lines())
     }
 
-    /// Sends a counted datagram through the lane of a direction; `leaving` describes the datagram with these
-    /// bytes.
+    /// Sends a datagram, which the lane has already counted, through the lane of a direction. `outgoing`
+    /// describes the datagram, given its bytes.
     pub(crate) fn pass<'l>(
         &mut self,
         session: SessionId,
@@ -155,8 +155,8 @@ impl Env {
             .is_some_and(|program| program.acts(proto, dir))
     }
 
-    /// Returns true if the program has to see the messages of a direction: because its rules need them, or,
-    /// for messages of the client, because entries into the game are recorded.
+    /// Returns true if the program has to see the messages of a direction: its rules need them, or, for
+    /// messages of the client, entries into the game are recorded.
     pub(crate) fn observes(&self, proto: Proto, dir: Dir) -> bool {
         let keeps_entries = dir == Dir::C2s && self.shared.is_recording();
         self.program
@@ -247,8 +247,7 @@ impl Env {
 pub(crate) struct Work {
     pub(crate) composer: Composer,
     pub(crate) placed: Vec<Placed>,
-    /// The chunks of the last datagram on which rules were evaluated without deciding its fate, by their
-    /// index.
+    /// The chunks of the last datagram that rules only observed, each with its index and verdict.
     pub(crate) touched: Vec<(usize, Verdict)>,
     pub(crate) crossing: Vec<Made>,
     /// Effects of rules that are not carried out yet.

@@ -1,9 +1,9 @@
-//! How a session comes online: both handshakes, each with its own tokens.
+//! The handshakes of both legs, each with its own tokens, until the session is online.
 //!
-//! The client's CONNECT is sent to the server in the client's kind. The server's answer is sent to the client
-//! in the kind that the server chose. So a refusal reaches the client in the server's own words, and a client
-//! that the server refuses is not let in. A session is online once the server has shown that it has let the
-//! client in, whatever the client sends.
+//! The server receives the same kind of CONNECT that the client sent, and the client receives the answer in
+//! the protocol that the server chose. So the client reads the server's own reason if it is refused, and the
+//! proxy never accepts a client that the server refuses. A session is online once a datagram of the server
+//! shows that it has let the client in, whatever the client sends.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use crate::session::{
 const FIRST_NOTICE: Duration = Duration::from_secs(2);
 
 impl Link {
-    /// Opens a session for a client's first CONNECT, and with it the server leg.
+    /// Opens a session, including its server leg, for a client's first CONNECT.
     pub(crate) fn open(opened: Opened, datagram: &[u8], env: &mut Env) -> Self {
         let mut client = Leg::new(opened.requested, opened.at);
         // Before the server has answered, a refusal shows the token that the client named. Only a 0.7 client
@@ -43,7 +43,7 @@ impl Link {
     }
 
     /// Opens a session for the first packet of a client whose CONNECT was answered while there was no
-    /// session. Its datagrams wait until the server has answered too.
+    /// session. Queues the client's datagrams until the server has answered the proxy.
     pub(crate) fn open_answered(opened: Opened, datagram: &[u8], env: &mut Env) -> Self {
         let mut client = Leg::new(opened.requested, opened.at);
         let shared = (opened.requested != Proto::V6).then_some(opened.token);
@@ -103,7 +103,7 @@ impl Link {
         link
     }
 
-    /// Handles a CONNECT of the client and forwards it as often as the rules allow.
+    /// Handles a CONNECT of the client. Forwards each copy that the rules allow.
     fn connect_came(&mut self, datagram: &[u8], env: &mut Env) {
         let came = self.request_came(datagram, env);
         self.report_one_leg(Side::Client, datagram, &Notes::default(), env);
@@ -152,8 +152,8 @@ impl Link {
     /// Sends CONNECTACCEPT (ACCEPT in 0.7) to the client.
     pub(super) fn answer_client(&mut self, env: &mut Env) {
         let mut payload = Vec::new();
-        // 0.6.5 shows the client's own token in this one header; the others show the token that they always
-        // show.
+        // In 0.6.5, the header of this one packet shows the client's own token. The other protocols show the
+        // same token as in every packet.
         let token = match self.client.proto {
             Proto::V65 => self.opened.client_token,
             Proto::V6 | Proto::Ddnet | Proto::V7 => self.client.token_out,
@@ -215,9 +215,9 @@ impl Link {
         self.pass_accept(datagram, packet, env);
     }
 
-    /// Records that the server has let the client in, if its datagram shows that. A server answers CONNECT
-    /// and TOKEN requests without a slot. With a server without tokens, only an ack of the client's messages
-    /// shows that its datagram is not a challenge.
+    /// Records that the server has let the client in, if its datagram shows that. Answers to CONNECT and
+    /// TOKEN requests do not, because a server sends them without a slot for the client. A data packet of a
+    /// server without tokens may be a challenge until the server acks a message of the client.
     pub(super) fn note_let_in(&mut self, control: Option<Control<'_>>, env: &mut Env) {
         let is_tokenless = self.server.proto == Proto::V6;
         let shows = match control {
@@ -233,9 +233,9 @@ impl Link {
         }
     }
 
-    /// Sends DDNet's ACCEPT in place of the client, if that was requested. The server creates the slot for
-    /// it. In a live session it would reset the server's numbers, so it is sent once, and again only while
-    /// the server has sent nothing at all.
+    /// Sends DDNet's ACCEPT to the server on behalf of the client. The server creates a slot for the client
+    /// when it receives the ACCEPT. A later copy would reset the server's sequence numbers, so the ACCEPT is
+    /// repeated only while the server has sent nothing at all.
     fn send_accept(&mut self, env: &mut Env) {
         let header = Header {
             flags: Flags::CONTROL,
@@ -257,8 +257,8 @@ impl Link {
         }
     }
 
-    /// Handles a handshake packet in a live session, which belongs to one leg. Returns true if the packet is
-    /// one.
+    /// Handles a handshake packet in a live session. Such a packet concerns one leg only and is not relayed.
+    /// Returns false if the packet has to be relayed.
     pub(super) fn keep_on_leg(
         &mut self,
         from: Side,
@@ -276,15 +276,15 @@ impl Link {
                 }
                 self.pass_answer(datagram, env);
                 if matches!(self.phase, Phase::Online(_)) && self.c2s.is_shifted() {
-                    // The server may send nothing else, since rules may drop everything that the client
-                    // sends. The client needs the acks of its messages all the same.
+                    // If rules drop everything that the client sends, the server may send nothing else. The
+                    // client still needs acks for its messages.
                     self.show_ack(Dir::S2c, env);
                 }
                 return true;
             }
             Some(Control::ConnectAccept { .. } | Control::Connect { .. }) => {}
             Some(Control::Token { token, .. }) => {
-                // Like a peer of 0.7: this is the token to show from now on, or none if it is cut off.
+                // Like a peer of 0.7, the proxy shows this token from now on, or no token if it is cut off.
                 self.leg(from).token_out = Some(token.unwrap_or(Token::NONE));
                 self.notice(Notice::NewToken { side: from }, env);
             }

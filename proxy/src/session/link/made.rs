@@ -43,7 +43,7 @@ impl Link {
         Ok(())
     }
 
-    /// Makes the server send a complete snapshot, from the client's next input on.
+    /// Requests a complete snapshot from the server, starting with the client's next input.
     pub(crate) fn resync(&mut self, env: &mut Env) -> Result<(), &'static str> {
         let Some(online) = self.online() else {
             self.notice(

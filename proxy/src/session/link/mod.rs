@@ -1,9 +1,9 @@
 //! One client-server pair: two legs, two directions, one phase.
 //!
 //! `join` and `opening` bring both legs online, `carry` translates the handshake, `arm` starts the renumbering, `relay`
-//! forwards datagrams from one leg to the other, `made` sends the proxy's own messages, and `end` closes the session.
-//! `skim` parses every datagram, and `transmit` sends every datagram. `relay` defines the order of the steps for one
-//! datagram. State that exists in one phase only is owned by that `phase`.
+//! forwards datagrams from one leg to the other, `made` sends the proxy's own messages, and `end` closes the session. `skim`
+//! parses every datagram, and `transmit` sends every datagram. `relay` defines the order of the steps for one datagram. State
+//! that is used in one phase only is part of that phase (`phase`).
 
 mod arm;
 mod carry;
@@ -64,7 +64,7 @@ pub(crate) struct Opened {
     /// Source of further tokens.
     pub(crate) tokens: Tokens,
     pub(crate) at: Time,
-    /// True while the session is a candidate: it waits, unannounced, beside the client's current session.
+    /// True while the session is a candidate: it connects beside the client's current session and is not reported yet.
     pub(crate) is_candidate: bool,
     /// Local address of the upstream socket, if the session shares the socket with another session of the client. The server
     /// then sees one address for both sessions, as it would without the proxy.
@@ -84,7 +84,7 @@ pub(crate) enum Standing {
     Proved,
 }
 
-/// The kinds of CONNECT that request tokens but that the server answered without tokens, for one client.
+/// The kinds of CONNECT of one client that request tokens and that the server answered without tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tried {
     v65: bool,
@@ -117,15 +117,15 @@ pub(crate) struct Link {
     s2c: Splice,
     /// The tokens that the client has named, starting with the token of its CONNECT.
     names: Vec<Name>,
-    /// The CONNECT that opened the session. Kept for a candidate, and if the proxy does not read the datagram as a CONNECT but
-    /// the server may.
+    /// The datagram that opened the session. Empty unless the session is a candidate, or the proxy cannot parse the datagram
+    /// as a CONNECT although the server may.
     first: Box<[u8]>,
     /// True while another session of the client has the same upstream socket.
     shares_socket: bool,
-    /// Token in the server's datagrams of the session that this session replaced on the same socket, and the time until which
-    /// such datagrams may still arrive.
+    /// Token in late datagrams of the session that this session replaced on the same socket, and the time until which they
+    /// may arrive.
     former: Option<(Token, Time)>,
-    /// TOKEN requests that were forwarded during the session, with the counterparts of the tokens that they name.
+    /// TOKEN requests that were forwarded during the session and are not answered yet.
     asked: Asked,
     /// The links towards the client and towards the server.
     lanes: [Lane; 2],
@@ -136,7 +136,7 @@ pub(crate) struct Link {
     answer: Option<Proto>,
     /// Further kinds of CONNECT that the server has answered without tokens.
     tried: Tried,
-    /// True if this candidate may replace the current session without showing a token.
+    /// True if this candidate may replace the current session although its client has not shown a token.
     may_take_over: bool,
     /// True if the session has ended without a CLOSE to either peer.
     is_forgotten: bool,
@@ -156,7 +156,7 @@ pub(crate) struct Link {
     pub(crate) alarm: Alarm,
 }
 
-/// The result of handing a datagram to a link.
+/// Whether a session accepted a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     Yes,
@@ -202,7 +202,7 @@ impl Link {
         self.client.proto
     }
 
-    /// Returns true if the session waits beside the client's current session, which it may replace.
+    /// Returns true if the session connects beside the client's current session, which it may replace.
     pub(crate) fn is_candidate(&self) -> bool {
         self.opened.is_candidate
     }

@@ -64,7 +64,7 @@ impl Link {
             return;
         };
         if !opening.has_begun {
-            // The rules have not let a packet of the client through yet.
+            // The rules have dropped all packets of the client so far.
             return;
         }
         opening.next_request = env.now + REQUEST_EVERY;
@@ -113,7 +113,7 @@ impl Link {
 
     /// Handles a datagram that the client sends before the server has answered. The datagram is forwarded as
     /// soon as possible: immediately without tokens, and in 0.7 once the server's token is known. A client of
-    /// 0.6 that uses tokens does not know any yet, so its datagrams are forwarded without a change.
+    /// 0.6 that uses tokens does not know any yet, so its datagrams are forwarded unchanged.
     pub(super) fn client_while_opening(
         &mut self,
         datagram: &[u8],
@@ -155,8 +155,8 @@ impl Link {
         }
     }
 
-    /// Forwards a datagram without a change that the client sent before it could know a token. Servers with
-    /// tokens ignore it.
+    /// Forwards, unchanged, a datagram that the client sent before it could know a token. Servers with tokens
+    /// ignore it.
     fn raw_while_opening(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) -> Taken {
         for proto in [Proto::V6, Proto::V65] {
             let mut scratch = Scratch::new();
@@ -218,8 +218,9 @@ impl Link {
         }
     }
 
-    /// Handles the CLOSE of a client without tokens, which may be forged: the server gets it and decides what
-    /// to do. The session ends unless another CONNECT shows that the client is still there.
+    /// Handles the CLOSE of a client without tokens. The CLOSE may be forged, so it is forwarded and the
+    /// server decides what to do. The session ends unless another CONNECT shows that the client is still
+    /// connecting.
     fn may_leave_while_opening(&mut self, reason: &[u8], env: &mut Env) {
         self.close_server_while_opening(reason, env);
         self.client.last_received = env.now;
@@ -246,8 +247,8 @@ impl Link {
         self.send_close(Side::Server, reason, env);
     }
 
-    /// Handles a datagram of a server that has not let the client in yet. Returns true if it is traffic that
-    /// has to be relayed.
+    /// Handles a datagram of a server that has not let the client in yet. Returns true if the datagram is
+    /// traffic that the caller has to relay.
     pub(super) fn server_while_opening(
         &mut self,
         datagram: &[u8],
@@ -270,7 +271,8 @@ impl Link {
         }
     }
 
-    /// Handles such a datagram after the rules have let it through.
+    /// Handles a datagram of a server that has not let the client in yet, after the rules have allowed it.
+    /// Returns true if the datagram is traffic that the caller has to relay.
     pub(super) fn server_opens(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> bool {
         let chosen = self.chosen_by(datagram, scratch);
         let Phase::Opening(opening) = &mut self.phase else {
@@ -336,8 +338,8 @@ impl Link {
         }
     }
 
-    /// Ends the session, because the client was answered in the protocol that other clients got, but the
-    /// server answers this client in another one.
+    /// Ends the session of a client that the proxy answered without the server, because the server has now
+    /// answered in another protocol than the proxy did.
     fn answers_otherwise(&mut self, accepted: &Accepted, datagram: &[u8], env: &mut Env) -> bool {
         const REASON: &[u8] = b"The server has changed, please connect again";
         self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
@@ -348,8 +350,8 @@ impl Link {
         false
     }
 
-    /// Returns the notes on a datagram that had no effect on the handshake. A token that differs from the
-    /// requested one is only an oddity in 0.7, since the variant of a 0.6 server is not known yet.
+    /// Returns the notes on a datagram that had no effect on the handshake. A token other than the requested
+    /// one is noted in 0.7 only, because the variant of a 0.6 server is not known yet.
     fn why_ignored(&self, datagram: &[u8], scratch: &mut Scratch) -> Notes {
         let proto = self.server.proto;
         let mut notes = Notes::default();

@@ -6,23 +6,26 @@ use teetap_wire::Side;
 
 use crate::session::{acks::Anew, handshake::Handshake, resync::Resync, time::Time};
 
-/// Interval at which a request of a handshake is repeated, as in the game.
+/// Interval at which a handshake request is repeated, as in the game.
 pub(super) const REQUEST_EVERY: Duration = Duration::from_millis(500);
 /// Silence after which a client that repeated its CONNECT has given up.
 pub(super) const CLIENT_GONE: Duration = Duration::from_secs(5);
-/// Silence after a CLOSE from which the client has left: while a session opens, clients repeat CONNECT every
-/// 500 ms, and later they send inputs.
+/// Silence that confirms a CLOSE of the client while the session opens. A client that has not left repeats
+/// CONNECT every 500 ms.
 const LEFT_WHILE_OPENING: Duration = Duration::from_secs(1);
+/// Silence that confirms a CLOSE of the client while the session is online. A client that has not left sends
+/// inputs.
 pub(super) const LEFT: Duration = Duration::from_secs(2);
 /// Silence of both peers after which a session is over. A server that keeps a silent client sends it
 /// keepalives, and finally a CLOSE, after 10 s, or up to 1000 s in DDNet (`conn_timeout`).
 pub(super) const BOTH_SILENT: Duration = Duration::from_secs(120);
-/// Silence after which a client that was not let in gives way to others.
+/// Silence after which the session of a client that the server has not accepted may be ended in favor of
+/// others.
 pub(super) const CLIENT_LATE: Duration = Duration::from_secs(12);
-/// Silence of a server that is worth a notice. A server sends a keepalive every second.
+/// Silence after which an unresponsive server is reported. A server sends a keepalive every second.
 pub(super) const SERVER_SILENT: Duration = Duration::from_secs(5);
-/// Minimum time in which the server has to react to a lone ACCEPT. The limit is four times the answer time of
-/// CONNECT, if longer.
+/// Minimum time to wait for the server's reaction to a lone ACCEPT before it is repeated. Four times the
+/// answer time of CONNECT is used if that is longer.
 const ACCEPT_ANSWERED: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
@@ -88,7 +91,7 @@ impl Opening {
 pub(super) struct Answered {
     /// Time that the server took to answer CONNECT.
     pub(super) connect_took: Duration,
-    /// The peer that sent the first messages, in a session without tokens.
+    /// The peer that sent the first messages, in a session without tokens; `None` before that.
     pub(super) began: Option<Side>,
     /// The reason of a CLOSE that the client sent before it had its token; `None` if another datagram was
     /// received later.
@@ -116,22 +119,22 @@ pub(super) struct Online {
     pub(super) is_rejoining: bool,
     /// True if an ACCEPT of DDNet's client was forwarded.
     pub(super) is_accepted: bool,
-    /// Sequence numbers since the last ACCEPT of DDNet's client, if it was not the first: the server may
-    /// restart its own.
+    /// Sequence numbers since the last ACCEPT of DDNet's client, unless it was the first ACCEPT. The server
+    /// may restart its own numbers after such an ACCEPT.
     pub(super) anew: Option<Anew>,
-    /// The peer that has sent the first messages, of a session without tokens.
+    /// The peer that sent the first messages, in a session without tokens; `None` before that.
     pub(super) began: Option<Side>,
     /// True if rules act but the session may not be renumbered yet.
     pub(super) arm_pending: bool,
     /// True once the server's current silence was reported.
     pub(super) is_silence_reported: bool,
-    /// The reason of the client's CLOSE, if no datagram was received later and the server may have ignored
-    /// the CLOSE: a server without tokens that has not let the client in.
+    /// The reason of a CLOSE of the client that the server may have ignored, because the server has no tokens
+    /// and has not let the client in. `None` once another datagram of the client was received.
     pub(super) left: Option<Box<[u8]>>,
     pub(super) resync: Resync,
 }
 
-/// The lone ACCEPT of DDNet's handshake towards the server (session decision 14).
+/// The timer of the lone ACCEPT, which completes DDNet's handshake and which DDNet's client sends only once.
 #[derive(Debug)]
 pub(super) struct LoneAccept {
     repeat_at: Time,

@@ -1,8 +1,8 @@
-//! A client that restarts on its port, as far as its session is concerned.
+//! Handles clients that restart on the same port during their session.
 //!
-//! Law: the server decides. The client's datagrams are sent to the server from the same socket, so that it
-//! sees one address, and the sequence numbers of a session restart only when the server's datagrams show
-//! that.
+//! Law: the server decides whether a client has restarted. Before and after a restart, the client's datagrams
+//! are sent to the server from the same socket, so that the server sees one address. The proxy restarts the
+//! sequence numbers of a session only once a datagram of the server shows that the server did so.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::session::{Anew, Notice, Time, splice::Splice};
 
-/// Silence of a client after which Teeworlds may have given it up. The limit of Teeworlds is 10 s; the proxy
-/// requires most of it.
+/// Silence of a client after which a Teeworlds server may have dropped it. Slightly shorter than the server's
+/// timeout of 10 s.
 const GIVEN_UP: Duration = Duration::from_secs(8);
-/// Silence after which a client is not playing.
+/// Silence after which a client is no longer playing.
 const SILENT: Duration = Duration::from_secs(2);
 /// Maximum number of TOKEN requests that are remembered until the server answers.
 const MAX_ASKED: usize = 4;
@@ -27,8 +27,8 @@ const MAX_ASKED: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     requests: Vec<Request>,
-    /// True once the server has answered a request of a client that it had let in: it no longer has a slot
-    /// for the client.
+    /// True once the server has answered a request that the client sent after it was let in. The answer shows
+    /// that the server no longer has a slot for the client.
     is_answered: bool,
 }
 
@@ -38,15 +38,15 @@ struct Request {
     /// The token that the request names, and its counterpart.
     named: Token,
     own: Token,
-    /// The size in bytes.
+    /// Size of the request in bytes.
     size: usize,
-    /// True if the server had let the client in.
+    /// True if the server had let the client in before the request.
     was_in: bool,
 }
 
 impl Link {
-    /// Returns true if TOKEN requests of this client are forwarded to the server, because the server answers
-    /// none of them while it has a slot for the client.
+    /// Returns true if TOKEN requests of this client have to be forwarded to the server, because the server
+    /// may have a slot for the client and then answers none of them.
     pub(crate) fn keeps_tokens(&self) -> bool {
         let has_slot = !self.must_wait() && !self.is_closing();
         self.opened.requested == Proto::V7 && self.local.is_some() && has_slot
@@ -117,9 +117,9 @@ impl Link {
         self.server.token_in
     }
 
-    /// Records that this session replaces one on the same socket whose server showed the token `former`. The
-    /// server sends datagrams of that session until it reads the new handshake; the client drops them, and
-    /// they are no mistake of either peer.
+    /// Records that this session replaces another session on the same socket. Until the server reads the new
+    /// handshake, it sends datagrams of the other session, which show the token `former`. The client would
+    /// drop them, so the proxy does too, without a note: neither peer is wrong.
     pub(crate) fn succeed(&mut self, former: Option<Token>, now: Time) {
         self.former = former.map(|token| (token, now + SILENT));
     }
@@ -135,8 +135,9 @@ impl Link {
         self.asked.is_answered
     }
 
-    /// Records a CONNECT in the session. The client restarts if the server has given it up by now, or is
-    /// silent itself; an earlier CONNECT is a late copy.
+    /// Records a CONNECT during the session. It counts as a restart of the client if the client was silent
+    /// for so long that the server may have dropped it, or if both peers are silent. Otherwise it is a late
+    /// copy.
     pub(super) fn note_rejoin(&mut self, now: Time) {
         let client = self.client_silence(now);
         let server = now.since(self.server.last_received);
@@ -147,8 +148,8 @@ impl Link {
         }
     }
 
-    /// Returns true if the server answers a CONNECT of a client that it had let in with a new slot. Only
-    /// DDNet servers answer such a CONNECT without one.
+    /// Returns true if an answer of the server to CONNECT means that it has a new slot for a client that it
+    /// had let in before. DDNet servers answer such a CONNECT without a new slot.
     pub(super) fn is_new_slot(&self) -> bool {
         self.server.proto != Proto::Ddnet
             && matches!(&self.phase, Phase::Online(online) if online.is_let_in && online.is_rejoining)
@@ -169,7 +170,7 @@ impl Link {
             return self.restart(env);
         }
         let dir = Dir::from_sender(from);
-        // In a translated direction the server has not received any of the client's new numbers.
+        // In a translated direction the receiver sees other numbers than the sender assigned.
         if !self.splice(dir).is_identity() {
             return;
         }
@@ -198,8 +199,8 @@ impl Link {
         numbers.any(|number| anew.is_shown_by(number, acked))
     }
 
-    /// Restarts the sequence numbers of both directions. Numbers that were sent after the ACCEPT are new
-    /// ones.
+    /// Restarts the sequence numbers of both directions. Numbers that were sent after the ACCEPT already
+    /// belong to the new sequence.
     pub(super) fn restart(&mut self, env: &mut Env) {
         let anew = self.online().and_then(|online| online.anew.take());
         let anew = anew.unwrap_or_default();

@@ -73,8 +73,9 @@ impl Link {
         self.report_one_leg(from, datagram, &notes, env);
     }
 
-    /// Returns the protocol of datagrams that are sent to a leg. A DDNet client that has no token yet is sent
-    /// none: otherwise the last bytes of the message would be read as one.
+    /// Returns the protocol in which datagrams to a peer are written. Datagrams to a DDNet client that has
+    /// no token yet end without one, so they are parsed as 0.6: otherwise the last bytes of the message
+    /// would be read as a token.
     fn written(&mut self, to: Side) -> Proto {
         let leg = self.leg(to);
         match leg.proto {
@@ -83,7 +84,7 @@ impl Link {
         }
     }
 
-    /// Reports the datagrams that the proxy has sent on one leg on its own since `mark`.
+    /// Reports the datagrams that the proxy itself has sent on one leg since `mark`.
     pub(super) fn report_made(&mut self, to: Side, origin: Origin, mark: usize, env: &mut Env) {
         if !env.out.is_watched_closely() {
             return;

@@ -1,9 +1,9 @@
 //! Rules on control messages: on the client's leg when they are received and sent, on the server's leg if a
 //! rule names it.
 //!
-//! Law: a control message that rules drop has the same effect as one that was never received, or never sent.
-//! The lone ACCEPT to a DDNet server is sent once. No rule sees the keepalives that the proxy makes from
-//! emptied datagrams.
+//! Law: if a rule drops a control message, the session continues as if the message had never been received,
+//! or never been sent. The lone ACCEPT to a DDNet server is sent once. Rules are not evaluated on the
+//! keepalives that replace datagrams without remaining messages.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,14 +16,14 @@ use crate::session::{Action, Origin, Placed, Time};
 
 /// The id of DDNet's ACCEPT.
 const LONE_ACCEPT: u8 = 3;
-/// Maximum number of delayed control messages; others are not delayed.
+/// Maximum number of delayed control messages; further ones are handled without a delay.
 const MAX_LATER: usize = 64;
 
-/// The decision of rules about a received control message.
+/// What the rules decided about a received control message.
 pub(super) enum ControlVerdict {
     /// Handle it as it is.
     AsItIs,
-    /// Do not handle it, or handle it later.
+    /// Do not handle it now: it was dropped or delayed.
     Not,
     /// Handle these bytes, this number of times.
     Times(Vec<u8>, usize),
@@ -85,7 +85,7 @@ impl Later {
         self.0.push_back((at, waiting));
     }
 
-    /// Removes and returns the next control message that is due, in the order of their times.
+    /// Removes and returns the earliest control message that is due; `None` if none is due.
     fn pop(&mut self, now: Time) -> Option<Waiting> {
         let due = self.0.iter().enumerate().filter(|(_, (at, _))| *at <= now);
         let (index, _) = due.min_by_key(|(index, (at, _))| (*at, *index))?;
@@ -94,7 +94,7 @@ impl Later {
 }
 
 impl Link {
-    /// Returns the decision of the rules about a control message; `None` if they do nothing.
+    /// Returns the decision of the rules about a control message; `None` if no rule acts on it.
     fn rule_on(
         &mut self,
         leg: Side,
@@ -198,8 +198,8 @@ impl Link {
         }
     }
 
-    /// Sends a handshake datagram unless rules decide otherwise. With `once` it is neither duplicated nor
-    /// overtaken.
+    /// Sends a handshake datagram unless rules decide otherwise. If `once` is true, the datagram is neither
+    /// duplicated nor reordered.
     pub(super) fn send_datagram(&mut self, to: Side, bytes: &[u8], once: bool, env: &mut Env) {
         let mark = env.out.mark();
         let proto = self.leg(to).proto;
@@ -230,8 +230,8 @@ impl Link {
         self.send_control_as(to, header, payload, false, env);
     }
 
-    /// Sends a control message unless rules decide otherwise. With `once` it is neither duplicated nor
-    /// overtaken.
+    /// Sends a control message unless rules decide otherwise. If `once` is true, the message is neither
+    /// duplicated nor reordered.
     pub(super) fn send_control_as(
         &mut self,
         to: Side,
@@ -256,8 +256,8 @@ impl Link {
         env.work.control = None;
     }
 
-    /// Forwards a peer's control message as the rules decide. Returns false if they do nothing with it, and
-    /// then sends nothing.
+    /// Forwards a peer's control message as the rules decide. Returns false, and sends nothing, if no rule
+    /// acts on the message.
     pub(super) fn forward_control(
         &mut self,
         to: Side,
@@ -291,8 +291,8 @@ impl Link {
         is_ruled
     }
 
-    /// Sends a control message as the rules decide. Returns false if they do nothing with it, and then sends
-    /// nothing.
+    /// Sends a control message as the rules decide. Returns false, and sends nothing, if no rule acts on the
+    /// message.
     fn send_ruled(&mut self, to: Side, sends: Sends<'_>, env: &mut Env) -> bool {
         let dir = Dir::from_sender(to.other());
         let Some(verdict) = self.rule_on(to, dir, sends.payload, &sends.header, env) else {
@@ -370,7 +370,7 @@ impl Link {
                     payload,
                     once,
                 } => {
-                    // The ack is that of the departure time; handshakes have none.
+                    // The ack is updated to the departure time. Handshake packets have ack 0 and keep it.
                     if header.ack != Seq::ZERO {
                         header.ack = self.parts(to).2.shown();
                     }
@@ -413,7 +413,8 @@ impl Link {
     }
 }
 
-/// Returns a message outside a connection for the rules. `size` is that of its datagram in bytes.
+/// Returns a connless message in the form in which rules are evaluated on it. `size` is the size of its
+/// datagram in bytes.
 pub(crate) fn connless(
     session: u32,
     dir: Dir,

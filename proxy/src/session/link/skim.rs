@@ -1,9 +1,9 @@
 //! Parses a datagram only as far as its session needs.
 //!
-//! Law: decisions do not depend on the watchers. The session needs only the chunk headers of messages outside
-//! the numbering for which there is no rule, and of all messages in a direction whose numbers are not
-//! translated. A payload that is damaged after these headers is forwarded, as it would be without a proxy,
-//! and its receiver drops it. Watchers that see every datagram parse it completely themselves.
+//! Law: the actions of a session do not depend on the watchers. If no rule applies to a message, and the
+//! message is not vital or the numbers of its direction are not translated, the session needs only the chunk
+//! header. A payload that is damaged after these headers is forwarded, as it would be without a proxy, and
+//! its receiver drops it. Watchers that see every datagram parse it completely themselves.
 
 use teetap_wire::{Dir, Packet, PacketError, Scratch, Side, identify};
 
@@ -30,7 +30,8 @@ impl Link {
         let is_ruled = env.observes(proto, dir) || env.repeats(proto, dir);
         let rules = self.rules.as_ref().filter(|_| is_ruled);
         let is_untouched = splice.is_identity();
-        // A direction that is translated may have to compose the payload anew.
+        // In a translated direction the payload may have to be composed again, so vital messages are parsed
+        // in full.
         Packet::skim(proto, datagram, leg.token_in, scratch, |vital, start| {
             (is_untouched || vital.is_none())
                 && rules.is_none_or(|rules| {

@@ -43,7 +43,7 @@ impl Link {
         self.pass(to, (once, false), env, write);
     }
 
-    /// Sends a counted datagram through the link.
+    /// Sends a datagram, which the lane has already counted, through the link.
     fn pass(
         &mut self,
         to: Side,
@@ -67,7 +67,7 @@ impl Link {
         self.send_late_to(to, now, env);
     }
 
-    /// Sends the datagrams that leave the links until this time.
+    /// Sends the queued datagrams whose departure time is not later than `until`.
     pub(super) fn send_late(&mut self, until: Time, env: &mut Env) {
         for to in [Side::Client, Side::Server] {
             self.send_late_to(to, until, env);
@@ -80,7 +80,7 @@ impl Link {
         }
     }
 
-    /// Opens the links again for the current program. Datagrams that wait in them stay there.
+    /// Opens the links again for the current program. Queued datagrams stay queued.
     pub(super) fn open_links(&mut self, env: &Env) {
         let (id, at) = (self.id(), self.opened.at);
         for to in [Side::Client, Side::Server] {
@@ -117,7 +117,7 @@ impl Link {
         self.rules = None;
     }
 
-    /// Ends all impairment. Datagrams that wait in the links stay there.
+    /// Ends all impairment. Queued datagrams stay queued.
     pub(crate) fn close_links(&mut self) {
         self.lanes.iter_mut().for_each(|lane| lane.channel = None);
     }

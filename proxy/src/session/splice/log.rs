@@ -1,4 +1,4 @@
-//! The unacked vital messages to one receiver that the proxy has numbered.
+//! The vital messages that the proxy has numbered for one receiver and that the receiver has not acked yet.
 
 use std::collections::VecDeque;
 
@@ -40,7 +40,7 @@ impl Record {
 ///
 /// Messages for which the sender is responsible are numbered as they arrive, so their records are in the
 /// order of the sender's numbers too. `owed` lists both numbers of these records. Its first entry limits the
-/// ack that the sender may be shown.
+/// ack that the proxy may show to the sender.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     records: VecDeque<Record>,

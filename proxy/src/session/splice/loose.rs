@@ -1,4 +1,5 @@
-//! Non-vital chunks: sent, dropped, edited or held, and parts of snapshots that rules change.
+//! Decides for each non-vital chunk whether it is sent, dropped, edited or held. Handles parts of snapshots
+//! that rules change.
 
 use teetap_rules::{Fate, Order, Part};
 use teetap_wire::{Chunk, snap::Recoded};

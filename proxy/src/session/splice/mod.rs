@@ -69,11 +69,11 @@ pub(crate) enum Answer {
     Sender,
     /// The proxy, with all unacked messages.
     Proxy,
-    /// Nobody: the last answer is too recent.
+    /// Nobody, because the proxy has answered less than [`FULL_RESEND_EVERY`] ago.
     Merged,
 }
 
-/// The beginning or end of a wait, as a notice reports it.
+/// The beginning or end of the time for which a message is held, as a notice reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     Begins {
@@ -96,7 +96,8 @@ pub(crate) struct Splice {
     d_last: Seq,
     /// Last valid ack from R.
     a_d: Seq,
-    /// True once R has sent an ack above 0. The ack itself is 0 again every 1024 messages.
+    /// True once R has sent an ack other than 0. `a_d` does not tell, because acks wrap around to 0 every
+    /// 1024 messages.
     was_acked: bool,
     log: Log,
     hold: Hold,
@@ -133,7 +134,7 @@ impl Splice {
         }
     }
 
-    /// Returns a direction in which these numbers were already sent and acked.
+    /// Returns a direction in identity mode in which the numbers of `window` were already sent and acked.
     pub(crate) fn since(window: AckWindow) -> Self {
         Self {
             u_seen: window.top,
@@ -148,7 +149,7 @@ impl Splice {
         self.mode == Mode::Identity
     }
 
-    /// Returns true if the numbers that R sees differ from those of S, because messages were dropped or made.
+    /// Returns true if R sees other numbers than S assigned, because rules have dropped or made messages.
     pub(crate) fn is_shifted(&self) -> bool {
         self.mode == Mode::Translated && self.d_last != self.u_seen
     }
@@ -332,9 +333,9 @@ impl Splice {
     }
 
     /// Retransmits the oldest unacked message if it is in custody and was last sent a second ago. Reference
-    /// senders send only that message. The proxy fills the datagram with the next messages, because a
-    /// released queue that lost its tail would otherwise be repaired at one message per second, which takes
-    /// longer than peers wait.
+    /// senders send only that message. The proxy fills the datagram with the next messages, because it may
+    /// have released a whole queue at once. If the end of that queue was lost, one retransmission per second
+    /// would take longer than the timeouts of the peers.
     pub(crate) fn resend_oldest(&mut self, proto: Proto, now: Time, out: &mut Composer) {
         let oldest = self
             .log

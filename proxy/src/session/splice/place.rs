@@ -1,4 +1,5 @@
-//! Decides about each chunk of a datagram: forwards, drops, edits, holds, repeats it, or leaves it out.
+//! Decides for each chunk of a datagram whether it is forwarded, dropped, edited, held, repeated or left
+//! out.
 
 use std::time::Duration;
 
@@ -56,7 +57,8 @@ impl Placing<'_> {
         }
     }
 
-    /// Returns the bytes of a message that the proxy changes without a rule; `None` if it does not.
+    /// Returns the new bytes of a message that the proxy changes without a rule; `None` if it does not
+    /// change the message.
     fn rewritten(&self, data: &[u8]) -> Option<Vec<u8>> {
         self.rewrites.edit(self.frame.proto, data, self.means)
     }
@@ -78,7 +80,7 @@ impl Placing<'_> {
         Some(name.into())
     }
 
-    /// Returns the messages to send in place of a non-vital one.
+    /// Returns the messages to send in place of a non-vital message whose snapshot rules may change.
     pub(super) fn recode(&mut self, data: &[u8], verdict: &Verdict) -> Recoded {
         let Some(snapshots) = self.snapshots.as_deref_mut() else {
             return Recoded::Same;
@@ -90,8 +92,8 @@ impl Placing<'_> {
         recoded
     }
 
-    /// Returns the groups in which a message overtakes a waiting one. If a part of a snapshot waits itself,
-    /// its groups are kept for the message that completes the snapshot.
+    /// Returns the `reorder` groups in which a message overtakes a held message. If the message is a part of
+    /// a snapshot that is held back itself, its groups are kept for the part that completes the snapshot.
     pub(super) fn overtakes(&mut self, waits: bool, verdict: &Verdict) -> Vec<u32> {
         match self.snapshots.as_deref_mut() {
             Some(snapshots) => snapshots.overtakes(waits, &verdict.overtakes),
@@ -146,7 +148,7 @@ impl Splice {
         is_first
     }
 
-    /// Records a number that R may accept and ack.
+    /// Records a number that was forwarded to R, and that R may therefore ack.
     pub(crate) fn may_have(&mut self, u: Seq) {
         if !u.is_behind(self.high) {
             self.high = u;
@@ -204,7 +206,8 @@ impl Splice {
         placed
     }
 
-    /// Places a retransmission. Rules do not decide again: the bytes are those of the first copy.
+    /// Places a retransmission. Forwards the bytes that were decided for the first copy, since rules decide
+    /// only once.
     fn place_repeat(&mut self, u: Seq, to: &mut Placing<'_>) -> Placed {
         let Some(record) = self.log.by_sender(u) else {
             return Placed::new(None, Action::Known);
@@ -263,8 +266,8 @@ impl Splice {
         placed.touched(verdict.rules, verdict.marks)
     }
 
-    /// Numbers a message of S and sends it; S stays responsible for it. If messages are queued, holds it in
-    /// custody behind them instead.
+    /// Numbers and sends a message of S, for which S stays responsible. If other messages are queued, queues
+    /// the message behind them instead, in custody.
     fn forward(&mut self, u: Seq, data: Box<[u8]>, lose: u32, resend: bool, to: &mut Placing<'_>) -> Placed {
         if self.must_queue() {
             let held = self.hold.push_ordered(Held::new(data, true, Release::Ready));
@@ -377,8 +380,8 @@ impl Splice {
         }
     }
 
-    /// Sends or queues a message that a rule made. Leaves it out if too many are held: otherwise a peer that
-    /// acks nothing would decide how much memory the messages use. The full queue was reported long before.
+    /// Sends or queues a message that a rule made. Discards it if too many messages are held, so that a peer
+    /// that acks nothing cannot make the queue grow without limit. The full queue has been reported by then.
     fn inject_here(&mut self, made: &Made, to: &mut Placing<'_>) {
         if made.vital && self.must_queue() && !self.hold.has_room_beyond(made.data.len()) {
             return;
