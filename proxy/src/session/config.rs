@@ -17,8 +17,9 @@ pub struct Config {
     pub secret: [u8; 16],
     /// The only protocol that clients may request; `None` for all.
     pub proto: Option<Proto>,
-    /// Maximum time for which a receiver may leave a message unacked that the proxy has acked to its sender.
-    /// `None` for the limit of the session's protocol: 100 s in DDNet's, 10 s in the others.
+    /// Maximum time until a receiver acks a message that the proxy has already acked to its sender. After
+    /// that, the proxy ends the session. `None` for the limit of the session's protocol: 100 s in DDNet's
+    /// protocol, 10 s in the others.
     pub patience: Option<Duration>,
     /// True if the proxy repairs the loss of a message that its sender never retransmits, such as DDNet's
     /// ACCEPT.

@@ -1,4 +1,4 @@
-//! The datagram of an event: its bytes as received and as sent, and what was done with its chunks.
+//! Datagrams in events: the received bytes, the sent bytes, and the action on each chunk.
 
 use std::{fmt, net::SocketAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -198,7 +198,7 @@ impl Datagram {
     }
 }
 
-/// Where a datagram was seen: its number, and those of its addresses that may differ within a run.
+/// The number of a datagram and its addresses. Only addresses that may differ within a run are included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
     /// Address of the client.
@@ -450,7 +450,7 @@ mod tests {
             );
             prop_assert_eq!(format!("{:?}", plain.packet(&mut other)), format!("{:?}", passed.packet(&mut one)));
             prop_assert!(passed.sent().eq(plain.sent()) && passed.received() == plain.received());
-            // A relayed datagram is parsed to the same packet as on its way.
+            // A relayed datagram is parsed to the same packet as when it was forwarded.
             let (mut way, mut three) = (Scratch::new(), Scratch::new());
             if let Ok(packet) = Packet::parse(proto, &bytes, &mut way) {
                 let parts = sent.iter().map(|part| &**part);

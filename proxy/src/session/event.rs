@@ -1,7 +1,7 @@
 //! The events that the core emits.
 //!
-//! An event owns right-sized bytes and says what the core did with them. It is not decoded: watchers decode
-//! the part that they display.
+//! An event owns the bytes of its datagram and records what the core did with them. Events are not decoded;
+//! watchers decode the part that they display.
 
 use std::{borrow::Cow, fmt, net::SocketAddr};
 

@@ -12,7 +12,7 @@ use super::{
 const MAX_MESSAGES: usize = 300;
 /// Maximum bytes of held messages per direction.
 const MAX_BYTES: usize = 24 * 1024;
-/// Factor by which both limits are larger for messages that rules make.
+/// Factor by which both limits are raised for messages that rules make.
 const BEYOND: usize = 4;
 
 /// A held message.
@@ -84,10 +84,10 @@ impl Held {
     }
 }
 
-/// What releases a held message.
+/// The condition on which a held message is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Release {
-    /// Nothing: the message is due as soon as the messages before it are sent and the window has room.
+    /// None: the message is due as soon as the messages before it are sent and the window has room.
     Ready,
     /// This time.
     At(Time),
@@ -158,8 +158,9 @@ impl Hold {
         !self.refusing
     }
 
-    /// Returns true if there is room for a message of `len` bytes that a rule makes. The limit is larger than
-    /// for received messages, because a rule makes its message from one that was already accepted.
+    /// Returns true if there is room for a message of `len` bytes that a rule makes. The limit is higher than
+    /// for received messages, because a rule makes such messages while it handles a received message that was
+    /// already accepted.
     pub(crate) fn has_room_beyond(&self, len: usize) -> bool {
         self.len() < BEYOND * MAX_MESSAGES && self.bytes + len <= BEYOND * MAX_BYTES
     }

@@ -18,8 +18,8 @@ pub struct SessionId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UpstreamId(pub u32);
 
-/// Number of a listen socket: 0 for the first one, from 1 for those that redirects requested; never reused in
-/// a run.
+/// Number of a listen socket: 0 for the first one, from 1 for sockets that redirects requested; never reused
+/// in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListenerId(pub u32);
 

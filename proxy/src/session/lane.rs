@@ -1,7 +1,7 @@
 //! The impaired link towards one side of a session, with a queue of delayed datagrams.
 //!
-//! Law: datagrams are sent in order, except those that `reorder` lets overtake others. A lane queues at most
-//! [`MAX_WAITING`] bytes. Without link lines and with an empty queue it costs one comparison.
+//! Law: datagrams are sent in order, unless `reorder` moves one ahead of others. A lane queues at most
+//! [`MAX_WAITING`] bytes. Without link lines and with an empty queue, a datagram costs one comparison.
 
 use std::collections::BTreeMap;
 
@@ -314,7 +314,8 @@ mod tests {
         send(&mut lane, 0, "a");
         lane.stall(Time(3_000_000));
         lane.stall(Time(2_000_000));
-        // The datagram in flight and the one that is no longer delayed are both queued.
+        // The stall applies to the datagram in flight, and to a datagram that is sent after the line has
+        // ended.
         assert_eq!(lane.deadline(), Some(Time(3_000_000)));
         assert_eq!(send(&mut lane, 1_000_000, "b")[0].delay, Duration::from_secs(2));
         assert_eq!(left(&mut lane, 2_999_999), [""; 0]);

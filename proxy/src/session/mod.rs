@@ -1,6 +1,6 @@
 //! The sans-IO session core.
 //!
-//! # How it is driven
+//! # Driving the core
 //!
 //! ```text
 //! hub.handle(time, input)                  once for each input
@@ -8,7 +8,7 @@
 //! hub.deadline()                           when to call handle(time, Input::Timeout) next
 //! ```
 //!
-//! # Its law
+//! # Law
 //!
 //! Time, the secret from which tokens derive, message definitions, rules and commands are inputs. The core
 //! reads no clock, draws no randomness, touches no socket, has no global state and does not depend on the

@@ -24,9 +24,9 @@ enum Step {
     Listen(ListenerId, u16),
     /// Sends the datagram in the buffer with this index.
     Send(Destination, usize),
-    /// Marks a datagram that was handed to an impaired link. This step does not send it.
+    /// Marks a datagram that was passed to an impaired link. This step does not send it.
     Kept(usize),
-    /// Sends a datagram that leaves an impaired link.
+    /// Sends a datagram that was queued in an impaired link.
     Late(Destination, usize),
     Close(UpstreamId),
 }
@@ -98,14 +98,14 @@ impl Outbox {
         }
     }
 
-    /// Sends a datagram that leaves a link. Its event was emitted when it entered the link.
+    /// Sends a datagram that was queued in a link. Its event was emitted when it was queued.
     pub(crate) fn send_late(&mut self, to: Destination, bytes: &[u8]) {
         if let Some(buffer) = self.fill(|out| out.extend_from_slice(bytes)) {
             self.steps.push(Step::Late(to, buffer));
         }
     }
 
-    /// Hands the datagram that `write` appends to an empty buffer to an impaired link. `pass` gets the bytes
+    /// Passes the datagram that `write` appends to an empty buffer to an impaired link. `pass` gets the bytes
     /// and returns the effects of the link on them.
     pub(crate) fn keep(
         &mut self,

@@ -1,4 +1,4 @@
-//! A complete snapshot on request.
+//! Requests a complete snapshot from the server.
 //!
 //! A server sends a snapshot as the difference to the snapshot that the client acks in its inputs. A watcher
 //! that lacks the acked snapshot cannot decode any later one. A resync replaces the acks of some inputs with

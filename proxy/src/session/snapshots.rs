@@ -1,8 +1,8 @@
 //! Snapshots that rules change on their way to the client.
 //!
-//! Law: a session costs nothing here until a rule may change its snapshots. From then on each snapshot that
-//! depends on a changed one is rewritten, even if the rules were removed in the meantime. Once no snapshot
-//! depends on a changed one, all pass unchanged.
+//! Law: a session pays nothing for this module until a rule may change its snapshots. From then on each
+//! snapshot that depends on a changed one is rewritten, even if the rules were removed in the meantime. Once
+//! no snapshot depends on a changed one, all pass unchanged.
 
 use std::time::Duration;
 
@@ -73,8 +73,8 @@ impl Snapshots {
         (recoded, why)
     }
 
-    /// Returns the groups in which a message overtakes a waiting one. If the message itself waits, the groups
-    /// are kept for the part that is sent with it.
+    /// Returns the `reorder` groups in which a message overtakes a held message. If the message itself waits,
+    /// the groups are kept for the part of the snapshot that is sent with it.
     pub(crate) fn overtakes(&mut self, waits: bool, more: &[u32]) -> Vec<u32> {
         for group in more {
             if !self.overtakes.contains(group) {

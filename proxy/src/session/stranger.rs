@@ -1,4 +1,5 @@
-//! The names of [`Stranger`] in recordings, and the part of a notice about its datagram.
+//! The names of [`Stranger`] in recordings, and the part of a notice that describes the datagram of
+//! a stranger.
 
 use std::fmt::{self, Write as _};
 

@@ -1,8 +1,9 @@
 //! Deadlines of sessions and relays.
 //!
 //! Each owner has at most one alarm and stores its time, so that the usual case on the data path, a deadline
-//! that is not earlier than the alarm, costs one comparison. An alarm is not moved to a later time: it goes
-//! off early, nothing is due, and it is set again, which costs less than moving it for every datagram.
+//! that is not earlier than the alarm, costs one comparison. If the deadline moves to a later time, the alarm
+//! is not moved: it fires early, finds nothing due, and is set again. This costs less than moving the alarm
+//! for every datagram.
 
 use std::{collections::BTreeSet, time::Duration};
 

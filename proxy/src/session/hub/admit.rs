@@ -1,4 +1,4 @@
-//! The admission of clients: TOKEN requests, first CONNECTs, repeated ones, and CONNECTs of a client that restarted.
+//! The admission of clients: TOKEN requests, first and repeated CONNECTs, and CONNECTs of clients that restarted.
 //!
 //! One late, duplicated or spoofed CONNECT must never end a good session, and a real restart must work. So a
 //! CONNECT on a live session is either a repetition, which is answered again, or it opens a candidate beside
@@ -24,8 +24,8 @@ use crate::session::{
 
 /// Maximum time for which a client that was answered without a session repeats its CONNECT.
 const ANSWERED: Duration = Duration::from_secs(5);
-/// A server of Teeworlds accepts the tokens of its last two seeds, each of which lasts 16 s (0.7.5,
-/// network_token.cpp, `CheckToken`).
+/// Maximum age of a token that a Teeworlds server accepts. It accepts the tokens of its last two seeds, each of
+/// which lasts 16 s (0.7.5, network_token.cpp, `CheckToken`).
 const TOKEN_LIFE: Duration = Duration::from_secs(32);
 /// Maximum size in bytes of a packet that servers of Teeworlds 0.7 read; they drop a longer one (0.7.5,
 /// network.cpp, `UnpackPacket`).
@@ -76,9 +76,9 @@ enum Relation {
 }
 
 impl Hub {
-    /// Returns true if a datagram has the form of a CONNECT or TOKEN request that cannot be anything else in
-    /// a session of this kind. 0.6 never sets the bit that marks control packets of 0.7, but compressed data
-    /// of 0.7 begins like a CONNECT of 0.6.
+    /// Returns true if a datagram has the form of a CONNECT or TOKEN request, and no other datagram of the session's
+    /// protocol has that form. 0.6 never sets the bit that marks control packets of 0.7, but compressed data of 0.7
+    /// begins like a CONNECT of 0.6.
     pub(super) fn is_request_to(&self, id: SessionId, bytes: &[u8]) -> bool {
         match bytes.first().map(|flags| flags & 0xfc) {
             Some(0x04) => matches!(bytes.get(7), Some(1 | 5)),
@@ -221,9 +221,9 @@ impl Hub {
         }
     }
 
-    /// Returns true if a client of 0.6 may still be at the address of this session, because its server would
-    /// not have given it up. A request of 0.7 from that address is forged, and the answer would crash DDNet
-    /// 16.4.
+    /// Returns true if a client of 0.6 may still play at the address of this session, because its server would not
+    /// have dropped it yet. A 0.7 request from that address is then considered forged, since the answer would crash
+    /// DDNet 16.4.
     fn plays_six(&self, id: SessionId) -> bool {
         self.sessions.links.get(&id).is_some_and(|link| {
             let may_play = link.is_online() && !link.is_given_up(self.env.now);
@@ -231,8 +231,8 @@ impl Hub {
         })
     }
 
-    /// Returns true if the server may have a slot for the client of a session. With a slot it answers no
-    /// TOKEN request of the client.
+    /// Returns true if the server may have a slot for the client of a session. While the server has one, it answers
+    /// no TOKEN request of the client.
     fn keeps_tokens(&self, id: SessionId) -> bool {
         self.sessions.links.get(&id).is_some_and(Link::keeps_tokens)
     }
@@ -310,8 +310,8 @@ impl Hub {
         true
     }
 
-    /// Returns true if a new session of the client can share the socket of this one: the server has let the
-    /// client in from there, and identifies it by its address.
+    /// Returns true if a new session of the client can share the socket of this session: the server has let the
+    /// client in on that socket, and identifies the client by the address of the socket.
     fn is_shareable(&self, id: SessionId) -> bool {
         let link = self.sessions.links.get(&id);
         link.is_some_and(|link| link.local().is_some() && (link.is_online() || link.is_closing()))

@@ -1,8 +1,10 @@
-//! Connless traffic: a client's server browser sends its requests to the proxy as if it were the server.
+//! Connless traffic: a client's server browser sends its requests to the proxy as if the proxy were the
+//! server.
 //!
-//! Each requesting address has an upstream socket of its own (a relay), so that answers reach it and games
-//! are not disturbed. The number of relays is bounded, and idle relays are closed. 0.7 requires a token
-//! exchange first: the proxy does it on both legs and replaces both tokens of the header.
+//! Each requesting address has its own upstream socket (a relay), so that the proxy can tell whose request
+//! the server answers, and sessions are not disturbed. The number of relays is bounded, and idle relays are
+//! closed. 0.7 requires a token exchange first. The proxy performs it on both legs and replaces both tokens
+//! of the header.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -20,7 +22,7 @@ use crate::session::{
     tokens::Purpose,
 };
 
-/// Maximum number of relays; the one that was silent longest is closed for a new one.
+/// Maximum number of relays. A further relay replaces the least recently used one.
 const MAX_RELAYS: usize = 64;
 /// Time after which an idle relay is closed.
 const IDLE: Duration = Duration::from_secs(10);
@@ -50,12 +52,12 @@ struct Relay {
     alarm: Alarm,
 }
 
-/// The 0.7 side of a relay.
+/// The 0.7 tokens of a relay, and its requests that wait for the server's token.
 #[derive(Debug)]
 struct Seven {
-    /// The client's own token, as it named it last.
+    /// The token that the client named last.
     client: Token,
-    /// The proxy's token that the client showed with it.
+    /// The proxy's token that the client showed with `client`.
     ours: Token,
     /// The proxy's token towards the server.
     own: Token,
@@ -214,8 +216,8 @@ impl Hub {
         self.report_to_session(id, bytes, forwarded, mark);
     }
 
-    /// Reports a connless datagram of the server to the client of a session, with what was sent for it since
-    /// `mark`.
+    /// Reports a connless datagram that the server sent to the client of a session. The event has the
+    /// datagram that was sent since `mark`.
     pub(super) fn report_to_session(&mut self, id: SessionId, bytes: &[u8], forwarded: bool, mark: usize) {
         let Some(link) = self.sessions.links.get(&id) else {
             return;
@@ -361,7 +363,7 @@ impl Hub {
         }
     }
 
-    /// Reports a connless datagram of a relay, with what was sent for it since `mark`.
+    /// Reports a connless datagram of a relay. The event has the datagram that was sent since `mark`.
     pub(super) fn report_connless(
         &mut self,
         dir: Dir,

@@ -1,7 +1,7 @@
 //! The links of the server browser: link lines with `connless` for messages that belong to no session.
 //!
-//! Law: all browsers share one link in each direction, so the bytes that wait are bounded. Messages on the
-//! socket of a session use the link of that session.
+//! Law: all browsers share one link in each direction, so the number of queued bytes is bounded. Messages
+//! on the socket of a session use the link of that session.
 
 use teetap_wire::Dir;
 
@@ -45,7 +45,7 @@ impl Hub {
         self.on_browsing();
     }
 
-    /// Sends the datagrams that leave the links now.
+    /// Sends the queued datagrams that are due, and sets the alarm for the next one.
     pub(super) fn on_browsing(&mut self) {
         let now = self.env.now;
         for dir in [Dir::C2s, Dir::S2c] {

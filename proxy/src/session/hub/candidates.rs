@@ -1,5 +1,5 @@
-//! Candidates: sessions that wait beside another session of their client and replace it when the client
-//! proves its address.
+//! Candidates: sessions that connect beside the current session of their client, and replace it when the
+//! client proves its address.
 
 use teetap_wire::Proto;
 
@@ -63,8 +63,8 @@ impl Hub {
             self.sessions.slots.insert(client, slot);
             self.announce(id, Link::take_over);
         } else {
-            // The candidate has ended. The session beside which it waited may have no tokens either; then the
-            // server gets this CONNECT from the socket of that session, too.
+            // The candidate has ended. If the current session has no tokens either, it forwards the
+            // candidate's CONNECT on its own socket.
             self.with_link(current, |link, _, env| {
                 link.is_as_good_as(requested, &connect, env)
             });
@@ -81,7 +81,8 @@ impl Hub {
         current.is_some_and(|link| is_unproved(link) && link.answer() != Some(Proto::V6))
     }
 
-    /// Announces a candidate as a session of its own, by `announce`.
+    /// Makes a candidate a session of its own by calling `announce`, and counts it. Does nothing for other
+    /// sessions.
     pub(super) fn announce(&mut self, id: SessionId, announce: impl FnOnce(&mut Link, &mut Env)) {
         let is_new = self.sessions.links.get(&id).is_some_and(Link::is_candidate);
         if is_new {

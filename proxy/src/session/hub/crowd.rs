@@ -1,9 +1,9 @@
 //! Floods of CONNECTs: limits on half-open sessions and on the sockets opened per second.
 //!
-//! Law: both are bounded. A session whose client has proved its address is never ended for a client that has
-//! not proved its own, so a host that forges addresses cannot keep out a client that can receive. A CONNECT
-//! for which there is no room is answered without state (`stateless`). A client that shows the token of that
-//! answer has proved its address.
+//! Law: both numbers are bounded. A session whose client has proved its address is never ended for a client
+//! that has not proved its own, so a host that forges addresses cannot keep out a client that can receive. A
+//! CONNECT for which there is no room is answered without state (`stateless`). A client that shows the token
+//! of that answer has proved its address.
 
 use std::{cmp::Reverse, collections::BTreeMap, net::IpAddr, time::Duration};
 
@@ -41,7 +41,7 @@ pub(super) enum Cost {
     Inflating,
 }
 
-/// The state of the bounds.
+/// The state of the limits.
 #[derive(Debug, Default)]
 pub(super) struct Crowd {
     /// The time up to which each allowance is spent.
@@ -98,7 +98,7 @@ impl Crowd {
     }
 }
 
-/// Half-open sessions of one standing. Those that linger have ended, or their clients are late.
+/// Sessions of one standing that are not online. A session lingers if it has ended or its client is late.
 #[derive(Debug, Default)]
 struct Waiting {
     count: usize,
@@ -111,7 +111,7 @@ struct Waiting {
     by_group: BTreeMap<Group, (usize, (bool, Turn))>,
 }
 
-/// The place of a session in the order of opening.
+/// The position of a session in the order of opening.
 type Turn = (Time, SessionId);
 
 impl Waiting {
@@ -131,9 +131,10 @@ impl Waiting {
         (*count, *last) = (*count + 1, youth.max(*last));
     }
 
-    /// Returns the room for one more session of a client that was there before or has shown a sign of life.
-    /// If all places are taken, the oldest session of its address is ended, or the oldest of the address with
-    /// the most sessions.
+    /// Returns the room for one more session of a client that already has a session, or that has sent more
+    /// than a CONNECT. At the limit per address, the oldest session of the address has to be ended. At the
+    /// total limit, it is a lingering session, or else the oldest session of the address with the most
+    /// sessions.
     fn for_known(&self, ip: IpAddr) -> Room {
         let of_ip = self.by_ip.get(&ip).filter(|_| !ip.is_loopback());
         if let Some((_, (_, first))) = of_ip.filter(|(count, _)| *count >= MAX_HALF_OPEN_PER_IP) {
@@ -144,8 +145,9 @@ impl Waiting {
         self.room(crowded.map(|(_, (_, first))| *first))
     }
 
-    /// Returns the room for a CONNECT from an address that may be forged. If all places are taken there is
-    /// none, unless its kind has less than its share: then the youngest session of the largest kind is ended.
+    /// Returns the room for a CONNECT from an address that may be forged. At the total limit, a lingering
+    /// session has to be ended. If none lingers, there is room only for a kind of CONNECT with less than its
+    /// share, in place of the youngest session of the largest kind.
     fn for_forgeable(&self, ip: IpAddr, group: Group) -> Room {
         let of_ip = self.by_ip.get(&ip).filter(|_| !ip.is_loopback());
         if of_ip.is_some_and(|(count, _)| *count >= MAX_HALF_OPEN_PER_IP) {
@@ -157,8 +159,8 @@ impl Waiting {
         self.room(youngest.map(|(_, (_, (_, id)))| *id))
     }
 
-    /// Returns the room for one more session. If all places are taken, a session that lingers is ended, or
-    /// else `gives_way`.
+    /// Returns the room for one more session. At the total limit, a lingering session has to be ended, or
+    /// else the session `gives_way`.
     fn room(&self, gives_way: Option<SessionId>) -> Room {
         if self.count < MAX_HALF_OPEN {
             return Room::Free;
@@ -208,8 +210,9 @@ impl Hub {
 }
 
 impl Hub {
-    /// Ends the oldest and least trusted session other than `except` to close its socket: one that lingers,
-    /// or whose client has not proved itself. Returns false if there is none.
+    /// Frees a socket by ending a session other than `except`: the oldest session that is closing, or else
+    /// the least trusted half-open session, unless its client has proved its address. Returns false if there
+    /// is none.
     pub(super) fn free_socket(&mut self, except: Option<SessionId>) -> bool {
         let links = self.sessions.links.values();
         let gives_way = links
@@ -250,8 +253,8 @@ mod tests {
     /// A kind is displaced only if it has more than its share, and only for a kind that has less.
     #[test]
     fn a_kind_keeps_its_share() {
-        // One group for each listener, with its count of sessions. The number of the listener is also that of
-        // its youngest session.
+        // One group for each listener, with its count of sessions. The youngest session of a group has the
+        // number of its listener.
         let room = |counts: &[usize], asks: u32| {
             let group = |listener: u32| (ListenerId(listener), Proto::Ddnet);
             let counts = (0..).zip(counts);

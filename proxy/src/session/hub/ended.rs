@@ -1,5 +1,5 @@
 //! Tokens of sessions that have ended. A client that still shows such a token gets a CLOSE, so that it does
-//! not wait in vain.
+//! not have to wait for its timeout.
 //!
 //! Law: the number of tokens is bounded, and the oldest is forgotten first. Nothing is sent to an address
 //! that does not show the token.

@@ -48,8 +48,8 @@ impl Families {
         listener == ListenerId::FIRST && self.speaks.only() == Some(family)
     }
 
-    /// Returns true if the tokens of the server may stay valid forever, as those of DDNet do: the server is
-    /// not known to be Teeworlds.
+    /// Returns true if tokens of the server may stay valid forever, as tokens of DDNet servers do. False if
+    /// the server is known to speak only 0.7, as Teeworlds servers do.
     pub(super) fn keep_tokens(&self, listener: ListenerId) -> bool {
         !self.is_only(listener, Family::Seven)
     }
@@ -63,7 +63,7 @@ impl Families {
 }
 
 impl Hub {
-    /// Records the result of the probe and reports the clients that have been waiting for it.
+    /// Records the result of the probe. Reports each waiting client that the server will not answer.
     pub(super) fn on_probed(&mut self, speaks: Speaks) {
         self.families.speaks.learn(speaks);
         let links = self.sessions.links.values();

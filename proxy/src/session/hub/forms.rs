@@ -1,4 +1,4 @@
-//! Forms of CONNECTs and TOKEN requests that no client sends, but that servers accept.
+//! CONNECTs and TOKEN requests in unusual forms, which no client sends but servers accept.
 
 use teetap_wire::{HeaderView, Packet, Proto};
 
@@ -29,8 +29,8 @@ const BASE: usize = 3;
 const WITH_TOKEN: usize = 513;
 
 impl Hub {
-    /// Returns the form in which servers parse a CONNECT or TOKEN request; `None` if it is the form of the
-    /// datagram itself.
+    /// Returns a CONNECT or TOKEN request in its usual form, as servers parse it; `None` if the datagram
+    /// already has that form.
     pub(super) fn readable_form(
         &mut self,
         addr: ClientAddr,
@@ -42,7 +42,7 @@ impl Hub {
     }
 
     /// Returns a CONNECT without a header bit that its server ignores; `None` for other datagrams. The same
-    /// bytes mean something else to other servers, and in a session.
+    /// bytes have another meaning for other servers, and in a session.
     ///
     /// A DDNet server does not know the token flag of 0.6.5 (16.4, network.cpp, `UnpackPacket`). A server of
     /// 0.6.5 ignores the control bit of 0.7, and accepts a CONNECT after a token in the header, which it uses

@@ -53,7 +53,7 @@ pub struct Hub {
     sessions: Sessions,
     browser: Browser,
     late: Late,
-    /// Departure time of the next datagram outside of sessions that waits in a link.
+    /// Alarm for the departure of the next queued datagram that belongs to no session.
     browsing_alarm: Alarm,
     tokens: Tokens,
     named: NamedTokens,
@@ -107,7 +107,8 @@ impl Hub {
         self.env.out.watch(events);
     }
 
-    /// Handles an input. Time never goes back: a `now` that is earlier than the last one is replaced by it.
+    /// Handles an input. Time never moves backwards: if `now` is earlier than the time of the previous input,
+    /// that time is used instead.
     pub fn handle(&mut self, now: Time, input: Input<'_>) {
         self.env.now = self.env.now.max(now);
         self.env.out.reset();
@@ -225,7 +226,7 @@ impl Hub {
         self.sessions.links.len()
     }
 
-    /// Returns the live session of a client. A bare address stands for a client of the first listen socket.
+    /// Returns the current session of a client. A bare address means a client of the first listen socket.
     #[must_use]
     pub fn session_of(&self, client: impl Into<ClientAddr>) -> Option<SessionId> {
         self.sessions.slot(client.into()).current
@@ -411,8 +412,8 @@ impl Hub {
         });
     }
 
-    /// Returns true for a CONNECT of 0.7 that shows the token that was given to its sender, with the bytes in
-    /// reverse order.
+    /// Returns true for a CONNECT of 0.7 whose header shows the sender's token with its bytes in reverse
+    /// order.
     fn is_token_reversed(&self, addr: ClientAddr, bytes: &[u8]) -> bool {
         let First::Connect7 { header_token, token } = detect(bytes) else {
             return false;

@@ -14,7 +14,7 @@ use crate::session::{
     timers::{Alarm, Timer},
 };
 
-/// Maximum number of delayed messages; others are forwarded without a delay.
+/// Maximum number of delayed messages; further ones are forwarded without a delay.
 const MAX_LATE: usize = 256;
 
 /// A delayed message and its route.
@@ -156,7 +156,7 @@ impl Hub {
     }
 
     /// Evaluates the rules on a CONNECT of 0.6 and its answer, which open no session. Returns false if the
-    /// rules drop either of them. Unless a rule can drop such a message, no rule sees them.
+    /// rules drop either message. The rules are evaluated only if one of them can drop such a message.
     pub(super) fn rules_pass_greeting(&mut self, request: (Proto, &[u8]), answer: (Proto, &[u8])) -> bool {
         let program = self.env.program.as_ref();
         if !program.is_some_and(|program| program.decides_alone()) {

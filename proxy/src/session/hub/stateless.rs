@@ -1,7 +1,7 @@
-//! Answers to CONNECTs without a session, and the first packets of clients that got one.
+//! Answers to CONNECTs without a session, and the first packets of clients that received such an answer.
 //!
-//! Law: an answer is the one that a session would send, and no larger than its request. Its token depends
-//! only on the address and the time, so no state is kept. It is valid for 10 to 20 seconds, like a token of
+//! Law: the answer is the same as the answer of a session, and no larger than the request. Its token depends only on
+//! the address and the time, so no state is kept for it. The token is valid for 10 to 20 seconds, like a token of
 //! 0.6.5.
 
 use std::{collections::BTreeMap, time::Duration};
@@ -67,8 +67,8 @@ impl Hub {
         current.is_none_or(is_distinct).then_some((proto, token))
     }
 
-    /// Answers a CONNECT for which there is no room like the server would: in the protocol in which it
-    /// answered others.
+    /// Answers a CONNECT for which there is no room, in the protocol in which the server has answered other CONNECTs
+    /// of the same kind.
     pub(super) fn answer_without_session(&mut self, addr: ClientAddr, connect: Connect, bytes: &[u8]) {
         let Some((proto, ours)) = self.stateless_answer(addr, connect) else {
             self.stats.refused += 1;
@@ -112,8 +112,7 @@ impl Hub {
         Some(program.rule(rule).unwrap_or_default())
     }
 
-    /// Emits a notice about the rule because of which a CONNECT got no answer, if there is one; at most every
-    /// 10 s.
+    /// Emits a notice if a rule is the reason why a CONNECT was not answered; at most every 10 s.
     fn name_rule_with_session(&mut self, addr: ClientAddr, connect: Connect) {
         let now = self.env.now;
         let answer = self.crowd.answer((addr.listener, connect.proto), now);

@@ -1,7 +1,7 @@
 //! Notices about datagrams of strangers. A flood of such datagrams is counted instead of listed.
 //!
-//! Law: at most [`MOST`] notices of each kind are emitted per [`WINDOW`]. An additional notice has the number
-//! of the others.
+//! Law: at most [`MOST`] notices of each kind are emitted per [`WINDOW`]. At the end of the window, one more
+//! notice reports the number of suppressed notices.
 
 use std::time::Duration;
 

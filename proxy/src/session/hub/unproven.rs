@@ -1,4 +1,4 @@
-//! CONNECTs of 0.7 that do not show the token that their sender was given.
+//! CONNECTs of 0.7 that do not show the token that the proxy gave to their sender.
 //!
 //! Law: the effect is the same as without the proxy. A server of Teeworlds drops such CONNECTs (0.7.5,
 //! network_token.cpp, `ProcessMessage`), and so does the proxy. A DDNet server answers each of them, but
@@ -17,7 +17,8 @@ use super::{
 use crate::session::{ClientAddr, SessionId, link::Standing};
 
 impl Hub {
-    /// Forwards such a CONNECT if the server answers it. Emits a notice in any case.
+    /// Forwards a CONNECT that does not show its sender's token, if the server would answer it. Emits a
+    /// notice in any case.
     pub(super) fn on_unproven_connect(
         &mut self,
         addr: ClientAddr,
@@ -61,8 +62,8 @@ impl Hub {
         }
     }
 
-    /// Keeps a TOKEN request until a CONNECT that was received before it is sent to the server. Returns false
-    /// if there is none.
+    /// Queues a TOKEN request behind an earlier CONNECT that waits to be forwarded. Returns false if no
+    /// CONNECT waits.
     pub(super) fn follows_unproven(&mut self, id: SessionId, bytes: &[u8]) -> bool {
         let link = self.sessions.links.get(&id);
         let waits = link.is_some_and(|link| Self::is_unproven(link) && link.is_waiting_for_token());

@@ -1,4 +1,4 @@
-//! The listen sockets. Each one is for one port of the server's host.
+//! The listen sockets of the proxy, each for one port of the server's host.
 //!
 //! Law: there is one listen socket per port. It is opened when a redirect first names the port, and stays
 //! open. There are at most [`MAX_LISTENERS`] beside the first; redirects to further ports are forwarded

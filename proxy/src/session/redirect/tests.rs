@@ -115,7 +115,7 @@ fn only_the_port_changes_and_the_message_still_fits() {
         let edited = redirected(proto, &message(8303, b"tail"), &listeners);
         assert_eq!(edited, Some(message(9000, b"tail")));
         assert_eq!(redirected(proto, &message(8304, b""), &listeners), None);
-        // The port takes three bytes instead of one or two.
+        // The port has three bytes instead of one or two.
         let long = [&message(8303 - 65_536, b"")[..], &[7; 1500]].concat();
         let max = proto.layout().max_chunk;
         let edited = redirected(proto, &long[..max], &listeners).unwrap();

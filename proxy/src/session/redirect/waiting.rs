@@ -1,7 +1,8 @@
 //! A datagram that waits for a listen socket.
 //!
-//! Law: while the listen socket is being opened, the whole datagram waits. Until then it has no effect that
-//! handling it again would repeat, as if it had been delayed on the network.
+//! Law: the whole datagram waits until the listen socket is open or has failed. Before that, it has only
+//! effects that can be repeated, such as the record of its ack. It is then handled again, as if the
+//! network had delayed it.
 
 use teetap_wire::Packet;
 
