@@ -2,12 +2,12 @@
 //!
 //! Law: every figure that depends on the machine is compared with a figure of another process from the same run,
 //! measured in turn with it. The exception is the MB/s of recordings, because there is nothing to compare it with.
-//! Every datagram is checked where it arrives. In most parts, a run in which one is lost or wrong gives an error
-//! instead of a figure. Nothing leaves the loopback interface. If this is permitted, as for root, everything runs in
-//! its own network namespace.
+//! Every datagram is checked where it arrives. In most parts, a run with a lost or wrong datagram gives an error
+//! instead of a figure. Only the loopback interface is used. If the system permits it, as for root, everything runs
+//! in its own network namespace.
 //!
-//! CPU time is the time in nanoseconds that the threads of a process have run, as the kernel reports it. That of the
-//! load generator is not counted.
+//! CPU time is the time in nanoseconds that the threads of a process have run, as the kernel reports it. The CPU
+//! time of the load generator is not counted.
 
 mod cores;
 mod eye;

@@ -1,4 +1,4 @@
-//! Inputs and snapshots: messages of the game, with invented contents that resemble those of players.
+//! Inputs and snapshots: messages of the game with invented contents that resemble real ones.
 //!
 //! Costs depend on the sizes of messages and on their compressibility, so the contents compress like real ones (many
 //! zeros, small differences, a few large numbers). The recorded sessions of the project have one or two players, and

@@ -1,8 +1,8 @@
 //! Long recordings, made of copies of the recorded sessions of the tests. The copies follow each other, each with its
 //! own clients, so that there are as many sessions as in a recording of days.
 //!
-//! Law: the datagrams and the pauses between them are those of the real peers. Only the addresses and the time of day
-//! are invented.
+//! Law: the datagrams of real peers and the pauses between them are kept. Only the addresses and the time of day are
+//! invented.
 
 use std::collections::BTreeMap;
 use std::fs::File;

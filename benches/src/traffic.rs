@@ -62,7 +62,7 @@ impl Traffic {
     pub(crate) fn new(variant: Variant) -> Self {
         let mut random = Random::new(5);
         let tick = |turn: usize| i32::try_from(TICK + 2 * turn).unwrap_or(0);
-        // The lowest bit of a system message's id is set. The numbers are those of the network protocols of 0.7 and
+        // The lowest bit of a system message's id is set. The ids are defined by the network protocols of 0.7 and
         // 0.6.
         let (input, snapshot, chat) = if variant.is_seven() {
             (20 << 1 | 1, 8 << 1 | 1, 24 << 1)

@@ -152,7 +152,7 @@ impl Connection {
         self.out.pop_front()
     }
 
-    /// Handles a datagram of the peer. The order of the checks is that of the games, except that the token is checked
+    /// Handles a datagram of the peer. Checks are in the same order as in the games, except that the token is checked
     /// before the ack, so that an unrelated sender cannot move the window.
     pub(crate) fn handle(&mut self, now: Duration, datagram: &[u8]) -> Received {
         let mut scratch = Scratch::default();

@@ -42,7 +42,7 @@
 //! | `message` | [`Message`] and [`Delivered`]: messages by name, of the built-in definitions |
 //!
 //! The peers are not a game: nothing collides, no map is read, and the prediction is a constant. They also deviate
-//! from the releases where scripts need a robust peer: a connection has the limits of Teeworlds (10 s) in every
+//! from the releases if scripts need a more robust peer: a connection has the limits of Teeworlds (10 s) in every
 //! variant, tokens do not change with time, a repeated ACCEPT of DDNet's 0.6 does not reset a connection, and a token
 //! is checked before the ack.
 

@@ -34,7 +34,7 @@ impl Variant {
         }
     }
 
-    /// Returns true if the programs of the variant are those of DDNet.
+    /// Returns true for the variants that DDNet's programs speak.
     #[must_use]
     pub const fn is_ddnet(self) -> bool {
         matches!(self, Self::Ddnet | Self::Ddnet7)

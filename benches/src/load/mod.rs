@@ -50,7 +50,7 @@ pub(crate) struct Tally {
     pub(crate) lost: u64,
     /// Datagrams that arrived and were never sent.
     pub(crate) wrong: u64,
-    /// Datagrams from an address without a session, such as that of a probe.
+    /// Datagrams from an address without a session, such as the datagrams of a probe.
     pub(crate) stray: u64,
 }
 
@@ -213,7 +213,7 @@ impl Load {
             plan.push((phase, index, Way::C2s));
             plan.push((phase + INPUT_EVERY, index, Way::C2s));
             let phase = match spread {
-                // The order differs from that of the inputs, and the times are between those of the inputs.
+                // Snapshots are sent in another order than inputs, at times between the inputs.
                 Spread::Even => {
                     let step = SNAPSHOT_EVERY / count;
                     step * (number * 7 % count) + step / 4

@@ -1,8 +1,8 @@
 //! Capacity: 1 / CPU time per datagram, relative to the minimal and the batching forwarder, and the part of that time
 //! outside the kernel.
 //!
-//! The traffic is that of the game without the time between the ticks. The proxy is busy all the time, so a datagram
-//! costs work and not wakeups.
+//! The traffic is the traffic of the game without the time between the ticks. The proxy is always busy, so the cost
+//! of a datagram does not include wakeups.
 
 use anyhow::Result;
 

@@ -123,7 +123,7 @@ fn links() -> Vec<Set> {
     ]
 }
 
-/// Compares the costs of sets of rules with those of the first set.
+/// Compares the cost of each set of rules with the cost of the first set.
 fn compare(
     run: &Run,
     plan: &Plan<'_>,

@@ -1,5 +1,5 @@
-//! A script in the loop: each input is held until a subscriber of the control socket releases it. The time that this
-//! takes is the latency with the script minus the latency without a rule.
+//! A script in the loop: each input is held until a subscriber of the control socket releases it. The figure is the
+//! latency with the script minus the latency without a rule.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;

@@ -18,7 +18,7 @@ use crate::stats::{Report, median, number};
 use crate::subject::Subject;
 use crate::traffic::Traffic;
 
-/// The watchers of a run, and their options. `FILE` stands for a new recording. Stdout is discarded.
+/// The watchers of a run, and their options. `FILE` is replaced by the path of a new recording. Stdout is discarded.
 const WATCHED: [(&str, &[&str]); 5] = [
     ("none", &["-q"]),
     ("plain lines", &[]),

@@ -27,7 +27,7 @@ use crate::rules::{Change, ChangeError, Rules};
 /// The answer to a command.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// Session of the command; `None` if the command is about none or all.
+    /// Session of the command; `None` if the command is about no session or all sessions.
     pub session: Option<SessionId>,
     /// Result, or the reason why the command is refused.
     pub result: Result<ResultBody, CommandError>,

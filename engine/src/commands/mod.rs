@@ -1,7 +1,7 @@
 //! Commands for a run, from scripts through the control socket and from a person at the screen.
 //!
 //! Law: commands are typed, and each has one result. A command without a session applies to the only session that is
-//! online. The caller waits for the data thread, never the other way.
+//! online. The caller waits for the data thread; the data thread never waits for a caller.
 
 mod carry_out;
 mod error;

@@ -1,4 +1,4 @@
-//! The control socket, through which scripts do what a person can do at the screen.
+//! The control socket, through which scripts send the commands that a person can use at the screen.
 //!
 //! | module | part |
 //! |---|---|
@@ -60,7 +60,7 @@ pub enum ControlError {
     Create {
         /// Path, printable.
         name: String,
-        /// Cause, and what to do about it.
+        /// Cause and remedy.
         why: String,
     },
     /// The system has no threads or descriptors left.

@@ -1,7 +1,8 @@
 //! The file of the control socket.
 //!
-//! Law: only the user of the run can connect, from the moment the file exists. A file that is not a socket, or on which
-//! another run listens, remains untouched. At the end the file is removed only if it is the one that was created.
+//! Law: only the user of the run can connect, from the moment the file exists. An existing file is not touched if it is
+//! not a socket, or if another run listens on it. At the end, the file is removed only if it is still the file that
+//! this run created.
 
 use std::{
     fmt, fs, io,

@@ -182,8 +182,8 @@ pub fn has_place(word: &OsStr) -> bool {
         .any(|place| word.contains(place))
 }
 
-/// Starts the client of a run. Its stdout goes to stderr, since the stdout of this program has only lines about the
-/// traffic.
+/// Starts the client of a run. The client's stdout is redirected to stderr, since the stdout of this program contains
+/// only lines about the traffic.
 ///
 /// # Errors
 /// `words` is empty, or the system cannot start the command.
@@ -307,7 +307,7 @@ impl Running {
         }
     }
 
-    /// Kills all processes of the command, including those that start meanwhile.
+    /// Kills all processes of the command, including processes that start meanwhile.
     fn kill(&mut self) -> io::Result<()> {
         let start = Instant::now();
         while start.elapsed() < AT_ONCE {
@@ -319,9 +319,9 @@ impl Running {
         Ok(())
     }
 
-    /// Counts the running processes of the command. A process that has just been started by one that ends, and is about
-    /// to run its program, has no readable environment for a moment, so that only a second count of 0 means that there
-    /// is none.
+    /// Counts the running processes of the command. A process that was started by another process just before that one
+    /// ended, and that is about to run its program, has no readable environment for a moment. So only a second count of
+    /// 0 means that no process runs.
     fn left(&self) -> usize {
         match self.family.count() {
             0 => {

@@ -53,7 +53,8 @@ pub(super) enum Family {
     Of(Pid, String),
 }
 
-/// Marks a command before its start, so that its processes can be told from those of other commands. Returns the mark.
+/// Marks a command before its start, so that its processes can be distinguished from the processes of other commands.
+/// Returns the mark.
 pub(super) fn mark(command: &mut Command) -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let number = LAST.fetch_add(1, Ordering::Relaxed);
@@ -146,7 +147,7 @@ fn has_mark(pid: Pid, variable: &str) -> bool {
     variables.any(|found| found == variable.as_bytes())
 }
 
-/// Kills every process below this one, including those that start meanwhile, for at most `patience`.
+/// Kills every process below this one, including processes that start meanwhile, for at most `patience`.
 pub fn kill(patience: Duration) {
     let start = Instant::now();
     while Family::All.signal(Signal::KILL) > 0 && start.elapsed() < patience {

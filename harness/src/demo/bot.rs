@@ -1,7 +1,8 @@
 //! A bot that plays: a client that walks, talks, pings, and quits with a reason.
 //!
-//! Law: no socket and no clock. The bot judges nothing; it reports what it saw. It starts to talk when it sees another
-//! player, so that every line can be received, and stops a quarter of its playing time before it quits.
+//! Law: the bot uses no socket and no clock. It judges nothing; it only reports the messages that it received. It
+//! starts to talk when it sees another player, so that every line can be received, and stops a quarter of its playing
+//! time before it quits.
 
 use std::time::Duration;
 
@@ -62,7 +63,7 @@ impl Bot {
         self.client.is_over()
     }
 
-    /// Returns what the bot has seen so far.
+    /// Returns the report of the bot so far.
     pub(super) fn report(&self) -> &BotReport {
         &self.report
     }

@@ -1,4 +1,4 @@
-//! The result of a demo: what both bots and the server saw, and what is wrong in it.
+//! The result of a demo: the reports of both bots and of the server, and the failures in them.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use teetap_peer::{ClientView, Counters};
 use teetap_wire::{Proto, Token};
 
-/// What the bots and the server of a demo saw.
+/// The reports of the bots and the server of a demo.
 #[derive(Debug, Clone)]
 pub struct Report {
     pub(super) bots: Vec<BotReport>,
@@ -15,7 +15,7 @@ pub struct Report {
     pub(super) players: Vec<PlayerReport>,
 }
 
-/// What a bot saw.
+/// The report of a bot.
 #[derive(Debug, Clone)]
 pub(super) struct BotReport {
     pub(super) name: String,
@@ -49,7 +49,7 @@ pub(super) struct BotReport {
     pub(super) finished: bool,
 }
 
-/// What the server saw of a player.
+/// The report of the server about a player.
 #[derive(Debug, Clone)]
 pub(super) struct PlayerReport {
     pub(super) name: String,
@@ -106,8 +106,8 @@ impl PlayerReport {
 }
 
 impl Report {
-    /// Returns failures, one line each; empty if all is well. `proxied`: something that terminates tokens was between
-    /// the bots and the server, so that both must have seen different tokens.
+    /// Returns the failures, one line each; empty if there are none. `proxied` is true if a proxy with its own tokens
+    /// was between the bots and the server, so that the bots and the server must have seen different tokens.
     #[must_use]
     pub fn failures(&self, proxied: bool) -> Vec<String> {
         let mut failures = Vec::new();

@@ -45,7 +45,7 @@ impl DemoServer {
     }
 
     /// Waits until all clients have left, for at most `patience`. Then closes the remaining connections and returns
-    /// what the server saw.
+    /// the server's reports about the players.
     pub(super) async fn stop(self, patience: Duration) -> io::Result<Vec<PlayerReport>> {
         // A server that failed no longer listens; its task returns the error.
         let _ = self.stop.send(patience);

@@ -1,6 +1,6 @@
 //! The server of the demo, which speaks 0.7 and DDNet's 0.6 and remembers players that left.
 //!
-//! Law: no socket and no clock.
+//! Law: the server uses no socket and no clock.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;

@@ -116,7 +116,8 @@ pub struct Last<'a> {
     pub cmd: Option<child::End>,
 }
 
-/// Returns the cause of the end of a run and its exit code, given those that the main loop determined.
+/// Returns the final cause and exit code of a run. `ended_by` and `exit` are the cause and the exit code that the
+/// main loop determined.
 #[must_use]
 pub fn decide(ended_by: EndedBy, exit: Exit, last: Last<'_>) -> (EndedBy, Exit) {
     let is_timeout = matches!(ended_by, EndedBy::Timeout);

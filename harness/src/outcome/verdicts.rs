@@ -160,8 +160,7 @@ fn of_run(summary: &Summary) -> Outcome {
     }
 }
 
-/// Returns true if the rules in the report include one that failed the run. A rule that was replaced during the run is
-/// not in the report.
+/// Returns true if a rule in the report failed the run. Rules that were replaced during the run are not in the report.
 fn has_failed_rule(summary: &Summary) -> bool {
     let tests = summary.report().into_iter().flat_map(|report| &report.rules);
     tests

@@ -15,15 +15,15 @@ pub(super) const WINDOW: Duration = Duration::from_secs(21);
 /// the games).
 const BAN: Duration = Duration::from_secs(61);
 
-/// Time after a CONNECT from which on another CONNECT shows that the server has not answered. Clients of the games
-/// repeat CONNECT after 0.5 s.
+/// Minimum time between two CONNECTs of which the second one shows that the server has not answered the first. Clients
+/// of the games repeat CONNECT after 0.5 s.
 const REPEATED: Duration = Duration::from_millis(400);
 
-/// Release that leaves CONNECTs unanswered.
+/// Release of servers that do not answer every CONNECT without a token.
 const RELEASE: &str = "0.6.5";
 
-/// Reason why a server of 0.6.5 leaves CONNECTs without a token unanswered (`LegacyRatelimit` in `network_server.cpp`
-/// of Teeworlds 0.6.5).
+/// Reason to report if a server of 0.6.5 does not answer CONNECTs without a token (`LegacyRatelimit` in
+/// `network_server.cpp` of Teeworlds 0.6.5).
 const OLD_CLIENTS: &str = "the server did not answer each CONNECT: one of 0.6.5 takes only so many clients without tokens, 5 in 20 s by \
                            default (sv_old_clients_per_interval)";
 
@@ -109,8 +109,8 @@ impl OldClients {
 mod tests {
     use super::*;
 
-    /// A server of 0.6.5 leaves CONNECTs without a token unanswered. Two CONNECTs at once, and other releases, show no
-    /// limit.
+    /// Unanswered CONNECTs without a token show the limit of a 0.6.5 server. Two CONNECTs at once, and CONNECTs to
+    /// other releases, show no limit.
     #[test]
     fn connects_that_a_server_of_0_6_5_leaves_unanswered_are_its_limit() {
         let is_limit = |version: &str, proto, messages: &[(u64, &str)]| {

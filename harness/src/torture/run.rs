@@ -44,7 +44,7 @@ pub struct Plan<'a> {
     pub prepare: &'a Prepare<'a>,
     /// The words of the client; `{addr}`, `{host}` and `{port}` become the address to connect to.
     pub command: &'a [OsString],
-    /// Time after which a client that has not joined counts as one that never joins.
+    /// Maximum time for a client to join.
     pub timeout: Duration,
     /// Time for which a client is watched after it has entered the game.
     pub stay: Duration,

@@ -339,8 +339,8 @@ impl<'a> Tester<'a> {
         }
     }
 
-    /// Waits before a run that a limited server would refuse, because it has accepted as many clients since the limit
-    /// was last found as the releases accept in [`WINDOW`].
+    /// Waits before a run that a limited server would refuse: since its limit was last found, the server has accepted
+    /// [`AT_ONCE`] clients, the maximum per [`WINDOW`].
     fn keep_limit(&self) -> Result<(), Halt> {
         let Ok(mut limited) = self.limited.lock() else {
             return Ok(());

@@ -202,7 +202,7 @@ impl Watched {
         match self.swapped {
             Swapped::No if is_held => self.swapped = Swapped::Held(session, dir, name),
             Swapped::Held(of, way, held) if (of, way) == (session, dir) => {
-                // Both messages are vital if the one that changes places is.
+                // If the held message is vital, so is the message that overtakes it.
                 self.is_overtaken |= held != name && !is_control;
                 if held == name && origin == Origin::Rule {
                     self.swapped = Swapped::Released;

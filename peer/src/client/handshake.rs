@@ -1,6 +1,6 @@
 //! The client's handshake, until both tokens are known.
 //!
-//! Law: sends and accepts what a client of the variant sends and accepts before its connection (network_conn.cpp,
+//! Law: the handshake sends and accepts the same datagrams as the games' client of the variant (network_conn.cpp,
 //! network_token.cpp). A client of 0.6 with tokens continues without them if the server answers without one.
 
 use std::time::Duration;

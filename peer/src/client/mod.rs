@@ -233,7 +233,8 @@ impl Client {
         self.has_joined
     }
 
-    /// Returns the protocol of the connection: that of the variant, or 0.6 without tokens if the server has none.
+    /// Returns the protocol of the connection: the protocol of the variant, or 0.6 without tokens if the server has
+    /// no tokens.
     #[must_use]
     pub fn proto(&self) -> Proto {
         match &self.phase {

@@ -1,8 +1,9 @@
 //! The proof of the address of a client without tokens, by a number that is hidden in a join.
 //!
-//! Law: keeps nothing until the client returns the number. The server answers CONNECT, then sends the beginning of a
-//! join whose last empty snapshot has the number as its tick. The first input of the client acks the newest snapshot,
-//! and so contains the number (0.6.5 network_server.cpp, `ConstructLegacyHandshake` and `DecodeLegacyHandshake`).
+//! Law: the server keeps no state until the client returns the number. The server answers CONNECT, then sends the
+//! beginning of a join whose last empty snapshot has the number as its tick. The first input of the client acks the
+//! newest snapshot, and so contains the number (0.6.5 network_server.cpp, `ConstructLegacyHandshake` and
+//! `DecodeLegacyHandshake`).
 
 use teetap_wire::{Dir, Flags, Header, Packet, Proto, Scratch, Seq, Token, packet, write_chunk};
 
@@ -13,7 +14,8 @@ use crate::message::{Delivered, Message};
 /// Sequence number of the last vital message of a challenge. The session continues after it.
 pub(super) const LAST: u16 = 2;
 
-/// Returns the number for a token. It is at least 2, so that two ticks come before it.
+/// Returns the number for a token. It is at least 2, because it is a tick and two snapshots with earlier ticks
+/// precede it.
 fn number(token: Token) -> i32 {
     let tick = u32::from_be_bytes(token.0) & 0x3fff_ffff;
     tick.max(2).cast_signed()

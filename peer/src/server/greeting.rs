@@ -1,7 +1,8 @@
 //! The first datagrams of a client, which are answered without state until the client has proved its address.
 //!
-//! Law: keeps nothing about an address before it sends a datagram with the right token. The exception is 0.6 without
-//! tokens and challenges, whose servers assign a slot for each CONNECT (0.6.4 network_server.cpp, `Recv`).
+//! Law: the server keeps no state about an address until it sends a datagram with the right token. The exception is
+//! 0.6 without tokens and challenges, whose servers assign a slot for each CONNECT (0.6.4 network_server.cpp,
+//! `Recv`).
 
 use std::time::Duration;
 

@@ -247,7 +247,7 @@ impl Server {
             Kind::Pending | Kind::Accepted => self.perform(now, id, Step::ConnectAccept),
             Kind::Online(false) => {}
             Kind::Online(true) => self.handle(now, from, datagram),
-            // The only map that the client knows so far is that of the challenge.
+            // The client knows only the map of the challenge so far.
             Kind::Challenged => {
                 if let Some(slot) = self.slots.get_mut(&id) {
                     slot.state = ClientState::Connecting;

@@ -36,7 +36,8 @@ fn message(vital: bool, data: &[u8], flush: bool) -> Message {
     Message { vital, flush, data }
 }
 
-/// Sends `count` numbered vital messages both ways and returns what each end received, in order.
+/// Sends `count` numbered vital messages both ways. Returns the numbers that each end received, in
+/// order.
 fn exchange(variant: Variant, count: u32, conditions: Conditions, seed: u64) -> [Vec<u32>; 2] {
     let mut ends = pair(variant);
     let mut link: Hop<(usize, Vec<u8>)> = Hop::new(conditions, seed);

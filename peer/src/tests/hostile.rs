@@ -40,7 +40,7 @@ fn damaged_datagrams_end_no_peer_with_tokens_and_none_panics() {
             let mut seen: Vec<Vec<u8>> = Vec::new();
             let end = Duration::from_secs(6);
             while world.step(end) {
-                // A damaged copy of the last datagram on the link goes to both sides.
+                // Both sides receive a damaged copy of the last datagram on the link.
                 let mut last = world.link.clone();
                 let arriving = std::iter::from_fn(|| last.receive(u64::MAX));
                 seen.extend(arriving.map(|(_, datagram)| datagram));

@@ -46,8 +46,8 @@ fn play_on(served: &[Variant], challenges: bool, clients: &[(Variant, Proto, boo
     }
 }
 
-/// Lets a client of a pair and a client of 0.7 play over a bad line, and checks what both clients and the server
-/// received.
+/// Lets a client of a pair and a client of 0.7 play over a bad line, and checks the messages that both clients
+/// and the server received.
 fn play(pair: &Pair, seed: u64) {
     let mut settings = pair.server.clone();
     // The server accepts 0.7 too, so that the second client is a player to chat with.

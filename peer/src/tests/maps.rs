@@ -43,7 +43,7 @@ fn every_variant_downloads_maps_of_every_length() {
         (Ddnet7, vec![Ddnet7]),
         (Ddnet7, vec![V7]),
     ] {
-        // Lengths around those of one part and of one request.
+        // Lengths around one part and around the parts of one request.
         for len in [
             1,
             895,

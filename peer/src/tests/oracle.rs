@@ -1,7 +1,7 @@
-//! The peers with those of the kit, which have no code in common with this crate or with `wire`. A mistake that both
-//! sides of this crate have in common is found here.
+//! Tests the peers against the peers of the kit, which have no code in common with this crate or with `wire`. These
+//! tests find mistakes that a client and a server of this crate have in common.
 //!
-//! The kit has connections and handshakes of every variant. Of the game, it has only what the tests add.
+//! The kit has connections and handshakes of every variant. The tests add the messages of the game.
 
 use std::time::Duration;
 
@@ -327,7 +327,7 @@ fn clients_of_the_kit_join_our_server() {
         (V65, &token),
         (Ddnet, &token),
     ] {
-        // The answers that the kit itself gives in a join are those of a client without tokens.
+        // The kit itself can answer a challenge only as a client without tokens does.
         let settings = &ServerConfig {
             challenges: settings.challenges && variant != V65,
             ..settings.clone()

@@ -94,7 +94,7 @@ pub(super) struct Parts {
     pub(super) bus: Publisher,
     pub(super) log: Option<Recorder>,
     pub(super) journal: Option<JournalWriter>,
-    /// The rules of the start, which are the first input; `None` without rules.
+    /// The rules at the start, which are the first input; `None` without rules.
     pub(super) program: Option<Arc<Program>>,
     pub(super) requests: mpsc::Receiver<Request>,
     pub(super) stop: watch::Receiver<Option<Box<[u8]>>>,
@@ -293,8 +293,8 @@ impl Driver {
         }
     }
 
-    /// Sets the timer for the next deadline. A later deadline does not move the timer: it goes off early and
-    /// is set again.
+    /// Sets the timer for the next deadline. If the deadline moves to a later time, the timer is not moved:
+    /// it fires early and is set again.
     fn arm(&mut self) {
         let Some(deadline) = self.hub.deadline() else {
             return;
@@ -400,8 +400,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Counts an error. On a listen socket it means that some client is unreachable, but not which one. On a
-    /// connected socket it is about the server.
+    /// Counts an error. An error on a listen socket means that some client is unreachable, without saying
+    /// which one. An error on a connected socket is about the server.
     fn on_error(&mut self, which: Which, error: &io::Error) {
         self.sockets.counters.errors += 1;
         if let Which::Upstream(upstream) = which {

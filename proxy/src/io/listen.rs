@@ -47,7 +47,7 @@ pub enum StartError {
     /// Other programs use all ports that are tried by default.
     #[error("127.0.0.1 has no free port from {DEFAULT_PORT} to {last}: choose one with --listen", last = DEFAULT_PORT + TRIES - 1)]
     NoFreePort,
-    /// The listen address is that of the server, so the proxy would send to itself.
+    /// The listen address is also the server's address, so the proxy would send to itself.
     #[error(
         "the server's address {target} is the one that teetap would listen on ({listen}): it would talk to itself; choose another one with --listen"
     )]
@@ -102,8 +102,8 @@ fn next_free(target: SocketAddr) -> Result<UdpSocket, StartError> {
 /// port. `ours` has the addresses of all open listen sockets.
 ///
 /// # Errors
-/// Returns the error of the operating system; `AddrInUse` if `target` is one of these addresses, or that of
-/// the new socket.
+/// Returns the error of the operating system; `AddrInUse` if `target` is one of these addresses or the
+/// address of the new socket.
 pub(super) fn beside(first: SocketAddr, ours: &[SocketAddr], target: SocketAddr) -> io::Result<UdpSocket> {
     let own = || io::Error::new(io::ErrorKind::AddrInUse, "this is the proxy's own listen address");
     if ours.iter().any(|listen| is_same(*listen, target)) {

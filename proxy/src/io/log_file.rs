@@ -61,7 +61,8 @@ pub(in crate::io) trait LogEntry: Send + 'static {
     fn last(fault: Option<&Fault>, count: u64) -> impl Serialize;
 }
 
-/// Appends a line. Rules may come from a stranger, so hidden characters in texts are escaped.
+/// Appends a line. Escapes hidden characters in texts, because the rules may have been written by a
+/// stranger.
 pub(super) fn append(block: &mut Vec<u8>, line: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_string(line)?;
     block.extend_from_slice(printable_json(&text).as_bytes());

@@ -1,4 +1,4 @@
-//! Tests of the file, and of what happens if it cannot be written.
+//! Tests of the file, and of a file that cannot be written.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 

@@ -4,7 +4,7 @@
 //! these threads share a core with the data thread, and a datagram that arrives while a frame is drawn would
 //! wait for the rest of a time slice. A thread with a lower priority is preempted immediately.
 
-/// How far a thread gives way to others, as for `nice`: from 0 (not at all) to 19.
+/// The niceness of a thread, as for `nice`: from 0 (usual priority) to 19 (lowest priority).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nice(pub u8);
 

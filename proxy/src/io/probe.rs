@@ -102,8 +102,8 @@ impl Finding {
         !self.answers.is_empty()
     }
 
-    /// Returns the protocols that the server speaks: true for one in which it answered, false for one that
-    /// was probed in vain although the server answered in the other, `None` if unknown.
+    /// Returns the protocols that the server speaks: true if it answered in that protocol, false if it
+    /// answered only in the other one, `None` if unknown.
     #[must_use]
     pub fn speaks(&self) -> Speaks {
         let probed = |family| self.is_answered() && self.requested.contains(&family);

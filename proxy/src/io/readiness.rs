@@ -19,8 +19,8 @@ use crate::session::{ListenerId, UpstreamId};
 /// Maximum number of descriptors per report.
 const AT_ONCE: usize = 256;
 
-/// Bits of epoll keys: the key of an upstream socket is its number, that of a listen socket has this bit and
-/// its number, that of the timer only its bit.
+/// Bits of epoll keys. The key of an upstream socket is its number. The key of a listen socket is its number
+/// with the bit `LISTEN`. The key of the timer is `TIMER`.
 const LISTEN: u64 = 1 << 32;
 const TIMER: u64 = 1 << 33;
 

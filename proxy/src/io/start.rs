@@ -44,7 +44,7 @@ pub struct Settings<S: Stage> {
     pub bus: Bus<S::Made>,
     /// The stage that converts events for the watchers.
     pub stage: S,
-    /// How far the thread of the stage gives way to the data thread.
+    /// The niceness of the stage's thread.
     pub nice: Nice,
     /// The clock of the run.
     pub clock: Clock,
@@ -52,7 +52,7 @@ pub struct Settings<S: Stage> {
     pub input_log: Option<LogFile>,
     /// The file for the decisions of rules and link lines; `None` for no journal.
     pub journal: Option<LogFile>,
-    /// The rules of the start; `None` for no rules.
+    /// The rules at the start; `None` for no rules.
     pub program: Option<Arc<Program>>,
 }
 
@@ -177,8 +177,8 @@ impl Running {
         self.thread.is_finished() || self.aux.is_finished()
     }
 
-    /// Waits for the end; call [`Commands::stop`] first. Then it takes at most half a second, and the time to
-    /// finish writing the input log and the journal.
+    /// Waits for the end. Call [`Commands::stop`] first; after that, the end takes at most half a second plus
+    /// the time to finish writing the input log and the journal.
     ///
     /// # Errors
     /// [`Crashed`] if the data thread or the thread that decodes events panicked.

@@ -10,7 +10,7 @@ use rustix::{
     },
 };
 
-/// A timer that goes off once.
+/// A one-shot timer.
 #[derive(Debug)]
 pub(super) struct Timer(OwnedFd);
 
@@ -24,7 +24,8 @@ impl Timer {
         Ok(Self(timerfd_create(TimerfdClockId::Monotonic, flags)?))
     }
 
-    /// Sets the timer to go off once after `delay`, or 1 ns if zero. Replaces an earlier setting.
+    /// Sets the timer to fire once after `delay`, or after 1 ns if `delay` is zero. Replaces an earlier
+    /// setting.
     ///
     /// # Errors
     /// Returns the error of the system.
@@ -39,7 +40,7 @@ impl Timer {
         Ok(())
     }
 
-    /// Clears the readiness of the timer after it went off.
+    /// Clears the readiness of the timer after it has fired.
     pub(super) fn clear(&self) {
         // If there is nothing to read, the timer was set again in the meantime, which also cleared it.
         let _count = rustix::io::read(&self.0, &mut [0_u8; 8]);

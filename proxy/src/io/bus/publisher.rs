@@ -5,8 +5,8 @@ use std::sync::{Arc, atomic::Ordering, mpsc};
 use super::ring::Counts;
 use crate::session::{Event, Notice, What};
 
-/// Maximum bytes of events that wait for the worker. The worker polls every few milliseconds; this is a
-/// second of 500 Mbit/s during which it gets no CPU time.
+/// Maximum bytes of events that wait for the worker. The worker polls every few milliseconds; this limit
+/// allows for a second of 500 Mbit/s in which the worker gets no CPU time.
 pub(super) const QUEUE: usize = 64 << 20;
 
 /// The publishing end of the bus. The data thread owns the only one.
@@ -49,7 +49,7 @@ impl Publisher {
         let size = size_of_event(&event);
         self.counts.queued.fetch_add(size, Ordering::Relaxed);
         let is_awaited = is_awaited(&event);
-        // The worker has panicked, which ends the run; or a test has none.
+        // There is no worker: it has panicked, which ends the run, or a test has not started one.
         let _no_worker = self.queue.send((self.ordinal, event));
         if is_awaited && let Some(worker) = self.counts.worker.get() {
             worker.unpark();
@@ -63,7 +63,7 @@ pub(super) const fn is_awaited(event: &Event) -> bool {
     matches!(event.what, What::Notice(Notice::Held { .. }))
 }
 
-/// Returns true for an event that ends the run. There is room for it when others are dropped.
+/// Returns true for an event that ends the run. Such an event is queued even if others are dropped.
 const fn ends_run(event: &Event) -> bool {
     matches!(
         event.what,

@@ -324,7 +324,7 @@ fn a_queue_of_its_own_is_bounded_by_bytes() {
     let rest: Vec<_> = std::iter::from_fn(|| keeper.poll()).collect();
     assert_eq!(rest.len(), 101);
     assert!(matches!(rest.last(), Some(Seen::Gap(49))));
-    // A dropped watcher leaves no queue behind.
+    // The queue of a dropped watcher is removed.
     drop(keeper);
     let (publisher, mut worker) = bus.open(Counter::default());
     drop(publisher);

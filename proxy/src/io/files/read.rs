@@ -24,7 +24,7 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Maximum bytes read from a pipe at once.
 const CHUNK: usize = 64 << 10;
 
-/// The path that stands for stdin.
+/// The path that means stdin.
 const STDIN: &str = "-";
 
 /// The reason why a file cannot be read.

@@ -18,7 +18,7 @@ fn pipe() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Reads a file like one that the user named. Fails the test if that takes long.
+/// Reads a file that a user would name. Fails the test if reading takes 5 s or longer.
 fn read(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
     let start = Instant::now();
     let read = read_within(path, limit, Duration::from_millis(200));

@@ -28,8 +28,8 @@ pub struct Entry {
     pub outputs: Vec<Wanted>,
 }
 
-/// An [`Input`] that owns its bytes. Numbers are those of [`UpstreamId`], [`ListenerId`] and
-/// [`SessionId`](crate::session::SessionId).
+/// An [`Input`] that owns its bytes. Sockets and sessions are written as the numbers in
+/// [`UpstreamId`], [`ListenerId`] and [`SessionId`](crate::session::SessionId).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are those of the inputs")]

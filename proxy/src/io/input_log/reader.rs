@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use super::{End, Entry, Happened, Header, Reason, VERSION, Wanted, header::OLDEST};
 
-/// Maximum size in bytes of a line: far more than all that a full proxy sends at its end.
+/// Maximum size in bytes of a line. The longest lines are far shorter: a proxy with the maximum number
+/// of sessions writes them when it shuts down.
 const LONGEST: u64 = 256 << 20;
 
 /// Reads a log: an iterator over its entries, each with the number of its line.

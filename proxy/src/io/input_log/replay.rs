@@ -43,7 +43,7 @@ pub struct Difference {
     pub line: u64,
     /// The time of that input.
     pub at: Time,
-    /// Number of the output among those of the input, from 1.
+    /// Position of the output among the outputs of the input, from 1.
     pub output: usize,
     /// The output in the log; `None` if there are no more.
     pub expected: Option<Wanted>,

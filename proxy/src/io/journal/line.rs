@@ -194,7 +194,7 @@ impl DecisionLine {
     /// Returns the decision of the line.
     ///
     /// # Errors
-    /// If the line is neither that of a rule nor that of a link line.
+    /// If the line belongs neither to a rule nor to a link line.
     pub fn decision(&self) -> Result<Decision, &'static str> {
         let by = match (self, &self.rule, &self.link) {
             (
