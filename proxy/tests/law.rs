@@ -1,6 +1,6 @@
-//! The law of the session core: the same inputs give the same outputs. So the code of the core, and the code
-//! of `wire` and `rules` that it uses, has no state outside of its values and reads nothing from the machine.
-//! Clippy forbids some calls; this test reads the sources.
+//! Checks the law of the session core: the same inputs give the same outputs. So the code of the core, and
+//! the code of `wire` and `rules` that it uses, must not have global state or read anything from the machine.
+//! Clippy forbids some calls; this test searches the sources for the others.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 

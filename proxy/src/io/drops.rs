@@ -1,9 +1,9 @@
 //! Datagrams that the kernel dropped before they were read.
 //!
 //! A full receive buffer drops datagrams silently. To the peers this looks like packet loss on the network,
-//! so the user of a debugging proxy has to be told about it. The counters are read from `/proc/net/udp` and
-//! `/proc/net/udp6`, at intervals and never on the data path, because a query per datagram would cost too
-//! much.
+//! so the user of a debugging proxy has to be told about it. The counters are read from
+//! `/proc/self/net/udp` and `/proc/self/net/udp6`, at intervals and never on the data path, because a query
+//! per datagram would cost too much.
 
 use std::{collections::BTreeMap, fs, io};
 

@@ -1,5 +1,5 @@
-//! Many strangers: the sessions and sockets they cause are bounded, and a client that plays or joins does not
-//! notice.
+//! Many strangers: the number of sessions and sockets that they cause is bounded, and they do not disturb a
+//! client that plays or joins.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -24,7 +24,7 @@ fn stranger(number: u32) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 100 + a, b, c)), 7000)
 }
 
-/// Clients that join and leave immediately: their sessions linger, and count towards the limit.
+/// Clients that join and leave immediately. Their sessions linger and count towards the limit.
 #[test]
 fn clients_that_leave_at_once() {
     for variant in [Variant::V6, Variant::V65, Variant::Ddnet] {
@@ -43,8 +43,8 @@ fn clients_that_leave_at_once() {
             );
         }
         stage.assert_talks();
-        // The longest time: the session of a client that sent CLOSE before it was answered waits 12 s for another
-        // packet of the client, and lingers for 2 s.
+        // The longest timeout: the session of a client that sent CLOSE before it was answered waits 12 s for
+        // another packet of the client, and lingers for 2 s.
         stage.run(15 * SECOND);
         assert_eq!(stage.world.sockets.len(), 1, "{variant:?}");
     }
@@ -67,8 +67,8 @@ fn clients_that_are_refused() {
             assert!(count <= 1 + MOST, "{count} sockets");
         }
         stage.assert_talks();
-        // The longest: the session of a client that was answered waits 2 minutes for its first packet, and
-        // lingers for 2 s.
+        // The longest timeout: the session of a client that was answered waits 2 minutes for its first packet,
+        // and lingers for 2 s.
         stage.run(123 * SECOND);
         assert_eq!(stage.world.sockets.len(), 1, "{variant:?}");
     }
@@ -145,7 +145,7 @@ fn what_opens_nothing_keeps_nothing() {
     assert_eq!(counts(&stage).len(), 2, "slow ones are all reported");
 }
 
-/// Rules that make a message for each non-vital one.
+/// Rules that make a message for each non-vital message.
 struct Echo;
 
 impl Decide for Echo {
@@ -158,7 +158,8 @@ impl Decide for Echo {
     }
 }
 
-/// A server sends far more messages than rules may answer, to a client that acks nothing.
+/// A server sends messages to a client that acks nothing. Rules answer each of them, far more than the proxy may
+/// queue.
 #[test]
 fn what_rules_make_is_bounded() {
     for pair in PAIRS {

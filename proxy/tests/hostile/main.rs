@@ -1,6 +1,6 @@
-//! Hostile peers in virtual time: whatever strangers, broken peers and spoofed servers send, in every phase
-//! of a session, the session continues, its peers keep talking, the core reports what it refused, and memory
-//! and sockets are bounded.
+//! Hostile peers in virtual time. Whatever strangers, broken peers and spoofed servers send in any phase of
+//! a session, the session continues, its peers keep talking, the core reports every datagram that it
+//! refuses, and memory and sockets are bounded.
 //!
 //! Half-open limits and spoofed CONNECTs are tested in `joins`; the fuzz targets search for unexpected
 //! inputs.

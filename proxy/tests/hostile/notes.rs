@@ -1,4 +1,4 @@
-//! The core reports what it refuses, and forwards none of it.
+//! The core reports every datagram that it refuses, and forwards none of them.
 
 use teetap_kit::{
     codec::{Chunk, Datagram, Packing, Variant, control, open},
@@ -121,8 +121,8 @@ fn an_end_that_no_number_depends_on_is_left_to_its_receiver() {
     });
 }
 
-/// The same for DDNet, whose token is after that end: the token is read from the last bits, and a wrong one
-/// is refused whatever precedes it.
+/// The same for DDNet, whose token follows the damaged end. The token is read from the last bits, and a
+/// datagram with a wrong token is refused, whatever precedes the token.
 #[test]
 fn a_token_behind_an_end_that_is_not_read_counts() {
     for from in SIDES {

@@ -9,7 +9,8 @@ use teetap_wire::Side;
 
 use crate::stage::{PAIRS, Phase, Stage};
 
-/// Sends datagrams with pauses in which the peers continue, and checks that they had no lasting effect.
+/// Sends datagrams, with pauses in which the peers continue. Checks that the datagrams had no lasting
+/// effect.
 fn survives(pair: (Variant, Variant), phase: Phase, from: Side, datagrams: impl Fn(&Stage) -> Vec<Vec<u8>>) {
     let mut stage = Stage::at(pair, phase);
     let session = stage.session();
@@ -33,9 +34,9 @@ fn survives(pair: (Variant, Variant), phase: Phase, from: Side, datagrams: impl 
 fn in_every_phase(from: Side, datagrams: impl Fn(&Stage, Phase) -> Vec<Vec<u8>>) {
     for pair in PAIRS {
         for phase in Phase::ALL {
-            // Before a tokenless server has answered, any datagram of it means that there is a slot. This is
-            // needed for a DDNet server whose single CONNECTACCEPT was lost. A sender that can spoof the
-            // server could also send that answer.
+            // Before a tokenless server has answered, any datagram of it means that there is a slot. The
+            // proxy needs this rule if the single CONNECTACCEPT of a DDNet server was lost. It costs no
+            // security, since a sender that can spoof the server could send the CONNECTACCEPT as well.
             let tokenless = matches!(pair.0, Variant::V6 | Variant::V65);
             if from == Side::Server && phase == Phase::Opening && tokenless {
                 continue;

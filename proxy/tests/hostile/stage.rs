@@ -303,7 +303,7 @@ impl Stage {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) codes: Vec<Code>,
-    /// Datagrams that were sent because of it.
+    /// Number of datagrams that the proxy sent because of the hostile datagram.
     pub(crate) sent: usize,
     pub(crate) events: usize,
 }

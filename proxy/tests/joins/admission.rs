@@ -1,4 +1,4 @@
-//! Details of admission: which packets count as a first one, and CONNECTs beside a session.
+//! Details of admission: which packets count as a first packet, and CONNECTs during a session.
 
 use std::net::SocketAddr;
 
@@ -115,8 +115,8 @@ fn after_an_answer_without_a_session_a_connect_is_a_copy_for_a_while() {
     }
 }
 
-/// A candidate that waits for the server's answer is not replaced by another CONNECT for a second, so that no
-/// host can end it again and again. It has no socket of its own.
+/// A candidate that waits for the server's answer is not replaced by another CONNECT for a second, so that no host can end
+/// each candidate before it is answered. The candidate shares the socket of the session.
 #[test]
 fn a_candidate_gets_a_second_for_its_answer() {
     let mut stage = Stage::joined(pair(Variant::Ddnet, Variant::Ddnet), 1);
@@ -137,7 +137,8 @@ fn a_candidate_gets_a_second_for_its_answer() {
     assert_eq!(stage.world.sockets, own);
 }
 
-/// A kind of CONNECT that the server has answered without tokens is not better than the one before it: it opens no more sessions.
+/// A kind of CONNECT that the server has answered without tokens has no advantage over the CONNECT of the current session, so
+/// it opens no further session.
 #[test]
 fn a_connect_that_leads_to_no_tokens_either_is_tried_once() {
     let mut stage = Stage::joined(pair(Variant::V6, Variant::V6), 1);

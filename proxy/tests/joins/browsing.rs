@@ -153,7 +153,7 @@ fn all_browsers_share_one_link_in_each_direction() {
         }
         stage.run(299 * MS);
         assert_eq!(left(stage, Place::ToServer), [[0u8; 0]; 0]);
-        // 15 bytes take 7.5 ms, and each message waits for those before it.
+        // Sending 15 bytes takes 7.5 ms, and each message waits for the earlier messages.
         stage.run(30 * MS);
         assert_eq!(left(stage, Place::ToServer), [ask(1), ask(2), ask(3)]);
         let delay = last_event(stage).link[0].delay.as_micros();
@@ -200,7 +200,7 @@ fn messages_on_the_socket_of_a_session_have_the_link_of_the_session() {
         let upstream = stage.world.sockets[0];
         stage.world.server_sends(upstream, &answer(1));
         assert_eq!(left(&mut stage, Place::ToClient), [answer(1)]);
-        // Windows are those of the session's age.
+        // Windows are relative to the age of the session.
         let age = stage.world.now;
         stage.run(5100 * MS - age);
         left(&mut stage, Place::ToClient);
@@ -299,8 +299,8 @@ fn a_relay_that_gives_way_too_early_is_reported() {
     }
 }
 
-/// A message of 0.7 with a token that its sender was not given is reported; a message with the right token is
-/// not.
+/// A 0.7 message is reported if its token was not given to its sender, and not reported if the token is
+/// right.
 #[test]
 fn a_message_of_the_browser_with_a_foreign_token_is_reported() {
     let mut stage = Stage::joined(PAIRS[0], 7);

@@ -67,8 +67,8 @@ pub(crate) fn fill(stage: &mut Stage, group: u8, variant: Variant) -> Vec<Upstre
     sockets.collect()
 }
 
-/// For a kind with few clients, the youngest session of a kind with many is ended; but first those that the
-/// server has not answered, since these may be forged and cost least.
+/// For a kind with few clients, the youngest session of a kind with many clients is ended. Sessions that the
+/// server has not answered are ended first, since they may be forged and cost least.
 #[test]
 fn sessions_that_the_server_has_answered_give_way_last() {
     let mut stage = Stage::joined(Pair::ALL[0], 1);
@@ -109,8 +109,8 @@ fn among_answered_sessions_the_youngest_gives_way() {
     assert_eq!(gone(&mut stage, 3, FULL), [255]);
 }
 
-/// A session that lingers after its CLOSE is of no use any more: it is ended before any half-open one, and
-/// for every kind of client. No notice is emitted for it.
+/// A session that lingers after its CLOSE is ended before any half-open session, for every kind of client. No
+/// notice is emitted for it.
 #[test]
 fn sessions_that_linger_give_way_first() {
     for newcomer in [Variant::Ddnet, Variant::V65, Variant::V6] {
@@ -151,8 +151,8 @@ fn of_proved_sessions_one_that_lingers_gives_way_before_the_oldest() {
     assert_eq!(stage.times(&Notice::HalfOpenLimit), 2);
 }
 
-/// Among the clients of one address the oldest is ended. If all places are taken, those of the address with
-/// the most clients are.
+/// At the limit per address, the oldest session of the address is ended. At the total limit, the oldest
+/// session of the address with the most clients is ended.
 #[test]
 fn proved_clients_of_a_crowded_address_give_way() {
     let mut stage = deaf(Pair::ALL[4]);
@@ -214,8 +214,8 @@ fn an_answer_without_a_session_is_good_for_up_to_20_seconds() {
     }
 }
 
-/// The proxy drops the first packet of a client that was answered if there is no room. That is no mistake of
-/// the client.
+/// If there is no room, the proxy drops the first packet of a client that it has answered. The notice does
+/// not blame the client.
 #[test]
 fn a_first_packet_without_room_is_reported_as_dropped_by_the_proxy() {
     // Sessions that clients without tokens can open at once.

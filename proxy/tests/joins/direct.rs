@@ -59,8 +59,8 @@ fn is_alike(what: &str, [(direct, _), (through, stage)]: [(Outcome, Stage); 2]) 
     direct.talks
 }
 
-/// The loss of a message that is sent once has the same effect on both; the loss of a repeated message has
-/// none on either.
+/// The loss of a message that is sent once has the same effect on both joins. The loss of a repeated
+/// message has no effect on either.
 #[test]
 fn a_loss_costs_as_much_as_directly() {
     let (mut joined, mut failed) = (0, 0);
@@ -151,7 +151,7 @@ fn name(bytes: &mut [u8], byte: u8) {
     }
 }
 
-/// A wrong form of CONNECT is forwarded to the server, which decides.
+/// A malformed CONNECT is forwarded to the server, and the server decides what to do with it.
 #[test]
 fn odd_forms_of_connect_are_taken_as_directly() {
     for (pair, challenges) in pairs() {

@@ -143,7 +143,7 @@ fn a_dummy_comes_and_goes_beside_its_player() {
             both.assert_plays(index, SECOND);
         }
         assert_eq!(both.session(0), session, "{pair:?}");
-        // The player leaves, and the dummy with it.
+        // The player and its dummy leave.
         let now = both.world.now;
         for client in &mut both.world.clients {
             client.peer.close("", now);

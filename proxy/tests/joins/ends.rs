@@ -101,8 +101,8 @@ fn a_client_of_teeworlds_0_7_gives_up_by_itself() {
     stage.assert_clear("is not clear");
 }
 
-/// The server has answered but the client is gone: the server gives it up in its own time, as without the
-/// proxy.
+/// The server has answered, but the client has left. The server drops the client after its own timeout, as
+/// without the proxy.
 #[test]
 fn a_client_that_never_comes_is_left_to_the_server() {
     for pair in Pair::ALL {
@@ -115,7 +115,7 @@ fn a_client_that_never_comes_is_left_to_the_server() {
         }
         stage.vanish();
         stage.world.clients[0].up.conditions = DEAD;
-        // DDNet's server gives the client up after 100 s, and 120 s later the session is over.
+        // DDNet's server drops the client after 100 s, and the session ends 120 s later.
         stage.run(225 * SECOND);
         stage.assert_clear("is not clear");
         stage.equal(stage.count(Place::ToServer, control::CLOSE), 0, "closes");
@@ -222,7 +222,8 @@ fn a_command_closes_both_legs_and_tells_one_or_both() {
             stage.world.command(command);
             stage.run(5 * SECOND);
             stage.assert_clear("is not clear");
-            // Neither peer waits for one that is gone; the other side gets no reason.
+            // Both peers get a CLOSE, so that neither waits for the other. Only the peer that the command
+            // names gets the reason.
             let told = |leg| {
                 closed(if side.is_none_or(|side| side == leg) {
                     "enough"
@@ -252,8 +253,8 @@ fn early_ends_of_servers_that_ban_for_them_are_reported() {
     }
 }
 
-/// Datagrams after the CLOSE of a peer are forwarded, as without the proxy: the other peer decides what to do
-/// with them. The proxy answers none itself, not even when the session is forgotten.
+/// Datagrams after the CLOSE of a peer are forwarded, so that the other peer decides what to do with them, as
+/// without the proxy. The proxy itself answers none of them, not even after the session is forgotten.
 #[test]
 fn what_comes_after_the_close_of_a_peer_goes_on() {
     for pair in Pair::ALL {
@@ -276,7 +277,8 @@ fn what_comes_after_the_close_of_a_peer_goes_on() {
                 assert!(sent.iter().all(|sent| sent.addr != client_addr(0)), "{pair:?}");
                 sent.len()
             };
-            // Longer than a session lingers: it exists as long as its client continues.
+            // The loop takes longer than a session lingers, but the session exists as long as its client
+            // keeps sending.
             for _ in 0..5 {
                 assert_eq!(goes_on(&mut stage), 1, "{pair:?}: after the CLOSE of the {by:?}");
                 stage.run(SECOND);
@@ -302,7 +304,7 @@ fn many_clients_of_all_kinds_play_at_once() {
     assert!(stage.world.clients.iter().all(|client| client.peer.is_online()));
     assert_eq!(stage.world.server.peers().count(), 21);
     assert_eq!(stage.world.hub().unwrap().stats().sessions, 21);
-    // The clients leave one after the other; the others play on.
+    // The clients leave one after the other. The remaining clients keep playing.
     for index in 0..21 {
         let now = stage.world.now;
         stage.world.clients[index].peer.close("bye", now);

@@ -1,7 +1,7 @@
-//! Rules as users write them, on a session of each kind: what the receiver gets, and which acks the sender is
-//! shown.
+//! Rules as users write them, on a session of each kind: the messages that the receiver gets, and the acks
+//! that the sender sees.
 //!
-//! Law: each of these tests would fail with `pass` in place of the action; each checks that itself.
+//! Law: each test checks that its result would differ with `pass` in place of the action.
 
 use teetap_proxy::{
     session::{Action, Notice},
@@ -63,7 +63,8 @@ pub(crate) fn sample(name: &str) -> String {
     std::fs::read_to_string(format!("{folder}/{name}.tap")).unwrap()
 }
 
-/// Returns the message in the form of the bench: a byte that is a letter or sign as that character.
+/// Returns the message in the notation of the bench, in which a byte that is a letter or a sign is written as
+/// that character.
 pub(crate) fn enter_game(bench: &Bench) -> String {
     let enter = message(bench, "enter_game", &[]);
     let byte = char::from(u8::from_str_radix(&enter[2..], 16).unwrap());
@@ -103,7 +104,7 @@ fn swap_every_third() {
         let motd = message(bench, "sv_motd", &[("message", text("hi"))]);
         vec![
             send(format!("S a1 1{a} 2{b} 3{c}"), &[format!("C a1 1{a} 2{b}")]),
-            // Other messages are sent ahead of it without counting.
+            // Other messages overtake the held message, but are not counted.
             send(format!("S a1 4{motd}"), &[format!("C a1 3{motd}")]),
             send(format!("S a1 5{d}"), &[format!("C a1 4{d} 5{c}")]),
             send(format!("S a1 6{e}"), &[format!("C a1 6{e}")]),
@@ -448,7 +449,7 @@ fn a_rule_reports_resends_in_directions_that_keep_their_numbers_and_in_others() 
     }
 }
 
-/// The decision about the first copy stands, and a rule with other actions only observes.
+/// The decision about the first copy is final. On a retransmission, the rule performs only its other actions.
 #[test]
 fn a_rule_that_drops_only_marks_the_resend() {
     on_each_kind(|bench| {

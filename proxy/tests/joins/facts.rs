@@ -1,5 +1,5 @@
-//! Rules that are compiled from text, and what they know about the session: its player, round trip, snapshots
-//! and oddities. Messages that they only observe are forwarded unchanged.
+//! Rules that are compiled from text, and the facts about a session that they can use: its player, round
+//! trip, snapshots and oddities. Messages that rules only observe are forwarded unchanged.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Clients that speak a protocol that the server does not: they get no answer, as from the server itself, and
-//! a notice says why. Whatever the probe has found, a client that can join directly can join through the
+//! Clients that speak a protocol that the server does not speak. They get no answer, as without the proxy,
+//! and a notice says why. Whatever the probe has found, a client that can join directly can join through the
 //! proxy.
 
 use teetap_kit::{
@@ -99,7 +99,7 @@ fn the_server_decides_where_the_probe_was_wrong() {
         stage.run(2 * SECOND);
         stage.assert_plays();
         assert_eq!(mismatches(&stage).len(), 1, "{server:?}");
-        // From now on the server is known to speak 0.7.
+        // The server's answer has shown that it speaks 0.7.
         stage.world.input(Input::Probed(SIX_ONLY));
         stage.leave("bye");
         stage.run(SECOND);

@@ -1,5 +1,5 @@
-//! Floods of CONNECTs with forged addresses: a client that can receive joins as it does without them, and
-//! their cost is bounded.
+//! Floods of CONNECTs with forged addresses. A client that can receive datagrams joins as without the
+//! flood, and the cost of the flood is bounded.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -89,7 +89,7 @@ fn is_joined(stage: &Stage) -> bool {
     has(&stage.world.clients[0].peer, GREETING) && slots.any(|(_, slot)| has(slot, HELLO))
 }
 
-/// Returns the time that a join takes from now on, in microseconds.
+/// Waits for the join of the client. Returns its duration from now on, in microseconds.
 fn joins(stage: &mut Stage, mut every_tick: impl FnMut(&mut Stage)) -> u64 {
     let begun = stage.world.now;
     while !is_joined(stage) {
@@ -153,7 +153,7 @@ fn half_open_sessions_end_after_a_flood() {
         flood.go_on(&mut stage);
         stage.world.step();
     }
-    // DDNet's server gives some up after 100 s, and 120 s later their sessions are over.
+    // DDNet's server drops some clients after 100 s, and their sessions end 120 s later.
     stage.run(230 * SECOND);
     assert_eq!(stage.world.sockets.len(), 1);
     assert_eq!(stage.world.hub().unwrap().sessions(), 1);

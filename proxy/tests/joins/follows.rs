@@ -1,5 +1,5 @@
-//! Clients that are sent away, by `redirect` to another port and by `reconnect` to the same address, stay
-//! connected through the proxy and play there.
+//! Clients that are sent to another port by `redirect`, or to the same address by `reconnect`, stay
+//! connected through the proxy.
 
 use teetap_kit::{
     codec::{Packing, Variant, control, extended},
@@ -303,7 +303,7 @@ fn a_reconnecting_client_replaces_its_session() {
             if leaves {
                 stage.run(3 * SECOND);
             } else {
-                // The server decides how long it keeps its slot: 10 s, DDNet 100 s.
+                // The server decides how long it keeps the client's slot: 10 s, or 100 s in DDNet.
                 stage.client().options.limits = false;
                 while !stage.client().is_online() && stage.world.now < 130 * SECOND {
                     stage.step();
@@ -315,7 +315,7 @@ fn a_reconnecting_client_replaces_its_session() {
             if !leaves {
                 continue;
             }
-            // The server's time for the old slot runs out: the new session plays on.
+            // When the server's timeout for the old slot expires, the new session continues.
             stage.run(12 * SECOND);
             stage.assert_plays();
             assert_eq!(stage.ever_online, 2, "{pair:?}");

@@ -1,9 +1,9 @@
 //! Handshakes byte for byte on both legs, written out as the references send them (network.cpp,
-//! network_conn.cpp and network_server.cpp of Teeworlds 0.6.4, 0.6.5, 0.7.5, and of DDNet). Recorded ones are
-//! compared elsewhere.
+//! network_conn.cpp and network_server.cpp of Teeworlds 0.6.4, 0.6.5, 0.7.5, and of DDNet). Recorded
+//! handshakes are compared in `tests/transparency`.
 //!
-//! In the lines `aaaaaaaa` is the token of the requesting side of the leg (the client, or the proxy),
-//! `bbbbbbbb` the token of the answering side (the proxy, or the server), and `..504` stands for 504 zeros.
+//! In the lines, `aaaaaaaa` is the token of the requesting side of the leg (the client or the proxy),
+//! `bbbbbbbb` is the token of the answering side (the proxy or the server), and `..504` means 504 zeros.
 
 use teetap_kit::{
     codec::{Variant, control},
@@ -157,8 +157,8 @@ fn both_legs_are_written_as_the_games_write_them() {
     }
 }
 
-/// A server of 0.6.5 reads a long CONNECT of DDNet as one of its own protocol. Its answer reaches the client
-/// unchanged, which cannot read it, as without the proxy.
+/// A server of 0.6.5 parses a long CONNECT of DDNet as a CONNECT of 0.6.5. The proxy forwards its answer
+/// unchanged, and the client cannot read the answer, as without the proxy.
 #[test]
 fn an_answer_in_another_form_reaches_the_client() {
     let mut stage = Stage::new(pair(Variant::Ddnet, Variant::V65), 8);

@@ -1,4 +1,4 @@
-//! Held messages: custody, release, the repair of released messages, and what happens if too many are held.
+//! Held messages: custody, release, the repair of released messages, and the limit on held messages.
 
 use std::time::Duration;
 
@@ -177,7 +177,7 @@ fn words(first: u16, last: u16, name: &str, star: &str) -> String {
     words.join(" ")
 }
 
-/// Holds as many messages as there is room for: 300.
+/// Fills the hold queue with 300 messages.
 fn fill(bench: &mut Bench) {
     bench.is("S a1 1:h", &["C a1 keepalive"]);
     for first in (2..300).step_by(13) {
@@ -208,7 +208,8 @@ fn a_full_hold_queue_refuses_and_does_not_ask() {
                 .count()
         };
         assert_eq!(full(bench), 1);
-        // Neither acked nor requested: the server's own timer runs.
+        // The refused message is neither acked nor requested again, so the server's own resend timer repeats
+        // it.
         bench.is("C a0 keepalive", &["S a300 keepalive"]);
         for _ in 0..8 {
             bench.after(1000, &[]);
@@ -334,7 +335,7 @@ fn a_hold_queue_is_bounded_in_bytes() {
     });
 }
 
-/// R10: a receiver never has more than 400 unacked numbers; further messages wait in custody.
+/// R10: at most 400 numbers towards a receiver are unacked; further messages wait in custody.
 #[test]
 fn the_window_of_the_receiver_is_respected() {
     with_rules(&vec![], |bench| {
@@ -348,7 +349,7 @@ fn the_window_of_the_receiver_is_respected() {
         bench.is("C a1 keepalive", &["S a1 keepalive", "C a1 401:x"]);
         bench.is("C a10 keepalive", &["S a10 keepalive", "C a1 402:y"]);
         bench.is("S a1 403:z", &["C a1 403:z"]);
-        // The two messages in the proxy's custody are between those of the server.
+        // The two messages in the proxy's custody are numbered between the server's messages.
         bench.is("C a400 keepalive", &["S a402 keepalive"]);
         bench.is("C a403 keepalive", &["S a403 keepalive"]);
     });

@@ -43,7 +43,8 @@ fn half_open_sessions_of_one_address_are_bounded() {
         }
         let hub = stage.world.hub().unwrap();
         assert_eq!(hub.sessions(), 1 + 32);
-        // The youngest find no room: their addresses may be forged, like those of the others.
+        // The youngest clients get no session: their addresses may be forged, like the addresses of the
+        // others.
         for port in 1000..1040 {
             let lives = hub.session_of(address([10, 2, 0, 1], port)).is_some();
             assert_eq!(lives, port < 1032, "{variant:?} {port}");
@@ -117,7 +118,7 @@ fn knock_proved(stage: &mut Stage, addr: SocketAddr) {
     stage.world.stranger_sends(addr, &bytes);
 }
 
-/// Clients that proved their address and those that cannot have separate limits.
+/// Clients that have proved their address and clients that cannot prove it have separate limits.
 #[test]
 fn proved_and_unproved_addresses_have_room_of_their_own() {
     let proved = |number: u16| address([10, 8, number.to_be_bytes()[1], 1], 1000);

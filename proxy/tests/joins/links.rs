@@ -1,5 +1,5 @@
-//! Link lines and sessions: events report exactly the datagrams that are sent, ACCEPT is spared, and nothing
-//! outlives a session.
+//! Link lines and sessions: events report exactly the datagrams that are sent, ACCEPT is never duplicated or
+//! reordered, and no queued datagram outlives its session.
 
 use teetap_kit::{
     codec::{Variant, control},

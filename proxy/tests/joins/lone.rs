@@ -26,7 +26,7 @@ fn losing_in(mut stage: Stage, place: Place, message: u8, times: u32) -> Stage {
     stage
 }
 
-/// Returns such a stage with a hub that repairs the loss of ACCEPT.
+/// Returns a stage of DDNet peers that loses datagrams, with a hub that repairs the loss of ACCEPT.
 fn healing(place: Place, message: u8, times: u32) -> Stage {
     repaired(DDNET, place, message, times)
 }
@@ -128,8 +128,8 @@ fn the_accept_to_the_server_is_repeated_only_when_nothing_came_back() {
     }
 }
 
-/// A server without a slot also answers CONNECT, and again for every CONNECT that the network duplicated.
-/// Such an answer proves nothing about the ACCEPT.
+/// A server without a slot also answers CONNECT, and every copy of it that the network made. Such an
+/// answer does not show that the ACCEPT was received.
 #[test]
 fn a_late_answer_to_connect_does_not_stand_for_the_slot() {
     let mut stage = healing(Place::ToServer, control::ACCEPT, 1);

@@ -1,4 +1,5 @@
-//! A new map in the middle of the game: no handshake, only messages, but as many as a slot may have unacked.
+//! A new map in the middle of the game. There is no handshake, only messages, up to the maximum number of
+//! unacked messages of a slot.
 
 use teetap_kit::{
     link::{Conditions, MS, SECOND},

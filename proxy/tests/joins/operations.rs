@@ -326,7 +326,7 @@ fn a_gap_is_requested_again() {
     });
 }
 
-/// Operations on messages of the client, with numbers of both directions at once.
+/// Operations on messages of the client, while the numbers of both directions are translated.
 #[test]
 fn operations_in_both_directions() {
     let script = vec![

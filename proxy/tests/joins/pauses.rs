@@ -139,7 +139,8 @@ fn held_messages_are_listed_edited_and_dropped() {
                 .all(|waiting| waiting.vital && waiting.dir == Dir::S2c)
         );
         waits(bench);
-        // An edited message stays held; dropping the first message releases those that waited for it.
+        // An edited message stays held; dropping the first message releases the messages that waited behind
+        // it.
         assert_eq!(bench.command(edit(2, "A")), [""; 0]);
         assert_eq!(bench.command(edit(3, "longer than before")), [""; 0]);
         assert_eq!(bench.command(edit(3, "")), [""; 0]);

@@ -24,7 +24,8 @@ fn is_untouched(bench: &Bench) -> bool {
 fn the_own_port_becomes_the_one_that_the_client_came_by() {
     on_each_kind(|bench| {
         bench.is("S a1 1:chat 2:>8303 -:snap", &["C a1 1:chat 2:>9000 -:snap"]);
-        // Every copy is rewritten, also of a non-vital redirect: clients follow both.
+        // Every copy is rewritten. Non-vital redirects are rewritten too, since clients also follow
+        // these.
         bench.is("S R a1 2*:>8303", &["C R a1 2*:>9000"]);
         bench.is("S a1 -:>8303", &["C a1 -:>9000"]);
         bench.is("S a1 4:>8303", &["C a1 4:>9000"]);
@@ -131,7 +132,8 @@ fn two_that_fail_pass_together() {
             assert_eq!(bench.notices, [passes(8305, "no port"), passes(8306, "no port")]);
             assert_eq!(bench.wanted_listeners.len(), 2);
         }
-        // One fails and one opens: the failure is known until then, and the socket is requested again.
+        // One socket fails and one opens. The failure is remembered until the other socket is open,
+        // and the failed socket is then requested again.
         bench.is("S a1 5:>8305 6:>8306", &[]);
         bench.listens_not(5, "no port");
         assert_eq!(bench.listens(6), ["C a1 5:>8305 6:>9006"]);

@@ -1,5 +1,5 @@
 //! Refusals, kicks and leaves: each side reads the other's reason unchanged, as without the proxy. A CLOSE
-//! that its receiver would ignore ends nothing.
+//! that its receiver would ignore does not end the session.
 
 use teetap_kit::{
     codec::{NO_TOKEN, Variant, control},
@@ -162,11 +162,12 @@ fn the_reason_of_a_quit_reaches_the_server() {
     }
 }
 
-/// A client that leaves before the server has answered ends its session. The server's slot, if there is one,
-/// is closed.
+/// A client that leaves before the server has answered ends its session. If the server has a slot for it, the
+/// slot is closed.
 #[test]
 fn a_client_may_leave_while_joining() {
-    // 0.6.5 leaves with a token flag that no tokenless server reads, with or without the proxy.
+    // The CLOSE of a 0.6.5 client has a token flag, so no tokenless server can read it, with or without the
+    // proxy.
     let understood = |pair: &Pair| pair.client != Variant::V65 || !pair.is_tokenless();
     for pair in Pair::ALL.into_iter().filter(understood) {
         for moment in (0..14).map(|tick| tick * 10 * MS) {
@@ -261,7 +262,7 @@ fn server_sends(stage: &mut Stage, bytes: &[u8]) {
     stage.world.server_sends(upstream, bytes);
 }
 
-/// The single CLOSE is lost: the other side notices by itself, and the proxy gives up its session.
+/// The only CLOSE is lost. The other side times out, and the proxy ends the session.
 #[test]
 fn a_lost_close_leaves_nothing_behind() {
     for pair in Pair::ALL {

@@ -1,5 +1,5 @@
-//! A client program that ended silently and starts again on the same port can play again whenever it can
-//! without the proxy: the server sees one address, and decides.
+//! A client program that ended silently and starts again on the same port can play again whenever it could
+//! without the proxy. The server sees one address and decides.
 
 use teetap_kit::{
     codec::{Variant, control},
@@ -14,13 +14,13 @@ use teetap_wire::Code;
 use crate::bench::{Bench, fate};
 use crate::stage::{PAUSE, Pair, Stage};
 
-/// Time after which every server has given up a silent client.
+/// Time after which every server has dropped a silent client.
 const LONGEST: u64 = 130 * SECOND;
-/// Additional time that the handshake on the server leg may take: 0.7 has one more exchange there.
+/// Maximum additional duration of the handshake on the server leg, which has one more exchange in 0.7.
 const SLOWER: u64 = 200 * MS;
 
-/// Lets a client play, restart at a moment and play again. Returns the stage, and how long the restart took
-/// if it succeeded.
+/// Lets a client play, restart at a moment and play again. Returns the stage and the duration of the
+/// restart; `None` if the restart failed.
 fn restart_at(pair: Pair, moment: u64, seed: u64, middle: Middle) -> (Stage, Option<u64>) {
     let mut stage = Stage::with(pair, seed, Policy::default(), middle);
     while stage.world.now < moment {
@@ -168,14 +168,14 @@ fn restarts(bench: &Bench) -> usize {
         .count()
 }
 
-/// The server restarts its numbers after an ACCEPT, although the client continues its own. Then neither peer
-/// is wrong: not with acks of the numbers before it, and not with acks of messages that were sent before the
-/// server's numbers showed the restart.
+/// The server restarts its numbers after an ACCEPT, although the client continues its own numbers. Acks of
+/// numbers from before the ACCEPT are then no mistake of either peer, and neither are acks of messages
+/// that were sent before the server's numbers showed the restart.
 #[test]
 fn acks_after_an_accept_in_the_session_are_right() {
     for is_late in [false, true] {
         let mut bench = Bench::with(Variant::Ddnet, config(3, None, true));
-        // A server that receives the ACCEPT later has sent these before.
+        // If the server receives the ACCEPT later, it has sent these messages before.
         let [first, second] = if is_late {
             ["C a0 accept", "S a1 1:a 2:b 3:c 4:d"]
         } else {
@@ -205,7 +205,7 @@ fn acks_after_an_accept_in_the_session_are_right() {
         bench.send("C a9 8:h");
         assert_eq!(bench.odd_acks, [Code::AckAhead, Code::AckAhead]);
         if !is_late {
-            // The ack window is that of the new numbers.
+            // The ack window belongs to the new numbers.
             bench.send("S a5 8:l");
             assert_eq!(bench.odd_acks.last(), Some(&Code::AckBehind));
         }

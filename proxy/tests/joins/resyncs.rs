@@ -1,4 +1,4 @@
-//! A complete snapshot on request: only the acks of inputs change, until it is sent.
+//! A requested complete snapshot: only the acks of inputs change, until the server sends it.
 
 use teetap_kit::{codec::Variant, world::config};
 use teetap_proxy::session::{Command, Config, Notice, SessionId};

@@ -29,7 +29,8 @@ fn joining(pair: Pair, source: &str, change: impl Fn(Config) -> Config) -> Stage
     Stage::with(pair, 7, Policy::default(), Middle::Hub(Box::new(hub)))
 }
 
-/// Returns such a client, with a hub that repairs the loss of datagrams that DDNet sends once.
+/// Returns a client that begins to join under these rules, with a hub that repairs the loss of datagrams that
+/// DDNet sends once.
 fn healing(pair: Pair, source: &str) -> Stage {
     joining(pair, source, |config| Config {
         heals: true,
@@ -166,8 +167,8 @@ fn a_rule_that_names_the_server_acts_on_the_exchange_with_it() {
         stage.run(4 * SECOND);
         stage.assert_plays();
         stage.check(stage.count(Place::ToServer, control::CONNECT) >= 1, "no request");
-        // Servers that create a slot at CONNECT continue without the answer, and their traffic has the same
-        // effect.
+        // The other servers send traffic without waiting for the client, and the proxy accepts their traffic
+        // in place of the answer.
         let waits = [Variant::V7, Variant::V65, Variant::V6].contains(&pair.server) || pair.has_lone_accept();
         if waits {
             let mut stage = healing(pair, "drop when ctrl.connect_accept and leg == server");

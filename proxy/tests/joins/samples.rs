@@ -109,7 +109,7 @@ fn some_snapshots_arrive_after_four_later_ones() {
             let wanted: Vec<String> = sent.iter().map(|(whole, _)| whole.clone()).collect();
             let mut got: Vec<String> = Vec::new();
             for line in sent.into_iter().flat_map(|(_, left)| left) {
-                // Snapshots that overtake and those that were overtaken may share a datagram.
+                // A snapshot and the snapshot that it overtakes may share a datagram.
                 let parts = line.trim_start_matches("C a1 ").split(' ');
                 got.extend(
                     parts

@@ -180,7 +180,8 @@ fn an_accept_of_ddnet_is_never_too_late() {
     assert_eq!(slow.stage.session(), None, "sessions");
 }
 
-/// Clients that send nothing for 12 s after the answer give way to others, so that they keep nobody out.
+/// The sessions of clients that send nothing for 12 s after the answer may be ended for other clients, so
+/// that they keep nobody out.
 #[test]
 fn late_clients_give_way() {
     let mut stage = Stage::joined(Pair::ALL[4], 1);

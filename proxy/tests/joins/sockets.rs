@@ -124,7 +124,8 @@ fn without_descriptors_the_oldest_whose_client_has_not_come_gives_way() {
     }
 }
 
-/// A session that lingers after its CLOSE needs no socket: it gives way before older, half-open sessions.
+/// A session that lingers after its CLOSE is ended before older, half-open sessions, since it no longer
+/// needs its socket.
 #[test]
 fn without_descriptors_one_that_lingers_gives_way_first() {
     let mut stage = Stage::joined(Pair::ALL[0], 1);
@@ -150,8 +151,8 @@ fn without_descriptors_one_that_lingers_gives_way_first() {
     }
 }
 
-/// A client that has sent a first packet gives way after those that have sent only a CONNECT, which may be
-/// forged. A client that has shown a token that it was given never gives way.
+/// Sessions of clients that have sent only a CONNECT, which may be forged, are ended before sessions of
+/// clients that have sent a first packet. The session of a client that has shown its token is never ended.
 #[test]
 fn without_descriptors_the_least_trusted_gives_way_first() {
     let mut stage = Stage::joined(pair(Variant::V6, Variant::V6), 1);
@@ -195,7 +196,7 @@ fn without_descriptors_a_proved_client_keeps_its_socket() {
     assert!(hub.session_of(proved).is_some() && hub.session_of(stranger).is_some());
 }
 
-/// If no session can give way, a new one waits and tries again.
+/// If no session can be ended, a new session waits and tries again.
 #[test]
 fn without_descriptors_nothing_that_plays_gives_way() {
     let mut stage = Stage::joined(Pair::ALL[4], 1);

@@ -76,7 +76,7 @@ fn a_stranger_cannot_end_a_session() {
     }
 }
 
-/// Strangers that send CONNECT while the client joins can at most delay it.
+/// Strangers that send CONNECTs while the client joins can delay the join, but not prevent it.
 #[test]
 fn a_stranger_cannot_keep_a_client_out() {
     for pair in Pair::ALL {

@@ -1,4 +1,4 @@
-//! A world with one client that joins one server, and what tests check about it.
+//! A world with one client that joins one server, and the checks of the tests.
 
 use std::{fmt, net::SocketAddr};
 
@@ -76,7 +76,7 @@ impl Stage {
         Self::with(pair, seed, Policy::default(), hub(seed, None, true))
     }
 
-    /// Returns such a client, with a hub that repairs the loss of ACCEPT.
+    /// Returns a client that has just begun to join, with a hub that repairs the loss of ACCEPT.
     pub(crate) fn healing(pair: Pair, seed: u64) -> Self {
         let config = Config {
             heals: true,

@@ -1,5 +1,5 @@
-//! Every kind of client at every kind of server: a client that can join directly can join through the proxy
-//! in the same protocol, and any other fails in the same way.
+//! Every kind of client at every kind of server: a client that can join directly can join through the proxy in the same
+//! protocol, and a client that cannot fails in the same way.
 
 use teetap_kit::{
     codec::Variant,

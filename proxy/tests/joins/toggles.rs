@@ -58,7 +58,7 @@ fn a_disabled_line_does_nothing_and_what_waits_in_it_still_leaves() {
         bench.is("S a1 -:a", &[]);
         bench.is("C a0 -:x", &[]);
         assert_eq!(toggle_line(bench, 0, false), [""; 0]);
-        // Datagrams that are sent later still leave after the queued one.
+        // Later datagrams are still sent after the queued datagram.
         bench.after(20, &[]);
         bench.is("S a1 -:b", &[]);
         bench.after(40, &["30: C a1 -:a", "30: C a1 -:b"]);
@@ -67,7 +67,7 @@ fn a_disabled_line_does_nothing_and_what_waits_in_it_still_leaves() {
 
         toggle(bench, "link c2s blackhole", false);
         bench.is("C a0 -:x", &["S a0 -:x"]);
-        // Another program with the same lines leaves their state unchanged.
+        // A new program with the same lines keeps their state.
         set(bench, &format!("mark when cl_say\n{lines}\nlink s2c blackhole"));
         bench.is("C a0 -:y", &["S a0 -:y"]);
         bench.is("S a1 -:d", &[]);

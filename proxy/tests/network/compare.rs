@@ -7,7 +7,7 @@ use teetap_kit::world::World;
 use crate::dice::{Kind, Memo};
 use crate::run::{Side, server_peer};
 
-/// Compares the messages that each side received with those that the rules intended.
+/// Compares the messages that each side received with the messages that the rules intended.
 pub(crate) fn check(
     world: &World,
     sides: &[Side; 2],

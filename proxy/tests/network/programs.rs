@@ -212,7 +212,7 @@ fn replays(seed: u64, draws: u64, log: &Log) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the received messages against what the program may do at most.
+/// Checks that the received messages differ from the sent messages only as the program allows.
 fn lawful(seed: u64, source: &str, ran: &Ran) -> Result<(), String> {
     let loses = conditions(seed) != Conditions::GOOD || source.contains("loss");
     if ran.fate == Fate::NeverJoined && kind(seed) == Variant::D7 && loses {
@@ -242,7 +242,7 @@ fn lawful(seed: u64, source: &str, ran: &Ran) -> Result<(), String> {
 fn received(source: &str, side: &Side, receiver: &Peer) -> Result<(), String> {
     let has = |words: &[&str]| words.iter().any(|word| source.contains(word));
     if has(&["corrupt"]) {
-        // A corrupted text may equal that of another message.
+        // A corrupted text may equal the text of another message.
         return Ok(());
     }
     let order: BTreeMap<&[u8], usize> = (0..)

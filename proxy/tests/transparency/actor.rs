@@ -1,7 +1,7 @@
 //! One recorded flow: its client, and its server behind the hub's sockets.
 //!
-//! Law: every token that a peer would have received from the hub is replaced by the one that the hub gave;
-//! all other bytes are the recorded ones.
+//! Law: every token that a peer would have received from the hub is replaced by the token that the hub gave.
+//! All other bytes are as recorded.
 
 use teetap_kit::{
     capture::{Flow, Packet},

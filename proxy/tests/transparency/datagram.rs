@@ -1,7 +1,7 @@
 //! The kind of a recorded datagram, and the same datagram with another token.
 //!
-//! Law: uses only the kit's codec, so that a token that the core writes in a wrong place cannot look right
-//! here.
+//! Law: this module uses only the kit's codec, so that it does not share the mistakes of the core, such as
+//! a token in a wrong place.
 
 use teetap_kit::{
     capture::Flow,

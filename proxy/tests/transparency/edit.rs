@@ -4,7 +4,7 @@ use teetap_kit::capture::{Flow, Packet};
 
 use crate::datagram::{Kind, variant_of};
 
-/// Returns true if a flow is a session, not one of the server browser.
+/// Returns true if a flow is a session, and not traffic of the server browser.
 pub(crate) fn is_session(flow: &Flow) -> bool {
     let variant = variant_of(flow);
     flow.packets

@@ -2,7 +2,7 @@
 //!
 //! These packets belong to one leg and are never forwarded as they are: TOKEN request and reply, CONNECT,
 //! CONNECTACCEPT (ACCEPT in 0.7) and DDNet's ACCEPT. All other datagrams are forwarded, each immediately and
-//! alone: data, keepalives, CLOSE, the ACCEPT of 0.6 without tokens, and all of the server browser.
+//! alone: data, keepalives, CLOSE, the ACCEPT of 0.6 without tokens, and all datagrams of the server browser.
 
 #![expect(
     clippy::unwrap_used,
@@ -85,7 +85,7 @@ fn play(name: &str, flows: impl IntoIterator<Item = Flow>) -> Tally {
     replay.run()
 }
 
-/// Returns the counts by side and kind; the sides are those that send the kind in the game.
+/// Returns the counts by kind, for the side that sends the kind in the game.
 fn by_kind(counts: &BTreeMap<(Side, Kind), usize>, [of_client, of_server]: [Side; 2]) -> [usize; 5] {
     let keys = CLIENTS.map(|kind| (of_client, kind)).into_iter();
     let keys: Vec<_> = keys.chain(SERVERS.map(|kind| (of_server, kind))).collect();

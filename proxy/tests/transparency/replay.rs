@@ -1,8 +1,8 @@
 //! Recorded clients and servers around a hub in virtual time.
 //!
-//! Law: the datagrams that the hub sends for a recorded datagram are compared with the recorded ones. The hub
-//! may send nothing else, except the packets of the handshakes, which it performs with each side on its own;
-//! those are compared with the recorded ones too.
+//! Law: the datagrams that the hub sends for a recorded datagram are compared with the recording. The hub may
+//! send nothing else, except the packets of its own handshake with each side, which are also compared with
+//! the recording.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -393,7 +393,8 @@ impl Replay {
         }
     }
 
-    /// Carries out the hub's outputs up to the opening of the sockets. Returns the same.
+    /// Carries out the hub's outputs up to the opening of the sockets. Returns the datagrams that it sent and
+    /// the sockets that it opened.
     fn drain_once(&mut self) -> (Vec<Out>, Vec<UpstreamId>) {
         let (mut out, mut opened) = (Vec::new(), Vec::new());
         while let Some(output) = self.hub.poll() {

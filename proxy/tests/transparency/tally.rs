@@ -1,4 +1,5 @@
-//! The counts of a replay, with which a test shows that the recording has what it is about.
+//! The counts of a replay, with which a test checks that the recording contains the datagrams that the
+//! test is about.
 
 use std::collections::BTreeMap;
 

@@ -48,7 +48,7 @@ fn values_are_constant_or_computed_and_only_named_items_change() {
         let mut game = Game::new(bench);
         let proto = game.proto();
         for (tick, base) in [(10, -1), (12, 10), (14, 12)] {
-            // Values are those of the snapshot as the server sent it.
+            // Rules see the values of the snapshot as the server sent it.
             let mut wanted = with_x(world(proto, tick, 0), proto, |id, x| match id {
                 3 => 77,
                 _ if tick > 11 => 3000 + tick / 3 - 1000,
