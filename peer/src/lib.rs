@@ -37,7 +37,7 @@
 //! | `client` | [`Client`]: handshake, join, download of a map, snapshots, inputs |
 //! | `server` | [`Server`]: handshakes without state, slots, a little world, its snapshots, chat |
 //! | `connection` | one end of a connection: numbers, acks, resends, timeouts |
-//! | `script` | [`Script`]: what a peer does in place of a [`Step`] of a join |
+//! | `script` | [`Script`]: the actions of a peer in place of a [`Step`] of a join |
 //! | `map` | [`Map`]: the file that a server announces and serves in parts |
 //! | `message` | [`Message`] and [`Delivered`]: messages by name, of the built-in definitions |
 //!

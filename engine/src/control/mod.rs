@@ -3,7 +3,7 @@
 //! | module | part |
 //! |---|---|
 //! | `socket` | the socket file: its creation, its mode and its removal |
-//! | `carry_out` | from a command to its answer |
+//! | `carry_out` | carries out commands and returns their answers |
 //! | `connection` | the thread of a connection: lines in, answers and events out |
 //!
 //! Law: each connection has a thread of its own and bounded buffers, and the data thread never waits for one. A peer

@@ -6,7 +6,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `login.rs` | the messages of a login |
-//! | `cell.rs` | a message and a fault: the rule, and what peers survive |
+//! | `cell.rs` | a message and a fault: the rule, and whether peers survive the fault |
 //! | `run.rs` | one run of the client through a proxy in process |
 //! | `printed.rs` | the last line that the client prints |
 //! | `watch.rs` | the facts that the events and the end of a run show |

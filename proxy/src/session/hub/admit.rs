@@ -378,8 +378,8 @@ impl Hub {
         self.has_given(addr, shown, named).then_some(Some(named))
     }
 
-    /// Returns true if this address was given the token `shown`, for the token that it names now or for one
-    /// that it named before, and if the server of the client would still accept a token of that age.
+    /// Returns true if the proxy gave the token `shown` to this address, in answer to a request that named `named`
+    /// or an earlier token, and if the client's server would still accept a token of that age.
     pub(super) fn has_given(&self, addr: ClientAddr, shown: Token, named: Token) -> bool {
         let mut requested = std::iter::once(named).chain(self.named.of(addr.addr));
         let named = requested.find(|named| self.tokens.token(addr.addr, Purpose::Named(*named)) == shown);

@@ -401,8 +401,8 @@ impl Hub {
     }
 }
 
-/// Returns true if the version bits are those of 0.7, even if the tokens are cut off: DDNet 16.4's client
-/// crashes on such a datagram.
+/// Returns true if the version bits mark a connless datagram of 0.7, even if its tokens are cut off. DDNet
+/// 16.4's client crashes on such a datagram.
 fn looks_seven(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|first| first & 0x03 == 0x01)
 }

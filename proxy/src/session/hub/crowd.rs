@@ -17,8 +17,8 @@ const MAX_HALF_OPEN: usize = 256;
 /// Maximum number of half-open sessions for one IP address. Loopback is exempt, since many test clients share
 /// that address.
 const MAX_HALF_OPEN_PER_IP: usize = 32;
-/// Half-open sessions that clients of each kind may have in any case, so that the server's answers to all
-/// kinds are known.
+/// Number of half-open sessions that each kind of CONNECT may have even at the total limit, so that the
+/// server's answers to all kinds are known.
 const SHARE: usize = 8;
 /// Time for which the server is expected to answer a kind of CONNECT in the same way.
 const KNOWN: Duration = Duration::from_secs(30);
@@ -33,11 +33,11 @@ pub(super) enum Cost {
     Unproved(Group),
     /// A session for a client that has shown a token of the proxy.
     Proved,
-    /// A session beside another one of the same client, or in its place.
+    /// A session beside another session of the same client, or in place of it.
     Beside,
     /// A session for the first packet of a client without tokens.
     Tokenless,
-    /// Inflating a packet that may be the first one of a client.
+    /// Inflating a packet that may be the first packet of a client.
     Inflating,
 }
 
@@ -210,9 +210,9 @@ impl Hub {
 }
 
 impl Hub {
-    /// Frees a socket by ending a session other than `except`: the oldest session that is closing, or else
-    /// the least trusted half-open session, unless its client has proved its address. Returns false if there
-    /// is none.
+    /// Frees a socket by ending a session other than `except`: preferably a session that is closing,
+    /// otherwise the least trusted half-open session whose client has not proved its address. Returns false
+    /// if there is none.
     pub(super) fn free_socket(&mut self, except: Option<SessionId>) -> bool {
         let links = self.sessions.links.values();
         let gives_way = links

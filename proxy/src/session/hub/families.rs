@@ -1,8 +1,8 @@
 //! Clients that speak a protocol that the server does not speak.
 //!
 //! Law: a request is left unanswered only if the server would not answer it. The result of the probe may be
-//! wrong, since datagrams are lost and servers change. So when a client of 0.7 sends a request, the proxy
-//! also sends one to the server, and an answer of the server makes the proxy answer the client.
+//! wrong, since datagrams are lost and servers change. So when the proxy leaves a TOKEN request unanswered,
+//! it sends a TOKEN request of its own to the server. If the server answers, the proxy answers the client.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::session::{ClientAddr, Family, ListenerId, Notice, Speaks, Time};
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// Maximum number of TOKEN requests that are kept until the server has answered; clients have to repeat
-/// others.
+/// further requests.
 const MAX_UNANSWERED: usize = 64;
 
 /// The families that the server speaks.
@@ -81,7 +81,7 @@ impl Hub {
         }
     }
 
-    /// Reports a client if the server does not speak its family. Returns true if so.
+    /// Reports a client and returns true if the server does not speak the client's family.
     fn notice_family(&mut self, addr: ClientAddr, speaks: Family, session: Option<SessionId>) -> bool {
         let Some(server) = self.families.other_than(addr.listener, speaks) else {
             return false;

@@ -24,7 +24,7 @@ fn is_spare_connect(bytes: &[u8], is_ddnet: impl FnOnce() -> bool) -> bool {
 const FORM: u8 = 0xbc;
 /// Size of the header of 0.6 in bytes.
 const BASE: usize = 3;
-/// Payload size in bytes from which a server of 0.6.5 reads a CONNECT as one with a token (0.6.5,
+/// Minimum payload size in bytes of a CONNECT in which a server of 0.6.5 reads a token (0.6.5,
 /// network_server.cpp, `Recv`).
 const WITH_TOKEN: usize = 513;
 

@@ -2,9 +2,9 @@
 //!
 //! Law: the effect is the same as without the proxy. A server of Teeworlds drops such CONNECTs (0.7.5,
 //! network_token.cpp, `ProcessMessage`), and so does the proxy. A DDNet server answers each of them, but
-//! gives a slot only to those that show its token (16.4, network_server.cpp, `OnSixupCtrlMsg`), so the proxy
-//! forwards them to it. Their senders may be forged: they cost as much as a CONNECT of 0.6, and change no
-//! session of a client that has proved its address.
+//! creates a slot only for a CONNECT that shows its token (16.4, network_server.cpp, `OnSixupCtrlMsg`), so
+//! the proxy forwards them to a DDNet server. Their sender address may be forged, so they are limited like
+//! CONNECTs of 0.6, and change no session of a client that has proved its address.
 
 use teetap_wire::Proto;
 

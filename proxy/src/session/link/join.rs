@@ -199,8 +199,8 @@ impl Link {
         self.opened.standing = self.opened.standing.max(shown);
     }
 
-    /// Returns true for DDNet's ACCEPT, which is forwarded without a change. Its header is not checked: a
-    /// server accepts it with any ack (DDNet 16.4, network_server.cpp, `OnConnCtrlMsg`).
+    /// Returns true for DDNet's ACCEPT, which is forwarded unchanged. Its header is not checked: a server
+    /// accepts it with any ack (DDNet 16.4, network_server.cpp, `OnConnCtrlMsg`).
     pub(super) fn is_lone_accept(&self, packet: &Packet<'_>, env: &Env) -> bool {
         let is_accept = matches!(packet.control(), Some(Control::Accept));
         is_accept && packet.proto == Proto::Ddnet && !env.config.heals

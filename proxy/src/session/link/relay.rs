@@ -20,7 +20,7 @@ impl Link {
     /// Relays one datagram. Steps in order: ack, handshake packets, redirects, resend request, chunks, sending, reporting.
     pub(super) fn relay(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
         if packet.proto == Proto::Ddnet && packet.header.flags.contains(Flags::CONTROL | Flags::COMPRESSION) {
-            // DDNet drops such a packet unread (network.cpp, `UnpackPacket`).
+            // DDNet drops a compressed control packet unread (network.cpp, `UnpackPacket`).
             return self.report_one_leg(from, datagram, &packet.notes, env);
         }
         if from == Side::Client && self.is_lone_accept(packet, env) {
@@ -299,7 +299,7 @@ impl Link {
         if self.splice(frame.dir).is_identity() {
             return rewrites != Rewrites::None && rewrite_all(packet, (rewrites, means), composer, placed);
         }
-        // Taken out, since both are borrowed together with the splice.
+        // Moved out of `self`, since both are borrowed together with the splice.
         let mut rules = self.rules.take();
         let mut snapshots = std::mem::take(&mut self.snapshots);
         if frame.dir == Dir::S2c {

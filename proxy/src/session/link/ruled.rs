@@ -1,5 +1,5 @@
-//! Rules on control messages: on the client's leg when they are received and sent, on the server's leg if a
-//! rule names it.
+//! Rules on control messages. A rule acts on messages that are received or sent on the client leg, unless it
+//! names the server leg.
 //!
 //! Law: if a rule drops a control message, the session continues as if the message had never been received,
 //! or never been sent. The lone ACCEPT to a DDNet server is sent once. Rules are not evaluated on the
