@@ -186,7 +186,7 @@ fn bad_networks_replay_equal_in_every_variant() {
         let checked = check(&compile);
         assert_eq!((checked.difference, checked.cut), (None, None), "{variant:?}");
         assert!(checked.sent > 500, "{variant:?}: {}", checked.sent);
-        // Without any one of the rules the run differs.
+        // The run differs if any one rule is removed.
         for rule in RULES
             .lines()
             .chain(OTHERS.lines())

@@ -1,4 +1,4 @@
-//! The batching forwarder: like the minimal one, with many datagrams per system call (`recvmmsg`, `sendmmsg`).
+//! The batching forwarder: like the minimal forwarder, with many datagrams per system call (`recvmmsg`, `sendmmsg`).
 //!
 //! Datagrams of clients are received in batches, and sent by one upstream socket for each client. Datagrams of the
 //! server are received from these sockets, and sent in batches.

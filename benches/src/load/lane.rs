@@ -124,8 +124,8 @@ impl Lane {
         Verdict::Wrong
     }
 
-    /// Gives up the datagrams that have not arrived, and returns their number. The numbering continues as if they had
-    /// arrived.
+    /// Discards the record of the datagrams that have not arrived, and returns their number. The numbering continues
+    /// as if they had arrived.
     pub(super) fn give_up(&mut self) -> usize {
         self.arrived = self.seq;
         self.flying.drain(..).count()

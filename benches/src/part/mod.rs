@@ -56,7 +56,7 @@ struct Bench {
 }
 
 impl Run {
-    /// Returns one of two values, depending on [`Run::quick`].
+    /// Returns `quick` if [`Run::quick`] is true, otherwise `full`.
     fn either<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }

@@ -9,7 +9,7 @@ use super::{error::Mistakes, part::Part};
 /// All texts joined into one.
 pub(super) struct Joined {
     pub(super) text: String,
-    /// For each part: its start, and the range of its own text that is left out.
+    /// Start of each part in the joined text, and the range of its text that is left out.
     pub(super) places: Vec<(usize, Span)>,
 }
 

@@ -64,9 +64,9 @@ pub enum Company {
     /// In the process group of this program, so that the command can read the terminal and receives its signals. No
     /// other command runs.
     SharesTerminal,
-    /// In a process group of its own. No other command runs.
+    /// In its own process group. No other command runs.
     Alone,
-    /// In a process group of its own, beside other commands.
+    /// In its own process group, beside other commands.
     WithOthers,
 }
 

@@ -42,7 +42,7 @@ impl Bot {
         "demo".clone_into(&mut config.clan);
         config.release.1.push_str(", demo");
         config.input_every = player.input_every;
-        // The bot has a timeout of its own, and has only the map of the demo.
+        // The bot has its own timeout, and only the map of the demo.
         config.patience = None;
         config.script = Script::new().at(Step::RequestMapData, Action::Stop);
         Self {

@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(search(100, &[&[7, 8, 9, 50, 51]]).0, [7, 8, 9, 50, 51]);
         // Every element is needed.
         assert_eq!(search(6, &[&[0, 1, 2, 3, 4, 5]]).0, [0, 1, 2, 3, 4, 5]);
-        // If there are several causes, one of them remains as a whole.
+        // If there are several causes, exactly one of them remains, with all its elements.
         assert!([vec![1, 2], vec![90]].contains(&search(100, &[&[1, 2], &[90]]).0));
     }
 

@@ -1,6 +1,6 @@
 //! A client that joins once for each message of a login and each fault.
 //!
-//! Law: a cell is a run of its own, with a listen port and a session of its own. Which cells a client is expected to
+//! Law: each cell is a separate run with its own listen port and session. Which cells a client is expected to
 //! survive is a table of facts about the peers; it does not depend on the runs.
 //!
 //! | file | contents |

@@ -61,7 +61,7 @@ impl Verdict {
         )
     }
 
-    /// Returns the name for scripts. A join is late if it took longer than those without a fault.
+    /// Returns the name for scripts. A join is late if it took longer than the joins without a fault.
     #[must_use]
     pub const fn name(&self, is_late: bool) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
 //! Files of JSON lines about a run, the input log and the journal. The data thread queues entries, and a
-//! thread of its own encodes and writes them.
+//! separate thread encodes and writes them.
 //!
 //! Law: the data thread never waits and never wakes the writer, which polls the queue. The size of the queue
 //! in bytes is limited. If it overflows or the disk fails, the file ends with a line that says so, and the

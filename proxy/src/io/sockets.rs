@@ -1,7 +1,7 @@
 //! The sockets of the data thread. Carries out the core's outputs: sends datagrams, opens and closes sockets.
 //!
-//! Law: this module never calls the core. What happens to a socket (it is open, the network reported an
-//! error) is queued as [`News`] until the driver passes it to the core.
+//! Law: this module never calls the core. Events of a socket (it is open, the network reported an error) are
+//! queued as [`News`] until the driver passes them to the core.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -27,7 +27,7 @@ pub struct Counters {
     pub errors: u64,
 }
 
-/// What happened to a socket.
+/// An event of a socket.
 #[derive(Debug)]
 pub(super) enum News {
     /// An upstream socket is open, at this local address.

@@ -12,7 +12,8 @@ pub struct AckWindow {
 }
 
 impl AckWindow {
-    /// Checks an ack like the sender of the numbers, which drops a datagram whose ack is outside the window.
+    /// Checks an ack as the sender of the numbers does. The sender drops a datagram whose ack is outside the
+    /// window.
     ///
     /// # Errors
     /// Returns the oddity of an ack outside the window.

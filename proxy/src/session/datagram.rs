@@ -35,8 +35,8 @@ pub struct Datagram {
     sent: Sent,
     /// The result of inflating the received bytes, read as `proto`.
     inflated: Option<Inflated>,
-    /// What was done with each chunk, in order. Empty if each chunk was forwarded unchanged under its own
-    /// sequence number.
+    /// Record of each chunk, in order. Empty if each chunk was forwarded unchanged under its own sequence
+    /// number.
     pub placed: Box<[Placed]>,
     /// Effects of link lines on the sent datagrams. Empty if each datagram was sent immediately, once and
     /// unchanged.
@@ -161,8 +161,8 @@ impl Datagram {
     }
 
     /// Returns the datagrams that were sent because of this one, in order; none if it was refused or
-    /// swallowed. The bytes are those before the link: [`Self::link`] says which datagrams were delayed,
-    /// changed or lost.
+    /// dropped. The bytes are as they were before the link; [`Self::link`] records which datagrams were
+    /// delayed, changed or lost.
     pub fn sent(&self) -> impl Iterator<Item = &[u8]> + Clone {
         let behind = self.bytes.get(usize::from(self.received)..).unwrap_or_default();
         let (mut rest, lens): (&[u8], &[u16]) = match &self.sent {
@@ -246,7 +246,8 @@ impl Words for Origin {
     const ALL: &'static [Self] = &[Self::Peer, Self::Rule, Self::User, Self::Proxy];
 }
 
-/// What was done with one chunk of a received datagram.
+/// Record of one chunk of a received datagram: its number, the action on it, and its place in the sent
+/// datagrams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// The sequence number under which the chunk was forwarded; `None` if it was not sent or is not vital.

@@ -104,7 +104,7 @@ impl Handshake {
 
     /// Returns the protocol and the token of a CLOSE to a server that may have a slot although its answer has
     /// not arrived; `None` if the server cannot have one. 0.6 servers that create a slot at CONNECT use no
-    /// tokens, and those with tokens ignore such a CLOSE.
+    /// tokens, and servers with tokens ignore a CLOSE without one.
     pub(crate) fn slot(&self) -> Option<(Proto, Option<Token>)> {
         match self {
             Self::Connect6(_) => Some((Proto::V6, None)),

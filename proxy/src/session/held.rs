@@ -116,7 +116,7 @@ struct Overtaken {
     group: u32,
     /// The tick of the snapshot; `None` unless the message is the first part of a snapshot.
     tick: Option<i32>,
-    /// True if the message is released together with the previous one of its group.
+    /// True if the message is released together with the previous message of its group.
     joins: bool,
     remaining: u32,
     until: Time,
@@ -224,7 +224,7 @@ impl Hold {
         id
     }
 
-    /// Holds a message together with the last one of the group: both are parts of the same snapshot.
+    /// Holds a message together with the last message of the group: both are parts of the same snapshot.
     pub(crate) fn push_joined(&mut self, group: u32, until: Time, mut held: Held) -> Option<HeldId> {
         let id = self.take_in(&mut held);
         let joined = Overtaken {
@@ -255,7 +255,7 @@ impl Hold {
         last.is_some_and(|last| last.tick == Some(tick))
     }
 
-    /// Counts a message that is sent ahead of the first waiting one of its group. Returns that waiting
+    /// Counts a message that is sent ahead of the first waiting message of its group. Returns that waiting
     /// message, and the messages released with it, if it has been overtaken often enough; otherwise nothing.
     pub(crate) fn overtake(&mut self, group: u32) -> Vec<Held> {
         let is_next = |waiting: &Overtaken| waiting.group == group && !waiting.joins;

@@ -39,7 +39,7 @@ fn kinds_and_values_are_read_back_and_later_kinds_keep_their_name() {
         assert_eq!(serde_json::to_string(&notice).unwrap(), json);
         assert_eq!(serde_json::from_str::<Notice>(json).unwrap(), notice);
     }
-    // A value that is unknown here makes the whole notice one of another kind.
+    // A notice with an unknown value is read as [`Notice::Other`].
     let later: Notice = serde_json::from_str(r#"{"kind":"renumbered","dir":"p2p"}"#).unwrap();
     assert_eq!(later.kind(), Some("renumbered"));
     assert!(matches!(later, Notice::Other { .. }));

@@ -50,8 +50,8 @@ pub(crate) fn gone(stage: &mut Stage, group: u8, numbers: u16) -> Vec<u16> {
     (0..numbers).filter(is_gone).collect()
 }
 
-/// Returns a player in a game whose server receives nothing any more, so that only the test answers in its
-/// name.
+/// Returns a player in a game whose server no longer receives anything, so that the test sends all answers of
+/// the server.
 pub(crate) fn deaf(pair: Pair) -> Stage {
     let mut stage = Stage::joined(pair, 1);
     stage.world.up.conditions.loss = 1.0;

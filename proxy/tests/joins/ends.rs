@@ -1,4 +1,4 @@
-//! Silence and unreachable servers: what is reported, which sessions survive, and which are removed.
+//! Silence and unreachable servers: the notices, and which sessions survive or are removed.
 
 use teetap_kit::{
     codec::{Variant, control},
@@ -11,7 +11,7 @@ use teetap_wire::Side;
 
 use crate::stage::{Pair, Stage, closed};
 
-/// No datagram arrives any more.
+/// All datagrams are lost.
 const DEAD: Conditions = Conditions {
     delay: 10 * MS,
     jitter: 0,

@@ -198,8 +198,8 @@ fn what_was_seen_in_an_untouched_direction() {
     });
 }
 
-/// A user's message has armed a direction in which no rule can match. Its messages are observed all the same,
-/// each once.
+/// A user's message has armed a direction in which no rule can match. Its messages are still observed, each
+/// once.
 #[test]
 fn what_was_seen_in_a_direction_that_is_renumbered_for_a_person() {
     on_each_kind(|bench| {

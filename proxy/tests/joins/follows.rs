@@ -328,7 +328,7 @@ fn a_reconnecting_client_replaces_its_session() {
     }
 }
 
-/// A client on another port has another session; the old one lives until one of its peers ends it.
+/// A client on another port has another session. The old session lives until one of its peers ends it.
 #[test]
 fn a_client_that_reconnects_from_another_port_is_a_second_session() {
     for pair in Pair::ALL {

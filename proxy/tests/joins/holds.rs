@@ -355,7 +355,8 @@ fn the_window_of_the_receiver_is_respected() {
     });
 }
 
-/// Custody that is never acked ends the session like the peers' own limit: after 10 s, in DDNet 100 s.
+/// A message in custody that is never acked ends the session, at the limit of the peers: after 10 s, or 100 s
+/// in DDNet.
 #[test]
 fn custody_that_is_not_acked_ends_the_session() {
     on_each_kind(|bench| {

@@ -145,7 +145,7 @@ fn edit_one_and_lose_it() {
         bench.is("C a1 keepalive", &["S a1 keepalive"]);
         bench.is("S a1 2*:b", &["C a1 2*:bold"]);
         bench.is("C a2 keepalive", &["S a2 keepalive"]);
-        // The message is acked: nothing is sent for it any more.
+        // The message is acked, so its retransmission is not forwarded.
         bench.is("S a1 2*:b", &["C a1 keepalive"]);
         assert_eq!(bench.decisions("b"), 2);
     });

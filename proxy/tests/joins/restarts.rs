@@ -92,7 +92,7 @@ fn restart_after_restart_plays_again() {
     }
 }
 
-/// Lost requests of a restart are repeated like those of a first join.
+/// Lost requests of a restart are repeated like the requests of a first join.
 #[test]
 fn a_restart_on_a_bad_line_plays_again() {
     for pair in Pair::ALL

@@ -53,7 +53,7 @@ dup when s2c and ctrl and not close
 link both loss gemodel 1% 30% delay 30ms
 "#;
 
-/// A request of the server browser of 0.6, and one of 0.7 with a token that the proxy did not give.
+/// A server browser request of 0.6, and a request of 0.7 with a token that the proxy did not give.
 const BROWSE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
 const BROWSE_7: &[u8] = b"\x21\x01\x02\x03\x04\xff\xff\xff\xff\xff\xff\xff\xffgie3\x05";
 

@@ -206,7 +206,8 @@ impl Actor {
         token.map(|byte| byte ^ self.salt)
     }
 
-    /// Checks that the hub closes the session that the client left behind, like the client itself would have.
+    /// Checks that the hub closes the session that the client abandoned, with the CLOSE that the client would
+    /// have sent.
     pub(crate) fn is_left(&mut self, bytes: &[u8]) {
         assert_eq!(Kind::of(self.variant, bytes), Kind::Close);
         assert_eq!(

@@ -59,7 +59,7 @@ const EXPECTED: [Expected; 14] = [
     Expected { name: "loss-tw07", received: 88, forwarded: [76, 3], late: 0, kept: [3, 1, 0, 2, 3], made: [2, 1, 0, 3, 3], ddnet: [0, 0, 0] },
     Expected { name: "map-dd", received: 66, forwarded: [61, 2], late: 0, kept: [0, 1, 1, 0, 1], made: [0, 1, 1, 0, 1], ddnet: [32, 0, 0] },
     Expected { name: "map-tw07", received: 53, forwarded: [49, 0], late: 0, kept: [1, 1, 0, 1, 1], made: [1, 1, 0, 1, 1], ddnet: [0, 0, 0] },
-    // One datagram is not shorter any more when it is compressed with the other token.
+    // Compression with the other token does not make one of the datagrams shorter.
     Expected { name: "npm-to-dd16", received: 177, forwarded: [174, 0], late: 0, kept: [0, 1, 1, 0, 1], made: [0, 1, 1, 0, 1], ddnet: [87, 0, 1] },
     Expected { name: "rich-dd16", received: 2860, forwarded: [2833, 18], late: 0, kept: [0, 3, 3, 0, 3], made: [0, 3, 3, 0, 3], ddnet: [2569, 0, 0] },
     // A kicked client sends one more datagram. The server browser sends its request again after its first

@@ -7,9 +7,9 @@
 //! Law: publishing never blocks. It wakes the worker only for a message that is held until a watcher answers,
 //! and the worker then rings the bells of the watchers. The worker receives all other events within
 //! milliseconds. Its [`Stage`] decodes each event once for all watchers. The ring after the worker is bounded
-//! and drops the oldest events; each watcher has an exact count of the events it missed. A watcher may have a
-//! queue of its own, bounded by bytes. Only the stage keeps state about sessions, so missed events have no
-//! effect on how a watcher sees later events.
+//! and drops the oldest events; each watcher has an exact count of the events it missed. A watcher may have its
+//! own queue, bounded by bytes. Only the stage keeps state about sessions, so missed events have no effect on
+//! how a watcher sees later events.
 
 mod publisher;
 mod ring;

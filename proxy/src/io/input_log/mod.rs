@@ -16,8 +16,8 @@
 //!
 //! # Its law
 //!
-//! The data thread never waits for the log: `io::log_file` queues entries, and a thread of its own writes
-//! them. A log always contains the beginning of a run, without gaps.
+//! The data thread never waits for the log: `io::log_file` queues entries, and a separate thread writes them.
+//! A log always contains the beginning of a run, without gaps.
 //!
 //! Other programs cannot read this format; captures are written for them.
 

@@ -17,8 +17,8 @@
 //!
 //! # Its law
 //!
-//! The data thread never waits for the journal: `io::log_file` queues decisions, and a thread of its own
-//! writes them. Equal seeds and inputs produce equal journals.
+//! The data thread never waits for the journal: `io::log_file` queues decisions, and a separate thread writes them. Equal
+//! seeds and inputs produce equal journals.
 
 mod line;
 mod reader;

@@ -119,7 +119,7 @@ impl Hub {
     pub(super) fn answer_unanswered(&mut self) {
         for (addr, (token, size)) in std::mem::take(&mut self.families.unanswered) {
             if self.sessions.at(addr.addr).next().is_some() {
-                // The client has a session by now, maybe one of 0.6.
+                // The client has a session by now, maybe in 0.6.
                 continue;
             }
             let mark = self.env.out.mark();

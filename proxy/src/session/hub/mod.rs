@@ -220,7 +220,7 @@ impl Hub {
             .unwrap_or_default()
     }
 
-    /// Returns the number of sessions, including those that are opening or closing.
+    /// Returns the number of sessions, including sessions that are opening or closing.
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.sessions.links.len()

@@ -205,7 +205,8 @@ impl Link {
     }
 
     /// Ends a session in which both peers are silent. Neither peer gets a CLOSE, as without the proxy: the
-    /// server gives the client up in its own time, or keeps the player for it (DDNet's timeout protection).
+    /// server drops the client after its own timeout, or keeps the player in the game until the client
+    /// returns (DDNet's timeout protection).
     pub(super) fn forget(&mut self, reason: &[u8], env: &mut Env) {
         self.is_forgotten = true;
         self.begin_closing(None, Some(reason), env);

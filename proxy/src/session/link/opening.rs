@@ -388,8 +388,8 @@ impl Link {
         self.server.token_out = accepted.token_out;
         self.server.last_received = env.now;
         self.client.proto = accepted.proto;
-        // In 0.7 each side shows the other's token. Older protocols share one token, and those without tokens
-        // have none.
+        // In 0.7 each side shows the other's token. In older protocols both sides show the same token, or
+        // none.
         let shared = accepted.token_out.map(|_| self.opened.token);
         self.client.token_in = shared;
         self.client.token_out = if accepted.proto == Proto::V7 {

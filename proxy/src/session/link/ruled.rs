@@ -19,7 +19,7 @@ const LONE_ACCEPT: u8 = 3;
 /// Maximum number of delayed control messages; further ones are handled without a delay.
 const MAX_LATER: usize = 64;
 
-/// What the rules decided about a received control message.
+/// The decision of the rules about a received control message: what to do with it now.
 pub(super) enum ControlVerdict {
     /// Handle it as it is.
     AsItIs,
