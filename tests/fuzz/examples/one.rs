@@ -1,4 +1,4 @@
-//! Runs one input of a target: `one TARGET FILE`.
+//! Runs a target on the contents of a file: `one TARGET FILE`.
 
 #![expect(clippy::unwrap_used, reason = "a tool of the tests")]
 

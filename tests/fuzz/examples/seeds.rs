@@ -1,4 +1,4 @@
-//! Writes the seeds of a target as files, as libFuzzer wants them: `seeds TARGET FOLDER`.
+//! Writes each seed of a target to a file, as libFuzzer expects: `seeds TARGET FOLDER`.
 
 #![expect(clippy::unwrap_used, reason = "a tool of the tests")]
 

@@ -1,4 +1,4 @@
-//! A target of `teetap_fuzz` under libFuzzer: the one that `FUZZ_TARGET` names.
+//! Runs a target of `teetap_fuzz` under libFuzzer. `FUZZ_TARGET` selects the target.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,11 +1,11 @@
-//! Any bytes as the chunks of a payload.
+//! Arbitrary bytes as the chunks of a payload.
 
 use teetap_kit::codec;
 use teetap_wire::{Chunk, Chunks, Code, identify, write_chunk};
 
 use crate::input::{Input, variant_of};
 
-/// Walking over a payload, and writing its chunks anew.
+/// Parses the chunks of a payload and writes them again.
 pub fn chunks(data: &[u8]) {
     let mut input = Input::new(data);
     let proto = input.proto();
@@ -43,7 +43,7 @@ pub fn chunks(data: &[u8]) {
         if write_chunk(proto, header.vital, header.resend, data, &mut out).is_ok() {
             written.push((header.vital, header.resend, data));
         } else {
-            // A field of 0.7 has room for more than a packet of its own making has.
+            // The size field of 0.7 can hold larger sizes than a packet that 0.7 builds.
             assert!(data.len() > proto.layout().max_chunk && out.len() == before);
         }
         let _id = identify(data);

@@ -1,10 +1,10 @@
-//! Any bytes as a datagram outside a connection.
+//! Arbitrary bytes as a connectionless datagram.
 
 use teetap_wire::{Connless, First, Token, connless, detect, is_connless, write_v7};
 
 use crate::input::Input;
 
-/// Reading of one datagram, and framing of its message anew.
+/// Parses one datagram, and frames its message again.
 pub fn connless(data: &[u8]) {
     let parsed = Connless::parse(data);
     assert_eq!(

@@ -1,14 +1,14 @@
-//! The committed inputs, each of which made a target fail once: one file an input, a folder a target.
+//! The committed inputs, each of which once made a target fail: a folder per target, a file per input.
 
 use std::path::PathBuf;
 use std::{fs, io};
 
-/// The folder of a target.
+/// Returns the folder of a target.
 pub fn folder(target: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "corpus", target].iter().collect()
 }
 
-/// All inputs of a target, by name; none when it has no folder.
+/// Returns all inputs of a target in the order of their names; none if it has no folder.
 pub fn load(target: &str) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut inputs = Vec::new();
     let entries = match folder(target).read_dir() {

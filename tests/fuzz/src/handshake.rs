@@ -1,4 +1,4 @@
-//! One client that wants in, byte for byte under the fuzzer's control on both legs.
+//! One joining client: the fuzzer controls every byte on both legs.
 
 use std::net::SocketAddr;
 
@@ -11,25 +11,25 @@ use crate::{
     watch::{Sent, Watch},
 };
 
-/// Steps taken of one input, at most.
+/// Maximum steps per input.
 const MAX_STEPS: usize = 200;
 
-/// The facts learned from what the core sent.
+/// A joining client and its server, with the tokens learned from the core's datagrams.
 #[derive(Debug)]
 struct Door {
     watch: Watch,
     variant: Variant,
     client: SocketAddr,
     own: Token,
-    /// The core's token on the client leg.
+    /// Token that the core gave to the client.
     shown: Token,
-    /// The core's own token on the server leg.
+    /// Token that the core gave to the server.
     upstream_own: Token,
-    /// The client has sent the token of an answer, or bytes that may contain it.
+    /// True once the client has sent the core's token, or compressed bytes that may contain it.
     has_shown: bool,
 }
 
-/// A join: the client's and the server's datagrams, and time.
+/// Runs a join: datagrams of the client and the server, and the passing of time.
 pub fn handshake(data: &[u8]) {
     let mut input = Input::new(data);
     let variant = input.variant();
@@ -48,7 +48,7 @@ pub fn handshake(data: &[u8]) {
         }
         door.step(&mut input);
     }
-    // In the end nothing is left while all peers are silent, whatever happened before.
+    // All sessions and sockets are removed once all peers have been silent for long enough.
     for _ in 0..40 {
         let at = door.watch.now + 5_000_000;
         door.send(at, To::Timeout);
@@ -92,7 +92,7 @@ impl Door {
                 self.server_sends(&bytes);
             }
             _ => {
-                // An earlier datagram with some bytes changed.
+                // A request or a reply with one changed byte.
                 let mut bytes = if input.byte() & 1 == 0 {
                     self.request()
                 } else {
@@ -109,7 +109,7 @@ impl Door {
         }
     }
 
-    /// The first datagrams of a client, until it is in.
+    /// Returns the client's next request: for a token (0.7), or to connect.
     fn request(&self) -> Vec<u8> {
         if self.variant.is_seven() && self.shown == NO_TOKEN {
             control::token_request(self.own)
@@ -118,7 +118,7 @@ impl Door {
         }
     }
 
-    /// Something that shows a token, in any of the kinds of 0.6 or 0.7.
+    /// Returns a packet of an established connection with this token, in any variant.
     fn words(&self, input: &mut Input<'_>, token: Token) -> Vec<u8> {
         let variant = if input.byte() & 7 == 0 {
             input.variant()
@@ -140,7 +140,7 @@ impl Door {
         }
     }
 
-    /// The answer of a server of one kind or another to the core's CONNECT.
+    /// Returns a server's reply to the core's CONNECT, not always in the variant of the client.
     fn answer(&self, input: &mut Input<'_>) -> Vec<u8> {
         let server = [0x5e, 1, 2, 3];
         let seven = self.variant.is_seven();
@@ -192,12 +192,12 @@ impl Door {
         }
     }
 
-    /// The core's token out of its answers to the client.
+    /// Records the core's token from its reply to the client.
     fn learn_shown(&mut self, bytes: &[u8]) {
         let at = match (control::message(bytes), bytes.first().map(|first| first & 0xfc)) {
             (Some(control::TOKEN), Some(0x04)) => 8,
             (Some(control::CONNECT_ACCEPT), first) => {
-                // In 0.7 the server's own token may follow, which no client reads.
+                // In 0.7 the server's own token may follow. No client reads it.
                 if first == Some(0x04) {
                     return;
                 }
@@ -210,7 +210,7 @@ impl Door {
         }
     }
 
-    /// The core's own token out of its request to the server.
+    /// Records the core's own token from its request to the server.
     fn learn_own(&mut self, bytes: &[u8]) {
         let at = match (control::message(bytes), bytes.first()) {
             (Some(control::TOKEN | control::CONNECT), Some(0x04)) => 8,
@@ -222,8 +222,8 @@ impl Door {
         }
     }
 
-    /// A session with tokens is online only after its client has shown the token that it was given. Without tokens the
-    /// server alone decides.
+    /// Checks that a session with tokens goes online only after its client has returned the core's token. Without
+    /// tokens the server alone decides.
     fn check_online(&self) {
         for event in &self.watch.events {
             let What::Session(change) = &event.what else {

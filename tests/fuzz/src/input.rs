@@ -1,9 +1,9 @@
-//! Reads choices off the bytes of an input; at its end everything is zero.
+//! Decodes choices from the bytes of an input. After its end every byte is zero.
 
 use teetap_kit::codec::Variant;
 use teetap_wire::Proto;
 
-/// The rest of an input.
+/// The unread rest of an input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input<'a>(&'a [u8]);
 
@@ -39,7 +39,7 @@ impl<'a> Input<'a> {
         [self.byte(), self.byte(), self.byte(), self.byte()]
     }
 
-    /// As many bytes as the next two say, or what is left.
+    /// Returns bytes with a length prefix of two bytes; all remaining bytes if there are fewer.
     pub(crate) fn bytes(&mut self) -> &'a [u8] {
         let len = usize::from(self.word()).min(self.0.len());
         let (bytes, rest) = self.0.split_at(len);
@@ -60,7 +60,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// The second codec's name for a variant.
+/// Returns the second codec's variant for a protocol.
 pub(crate) fn variant_of(proto: Proto) -> Variant {
     match proto {
         Proto::V6 => Variant::V6,

@@ -1,24 +1,24 @@
-//! Hostile bytes: nine targets that take any input and fail by panicking.
+//! Fuzzing: nine targets that accept any bytes and fail by panicking.
 //!
-//! Law: a target is a plain function of its input, the same every time, and asserts more than "no panic": what the wire
-//! code reads is what the second codec of the test kit reads, what it writes is read back, and the session core keeps
-//! its promises whatever peers send (see [`watch`]).
+//! Law: a target is a deterministic function of its input and asserts more than "no panic". The wire code parses every
+//! input in the same way as the test kit's second codec, its output parses to the same values, and the session core
+//! keeps its guarantees whatever peers send (see [`watch`]).
 //!
 //! | target | input |
 //! |---|---|
-//! | [`packet()`] | a variant, what to rewrite, a datagram |
+//! | [`packet()`] | a variant, the changes of a rewrite, a datagram |
 //! | [`chunks()`] | a variant, a number of chunks, a payload |
 //! | [`connless()`] | a datagram |
 //! | [`message()`] | a variant, a direction, a class, a message |
-//! | [`snapshot()`] | the messages of one session that have to do with snapshots |
+//! | [`snapshot()`] | the messages of one session that affect its snapshots |
 //! | [`recording()`] | a file of recorded datagrams |
-//! | [`handshake()`] | a joining client and what a server (or a stranger in its place) answers |
+//! | [`handshake()`] | a joining client, and the replies of a server or of a stranger in its place |
 //! | [`rules()`] | a text of rules |
-//! | [`hub()`] | clients and a server of all kinds, strangers, rules, commands and time around one session core |
+//! | [`hub()`] | the actions of clients, a server, strangers, rules, commands and the clock around one session core |
 //!
-//! Every input starts from [`seeds`], which are generated, or from a file of [`corpus`], each of which made a target fail
-//! once. The test `tests/replay.rs` runs them all and mutates them for a fixed number of rounds, or for ten minutes a
-//! target when `TEETAP_LONG` is set (`tests/run --long`). `libfuzzer/` runs the same functions guided by coverage.
+//! Every input is derived from a generated seed (see [`seeds`]), or from a file in [`corpus`] that once made a target
+//! fail. The test `tests/replay.rs` runs all of them and mutates them for a fixed number of rounds, or for ten minutes
+//! per target if `TEETAP_LONG` is set (`tests/run --long`). `libfuzzer/` runs the same functions guided by coverage.
 
 #![expect(
     clippy::indexing_slicing,
@@ -51,10 +51,10 @@ pub use recording::recording;
 pub use rules::rules;
 pub use snapshot::snapshot;
 
-/// A target: fails by panicking.
+/// A fuzz target, which fails by panicking.
 pub type Target = fn(&[u8]);
 
-/// All targets by name, which is also the name of their folder in `corpus/`.
+/// All targets by name. The name is also that of the target's folder in `corpus/`.
 pub const TARGETS: [(&str, Target); 9] = [
     ("packet", packet),
     ("chunks", chunks),
@@ -67,7 +67,7 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("hub", hub),
 ];
 
-/// Returns the target of this name.
+/// Returns the target called `name`; `None` if unknown.
 pub fn target(name: &str) -> Option<Target> {
     let found = TARGETS.into_iter().find(|(known, _)| *known == name);
     found.map(|(_, target)| target)

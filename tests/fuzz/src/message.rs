@@ -1,4 +1,4 @@
-//! Any bytes as a message of any kind.
+//! Arbitrary bytes as a message of any kind.
 
 use teetap_wire::def::{Class, Datum, Decoded, Def, Path, Registry, Secrets, Source, Value};
 use teetap_wire::note::Code;
@@ -6,7 +6,7 @@ use teetap_wire::{Dir, Proto};
 
 use crate::input::Input;
 
-/// Reading, showing, writing and editing of one message.
+/// Decodes, displays, encodes and edits one message.
 pub fn message(data: &[u8]) {
     let registry = Registry::builtin();
     let mut input = Input::new(data);
@@ -61,7 +61,7 @@ fn shown(decoded: &Decoded, def: &Def, source: Source<'_>) {
     }
 }
 
-/// A message that was read without a doubt is written as it was.
+/// Checks that encoding the decoded values restores the bytes of the message, unless a note makes the values doubtful.
 fn again(decoded: &Decoded, def: &Def, data: &[u8]) {
     let values = decoded.datum(def, Source::Bytes(data));
     let mut out = Vec::new();
@@ -84,7 +84,7 @@ fn again(decoded: &Decoded, def: &Def, data: &[u8]) {
     if decoded.notes().overflowed() || decoded.notes().iter().any(|note| doubtful(note.code)) {
         return;
     }
-    // The size of an object in a message may be no multiple of an int, a count negative: they have a note.
+    // An object's size that is not a multiple of an int, or a negative count, cannot be encoded; both have this note.
     if decoded.notes().contains(Code::OutOfRange) && written.is_err() {
         return;
     }

@@ -1,7 +1,7 @@
-//! The mutator: seeded, so that every finding can be had again, and without knowledge of coverage.
+//! A mutator without coverage feedback, seeded so that every finding can be reproduced.
 //!
-//! Mutations start from a corpus and keep the shapes in it: bytes that matter (flags, ids, lengths), pieces of other
-//! inputs, repeated and dropped pieces.
+//! Mutations start from a corpus and mostly keep its structure: they write bytes that matter (flags, ids, lengths),
+//! insert pieces of other inputs, and repeat or delete pieces.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,11 @@ use teetap_kit::link::Random;
 
 use crate::Target;
 
-/// Longest input that is made.
+/// Maximum length of a mutated input in bytes.
 const MAX_LEN: usize = 4096;
-/// Inputs that are mutated further, beside the corpus.
+/// Maximum number of mutated inputs that are kept to be mutated again, in addition to the corpus.
 const POOL: usize = 512;
-/// Bytes at which code takes another way.
+/// Bytes that are likely to select another branch.
 const SPECIAL: [u8; 20] = [
     0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x08, 0x10, 0x18, 0x20, 0x21, 0x40, 0x48, 0x78, 0x7f, 0x80, 0x90,
     0xc0, 0xfe, 0xff,
@@ -22,13 +22,13 @@ const SPECIAL: [u8; 20] = [
 /// The amount of mutation.
 #[derive(Clone, Copy, Debug)]
 pub enum Effort {
-    /// So many inputs.
+    /// A number of inputs.
     Rounds(u32),
-    /// As many as fit into this time.
+    /// As many inputs as can be run in this time.
     Time(Duration),
 }
 
-/// Runs mutations of a corpus; gives how many. `finding` sees every input before it is run.
+/// Runs `target` on mutations of `corpus` and returns their number. Passes each input to `finding` before running it.
 pub fn run(
     target: Target,
     corpus: &[Vec<u8>],
@@ -59,7 +59,7 @@ pub fn run(
         finding(&input);
         target(&input);
         count += 1;
-        // Some are kept to be mutated again: without coverage to go by, by chance.
+        // Without coverage to guide the choice, inputs to mutate again are chosen at random.
         if random.chance(0.02) {
             if pool.len() < corpus.len() + POOL {
                 pool.push(input);
@@ -89,7 +89,7 @@ fn byte(random: &mut Random) -> u8 {
     }
 }
 
-/// One change.
+/// Applies one random change to `input`.
 fn mutate(random: &mut Random, input: &mut Vec<u8>, other: &[u8]) {
     let len = input.len();
     // Headers are at the beginning.

@@ -1,4 +1,4 @@
-//! Any bytes as a datagram of a connection.
+//! Arbitrary bytes as a datagram of a connection.
 
 use teetap_kit::codec;
 use teetap_wire::{
@@ -8,10 +8,10 @@ use teetap_wire::{
 
 use crate::input::{Input, variant_of};
 
-/// Most clear bytes that any receiver holds.
+/// Maximum decompressed bytes that any receiver can hold.
 const MAX_CLEAR: usize = 1397;
 
-/// Reading, rewriting and writing anew of one datagram.
+/// Parses, rewrites and writes one datagram.
 pub fn packet(data: &[u8]) {
     let mut input = Input::new(data);
     let proto = input.proto();
@@ -53,7 +53,7 @@ fn trailing(always: bool) -> Trailing {
     }
 }
 
-/// The second codec reads the same.
+/// Checks that the second codec parses the same packet.
 fn agrees(proto: Proto, datagram: &[u8], packet: Option<&Packet<'_>>) {
     if is_connless(datagram) {
         assert!(packet.is_none(), "a packet out of a connless datagram");
@@ -63,7 +63,7 @@ fn agrees(proto: Proto, datagram: &[u8], packet: Option<&Packet<'_>>) {
         return;
     };
     let Some(packet) = packet else {
-        // The older decompressor reads on in zeros after the end, as the older receivers do.
+        // The second codec's decompressor continues with zeros after the end of the input, like older receivers.
         assert!(opened.head.flags.compressed, "only the second codec reads it");
         return;
     };
@@ -80,7 +80,7 @@ fn agrees(proto: Proto, datagram: &[u8], packet: Option<&Packet<'_>>) {
     assert_eq!(&*opened.payload, packet.payload);
 }
 
-/// A rewritten datagram says the same but for what was to be changed.
+/// Checks that rewriting changes only the requested fields.
 fn rewritten(packet: &Packet<'_>, datagram: &[u8], with: Rewrite) {
     let old = packet.header;
     let (mut out, mut scratch) = (Vec::new(), Scratch::new());
@@ -112,7 +112,7 @@ fn rewritten(packet: &Packet<'_>, datagram: &[u8], with: Rewrite) {
     assert_eq!(out, seen, "changed by being rewritten to what it was");
 }
 
-/// The written parts of a packet are read as these parts.
+/// Checks that a written packet parses to the parts that it was written from.
 fn written(packet: &Packet<'_>, choice: u8) {
     let limit = MAX_COMPOSED_PAYLOAD.min(packet.payload.len());
     let payload = &packet.payload[..limit];
@@ -124,7 +124,7 @@ fn written(packet: &Packet<'_>, choice: u8) {
     let (mut out, mut scratch) = (Vec::new(), Scratch::new());
     write(packet.proto, &header, payload, compress, &mut out);
     assert!(out.len() <= MAX_DATAGRAM);
-    // Without the token that the variant needs the last bytes of the payload would be taken for it.
+    // DDNet's variant requires a token: without one, a parser would read the last bytes of the payload as the token.
     if packet.proto == Proto::Ddnet && header.token.is_none() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Any bytes as a recording of datagrams: a file that may be broken, or made to break its reader.
+//! Arbitrary bytes as a capture file, which may be damaged or crafted to break its reader.
 
 use std::io::Cursor;
 
@@ -8,22 +8,23 @@ use teetap_capture::{
 };
 use teetap_wire::def::Registry;
 
-/// The contents of a file: items in their order, and how it ended.
+/// Summary of a file that was read to its end.
 #[derive(Debug, PartialEq, Eq)]
 struct Played {
-    /// Of each kind: starts, events, logs, gaps.
+    /// Numbers of starts, events, logs and gaps.
     counts: [usize; 4],
     damaged: bool,
 }
 
-/// Reading of a file, and scrubbing it: what comes of that is a sound file without damage.
+/// Reads and scrubs a file. The scrubbed file must be readable to its end.
 pub fn recording(data: &[u8]) {
     let Some(played) = play(data) else { return };
     let Some(scrubbed) = scrub(data) else { return };
     let again = play(&scrubbed);
     let sound = again.as_ref().is_some_and(|again| !again.damaged);
     assert!(sound, "{played:?} became {again:?}");
-    // Of broken traffic something else may be guessed once half of it is `*`; what comes of that is sound too.
+    // A second scrubbing may classify damaged traffic differently, since part of it is now `*`; its output must be
+    // readable as well.
     let twice = scrub(&scrubbed).and_then(|twice| play(&twice));
     assert!(
         twice.is_none_or(|twice| !twice.damaged),
@@ -31,13 +32,13 @@ pub fn recording(data: &[u8]) {
     );
 }
 
-/// `None`: not a capture.
+/// Reads all items of a file; `None` if it is not a capture.
 fn play(data: &[u8]) -> Option<Played> {
     let mut input = Cursor::new(data);
     let mut playback = match Format::of(&mut input).ok()? {
         Format::Pcap => Playback::pcap(input).ok()?,
         Format::PcapNg => Playback::pcapng(input),
-        // The program's, which reads it with the definitions.
+        // The teetap program reads this format, since that takes message definitions.
         Format::JsonLines => return None,
     };
     let mut counts = [0; 4];
@@ -56,8 +57,8 @@ fn play(data: &[u8]) -> Option<Played> {
             Err(ReadError::Unknown(_)) if counts == [0; 4] => return None,
             Err(_) => break true,
         }
-        // A packet has 16 bytes before its own, and makes an event, a state of its session and a notice at most; an end makes
-        // one for each session.
+        // A packet has a header of 16 bytes and yields at most an event, a session state and a notice; the end of the file
+        // yields one item per session.
         let items: usize = counts.iter().sum();
         assert!(
             items <= 16 + data.len() / 2,
@@ -68,7 +69,7 @@ fn play(data: &[u8]) -> Option<Played> {
     Some(Played { counts, damaged })
 }
 
-/// `None`: nothing of it is of use.
+/// Scrubs a file; `None` if it is not a capture, or damaged before its first packet.
 fn scrub(data: &[u8]) -> Option<Vec<u8>> {
     let mut input = Cursor::new(data);
     let capture = match Format::of(&mut input).ok()? {
@@ -81,6 +82,6 @@ fn scrub(data: &[u8]) -> Option<Vec<u8>> {
     let done = capture.scrub(&mut scrubber, &mut out);
     let tally = scrubber.tally();
     assert!(tally.packets <= data.len() as u64, "{tally:?}");
-    // A damaged file's good part is kept, if there is any.
+    // The readable beginning of a damaged file is kept.
     (done.is_ok() || tally.packets > 0).then_some(out)
 }

@@ -1,4 +1,4 @@
-//! Any text as rules, and what they do with a few messages.
+//! Arbitrary text as rules, and their decisions about a few messages.
 
 use teetap_rules::{
     Diagnostic, Message, Opening, Program, Shared, Style, explain::explain, syntax, syntax::parse_statements,
@@ -8,10 +8,10 @@ use teetap_wire::{
     def::{Datum, Registry},
 };
 
-/// The greatest length of a message that a rule may write, in bytes: far more than a datagram takes.
+/// Maximum length of a message that a rule may write, in bytes: far longer than a datagram.
 const MAX_WRITTEN: usize = 64 << 10;
 
-/// Reading, printing, compiling and running one text.
+/// Parses, prints, compiles and runs one text.
 pub fn rules(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     formats(&text);
@@ -31,7 +31,7 @@ fn registry() -> &'static Registry {
     Registry::builtin()
 }
 
-/// The canonical form means the same and is its own canonical form.
+/// Checks that formatting a text keeps its meaning, and that formatting it again changes nothing.
 fn formats(text: &str) {
     let Ok(statements) = parse_statements(text) else {
         assert!(
@@ -62,7 +62,7 @@ fn formats(text: &str) {
     }
 }
 
-/// Every place is in the text, and every error can be shown.
+/// Checks that every span lies in the text, and that every diagnostic can be rendered.
 fn check_places(text: &str, diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics {
         let span = diagnostic.span;
@@ -71,7 +71,7 @@ fn check_places(text: &str, diagnostics: &[Diagnostic]) {
     }
 }
 
-/// Decides about the same messages twice, with the same result.
+/// Checks that two runs over the same messages make the same decisions.
 fn runs(program: &Program) {
     let decisions = || {
         let mut shared = program.share(Shared::default());
@@ -104,7 +104,7 @@ fn runs(program: &Program) {
     assert_eq!(decisions(), decisions());
 }
 
-/// A login and some play in each protocol.
+/// Returns the messages of a login and of some play in each protocol.
 fn messages() -> impl Iterator<Item = (Proto, Dir, Vec<u8>)> {
     const PLAY: [(Dir, &str); 8] = [
         (Dir::S2c, "map_change"),
@@ -123,7 +123,7 @@ fn messages() -> impl Iterator<Item = (Proto, Dir, Vec<u8>)> {
                 let mut data = Vec::new();
                 let def = registry().named(proto, None, name).next()?;
                 let fields = Datum::group([("message", Datum::Bytes(b"some words".to_vec()))]);
-                // Messages without a text take their defaults.
+                // Messages without this text field are built from their defaults.
                 let none = Datum::group([] as [(&str, Datum); 0]);
                 if def.encode(&fields, &mut data).is_err() {
                     data.clear();

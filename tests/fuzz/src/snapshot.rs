@@ -1,4 +1,5 @@
-//! Any messages around the snapshots of one session, beside a second reading of the game's rules for them.
+//! Arbitrary messages that affect the snapshots of one session, checked against a second implementation of the game's
+//! rules for snapshots.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +11,28 @@ use teetap_wire::{Dir, Proto, varint};
 
 use crate::input::Input;
 
-/// Steps taken of one input, at most.
+/// Maximum steps per input.
 const MAX_STEPS: usize = 100;
-/// More than three of the largest snapshots.
+/// Maximum bytes in the store: more than three snapshots of the largest size.
 const LIMIT: usize = 500_000;
 
-/// Items by type and id, in no order that matters.
+/// Items of a snapshot by type and id.
 type Items = BTreeMap<(u16, u16), Vec<i32>>;
 
-/// A store, and what is known about its session otherwise.
+/// A snapshot store, and the session's state as the second implementation knows it.
 struct Game {
     store: Store<'static>,
     proto: Proto,
     sizes: Sizes,
     decoded: Decoded,
-    /// The snapshots that the store kept, also those that it dropped since.
+    /// All snapshots that the store kept, including snapshots that it has dropped since.
     kept: BTreeMap<i32, Items>,
-    /// The parts of a tick, as sent last.
+    /// The last data sent of each part, by tick and number of the part.
     parts: BTreeMap<(i32, usize), Vec<u8>>,
     tick: i32,
 }
 
-/// Messages of a session: snapshots whole and in parts, sound and not, acks, map changes and gaps.
+/// Sends the messages of a session: valid and invalid snapshots in one or several parts, acks, map changes and gaps.
 pub fn snapshot(data: &[u8]) {
     let mut input = Input::new(data);
     let proto = input.proto();
@@ -85,7 +86,7 @@ impl Game {
         }
     }
 
-    /// A tick near the last one, and one that may be its base.
+    /// Chooses a tick, usually near the last tick, and the tick of its base, which may not exist.
     fn ticks(&mut self, input: &mut Input<'_>) -> (i32, i32) {
         let (step, base) = (input.byte(), input.byte());
         let tick = match step {
@@ -120,7 +121,7 @@ impl Game {
         );
     }
 
-    /// The next message of a sound server.
+    /// Sends the next snapshot of a correct server.
     fn next(&mut self, input: &mut Input<'_>) {
         let base = match input.byte() & 7 {
             0 => None,
@@ -152,7 +153,7 @@ impl Game {
         }
         let mut data = Vec::new();
         let counts = after.delta(&before, &self.sizes, &mut data);
-        // An item that was removed and added with another size.
+        // An item was removed and added again with another size.
         if let Err(error) = counts {
             assert!(matches!(error, DeltaError::Resized(_)), "{error}");
             return;
@@ -208,7 +209,7 @@ impl Game {
         self.say(Dir::S2c, "snap", tick, base, &fields, data, &joined);
     }
 
-    /// The parts of a tick at their places, up to the end of the last one.
+    /// Joins the parts of a tick, each at its offset, up to the end of the last part.
     fn joined(&self, tick: i32, parts: usize) -> Vec<u8> {
         let mut joined = vec![0; parts * PART];
         for part in 0..parts {
@@ -246,7 +247,8 @@ impl Game {
         self.hear(dir, &message, Some(joined).filter(|_| snap));
     }
 
-    /// Hands in a message. `joined`: what its snapshot says, if it completes one.
+    /// Passes a message to the store and checks the result. `joined` is the data of the snapshot if the message
+    /// completes one.
     fn hear(&mut self, dir: Dir, message: &[u8], joined: Option<&[u8]>) {
         let Some(def) = self
             .decoded
@@ -263,7 +265,7 @@ impl Game {
         if fate == Fate::Kept {
             same_again(&done, &self.sizes);
         }
-        // Late ones may be bases, too.
+        // Late snapshots may be bases, too.
         if fate == Fate::Kept || fate == Fate::Late && self.store.at(tick).is_some() {
             self.kept.insert(tick, items.clone());
         }
@@ -273,12 +275,12 @@ impl Game {
             Fate::Kept | Fate::Late | Fate::Again => assert_eq!(made, Some(items), "{fate:?} at {tick}"),
             Fate::BadCrc => assert_ne!(actual, None),
             Fate::NoBase => assert!(base.is_some()),
-            // The base may be of another map, of which the store has dropped more than is known here.
+            // The base may belong to a previous map, whose snapshots the store has dropped.
             Fate::Broken => assert!(made.is_none() || base.is_some()),
         }
     }
 
-    /// The items that the game makes of a delta.
+    /// Returns the items that the game builds from a delta; `None` if it discards the snapshot.
     fn made(&self, base: i32, data: &[u8]) -> Option<Items> {
         let nothing = Items::new();
         let base = if base < 0 { &nothing } else { self.kept.get(&base)? };
@@ -286,7 +288,7 @@ impl Game {
     }
 }
 
-/// The rules of the game, item by item; `None`: discarded.
+/// Applies a delta item by item, as the game does; `None` if the game discards the snapshot.
 fn game(base: &Items, data: &[u8], sizes: &Sizes) -> Option<Items> {
     let (mut ints, mut rest) = (Vec::new(), data);
     while !rest.is_empty() {
@@ -344,7 +346,7 @@ fn crc(items: &Items) -> i32 {
         .fold(0, |sum: i32, int| sum.wrapping_add(*int))
 }
 
-/// Looks at everything that is shown of a snapshot; gives its items.
+/// Reads everything that is displayed about a snapshot, and returns its items.
 fn looked_at(done: &Completed<'_>) -> Items {
     let mut decoded = Decoded::new();
     let (mut items, mut found) = (Items::new(), done.to_string().len());
@@ -370,13 +372,13 @@ fn looked_at(done: &Completed<'_>) -> Items {
     items
 }
 
-/// Written and read, it is the same.
+/// Checks that a snapshot written as a delta is restored by reading it.
 fn same_again(done: &Completed<'_>, sizes: &Sizes) {
     let mut data = Vec::new();
     let counts = done.snapshot().delta(done.before(), sizes, &mut data);
     assert_eq!(counts, Ok(done.counts));
     let (mut delta, mut made, mut counts) = (Delta::new(), Snapshot::new(), done.counts);
-    // A snapshot can have more ints than a delta that contains all of them.
+    // A snapshot can contain more ints than fit into a delta.
     if delta.read(sizes, &data).is_ok() {
         assert_eq!(delta.apply(done.before(), &mut made, &mut counts), Ok(()));
         assert_eq!((&made, counts), (done.snapshot(), done.counts));

@@ -1,16 +1,17 @@
-//! The session core under watch: every input is followed by a check of what it must not have done.
+//! A wrapper around the session core that checks its guarantees after every input.
 //!
-//! Whatever peers, strangers, rules and commands do:
+//! These hold whatever peers, strangers, rules and commands do:
 //!
-//! * it sends on sockets that are open only, nothing empty, nothing that a receiver would cut off (1400 bytes);
-//! * an address that has not proved itself is sent no more than came in with that one input: the bytes of its own
-//!   datagram, or those of a server's and a header more; nothing when only time passed;
-//! * an address with a session of 0.6 that never spoke 0.7 is sent nothing that looks like 0.7: DDNet 16.4's client would
-//!   crash;
-//! * listen sockets are requested when a server speaks only, and at most 8 stay;
-//! * sessions that are not online are at most 256, relays of the server browser at most 64, sockets no more than both;
-//! * the states of a session come in their order (opening, online, closing, closed), and nothing after the last;
-//! * the next deadline lies ahead, and one input makes a bounded number of datagrams and events.
+//! * The core sends only on open sockets. No datagram is empty or longer than receivers read (1400 bytes).
+//! * An unproven address is sent no more bytes than the current input contained: the bytes of its own datagram, or those
+//!   of a server's datagram and a header. It is sent nothing if only time passed.
+//! * An address with a session of 0.6 that never sent 0.7 is sent nothing that looks like 0.7, because DDNet 16.4's
+//!   client would crash.
+//! * Listen sockets are requested only because of a server's datagram, and at most 8 are open beside the first.
+//! * The numbers of sessions that were never online and of relays of the server browser are limited, and there are no
+//!   more sockets than sessions and relays.
+//! * The states of a session are reported in order (opening, online, closing, closed), and no event follows the last.
+//! * The next deadline is in the future, and one input causes a bounded number of datagrams and events.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,19 +23,20 @@ use teetap_proxy::session::{
 };
 use teetap_wire::{Dir, MAX_DATAGRAM, Proto, def::Registry};
 
-/// Sessions that are not online: as many of clients that have shown a token, of those that have only come, and of others.
+/// Maximum sessions that were never online: 256 of clients that have shown a token, 256 of clients that have not, and 256
+/// others.
 pub const MAX_OPENING: usize = 3 * 256;
-/// Relays of the server browser, at most.
+/// Maximum relays of the server browser.
 pub const MAX_RELAYS: usize = 64;
-/// Listen sockets beside the first, at most.
+/// Maximum listen sockets beside the first.
 pub const MAX_LISTENERS: usize = 8;
-/// Datagrams and events of one input, at most, for each session that there is (one holds up to 400 unacked messages and
-/// 300 waiting ones, and rules make more).
+/// Maximum datagrams and events per input and session. A session holds up to 400 unacked and 300 queued messages, and
+/// rules may add more.
 const MAX_OUTPUTS: usize = 4_000;
-/// The bytes that a token, the end of a reason and an ACCEPT add to a server's datagram on its way to a client.
+/// Maximum bytes that the core adds to a server's datagram for a client: a token, the end of a reason and an ACCEPT.
 const HEADERS: usize = 24;
 
-/// Something that the core sent.
+/// A datagram that the core sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// To a client, from a listen socket.
@@ -50,18 +52,18 @@ enum Wanted {
     Listener(ListenerId),
 }
 
-/// A session as far as it was reported.
+/// The reported state of a session.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     state: State,
     was_online: bool,
 }
 
-/// A hub and what is known of it.
+/// A hub, and the state known from its outputs.
 #[derive(Debug)]
 pub struct Watch {
     hub: Hub,
-    /// The time of the last input, microseconds.
+    /// Time of the last input in microseconds.
     pub now: u64,
     /// Open sockets.
     pub sockets: BTreeSet<UpstreamId>,
@@ -73,26 +75,26 @@ pub struct Watch {
     /// Listen sockets that are open, in order.
     pub listeners: Vec<ListenerId>,
     last_listener: ListenerId,
-    /// Bytes of the datagram that requested the last one.
+    /// Length of the server's last datagram, which may have caused the last listen socket to be requested.
     request_len: usize,
-    /// Sessions that were reported and are not closed.
+    /// Sessions that were reported and are not closed yet.
     sessions: BTreeMap<SessionId, Known>,
     closed: BTreeSet<SessionId>,
-    /// Addresses that ever had a session online, or sent a datagram that crossed to the server.
+    /// Addresses that had a session online, or sent a datagram that was forwarded to the server.
     proven: BTreeSet<SocketAddr>,
-    /// Addresses with a session online in 0.6.
+    /// Addresses with a session of 0.6 that went online.
     six: BTreeMap<SocketAddr, SessionId>,
-    /// Addresses from which something came that looks like 0.7.
+    /// Addresses that have sent a datagram that looks like 0.7.
     seven: BTreeSet<SocketAddr>,
 }
 
-/// Our own address of an upstream socket.
+/// Returns the local address of an upstream socket.
 pub fn local(upstream: UpstreamId) -> SocketAddr {
     let port = u16::try_from(20_000 + upstream.0 % 40_000).unwrap_or(0);
     SocketAddr::from((Ipv4Addr::new(10, 9, 0, 1), port))
 }
 
-/// The address of a listen socket.
+/// Returns the address of a listen socket.
 pub fn listen(listener: ListenerId) -> SocketAddr {
     let port = u16::try_from(9_000 + listener.0 % 10_000).unwrap_or(0);
     SocketAddr::from((Ipv4Addr::new(10, 9, 0, 2), port))
@@ -105,7 +107,7 @@ impl Default for Watch {
 }
 
 impl Watch {
-    /// An empty hub that takes one protocol, or all.
+    /// Creates an empty hub that accepts one protocol; all protocols if `None`.
     pub fn new(proto: Option<Proto>) -> Self {
         let config = Config {
             seed: 0,
@@ -138,12 +140,12 @@ impl Watch {
         }
     }
 
-    /// The hub itself, to ask.
+    /// Returns the hub for queries.
     pub fn hub(&self) -> &Hub {
         &self.hub
     }
 
-    /// The sessions that are online.
+    /// Iterates over the sessions that are online.
     pub fn online(&self) -> impl Iterator<Item = SessionId> {
         let online = |known: &Known| known.state == State::Online;
         self.sessions
@@ -152,8 +154,8 @@ impl Watch {
             .map(|(id, _)| *id)
     }
 
-    /// Hands in an input and checks its effect. Sockets that it requested are opened at once; of the listen sockets
-    /// every third cannot be.
+    /// Passes an input to the hub and checks its effects. Requested sockets are opened immediately, except for every
+    /// third listen socket, which fails to open.
     pub fn input(&mut self, at: u64, input: Input<'_>) -> Vec<Sent> {
         let mut wanted = VecDeque::new();
         let mut sent = self.one(at, input, &mut wanted);
@@ -181,7 +183,7 @@ impl Watch {
         sent
     }
 
-    /// An open listen socket, by any number.
+    /// Returns an open listen socket selected by `number`, which may exceed their count.
     pub fn some_listener(&self, number: usize) -> ListenerId {
         let count = self.listeners.len();
         self.listeners.get(number % count).copied().unwrap_or_default()
@@ -213,7 +215,7 @@ impl Watch {
             self.sockets.remove(&upstream);
         }
         events.iter().for_each(|event| self.follow(event));
-        // A client that comes online with this input has proved its address with it.
+        // A client that goes online with this input has proved its address.
         self.check_clients(&sent, &six, allowed);
         self.events = events;
         let most = MAX_OUTPUTS * (1 + self.sessions.len());
@@ -222,7 +224,8 @@ impl Watch {
         sent
     }
 
-    /// Checks what is sent to unproven addresses; an address of `None` stands for all.
+    /// Returns the only unproven address that may be sent data because of this input (any if `None`), and the maximum
+    /// number of bytes. Returns `None` if there is no limit.
     fn allowed(&mut self, input: &Input<'_>) -> Option<(Option<SocketAddr>, usize)> {
         match input {
             Input::FromClient { addr, bytes, .. } => {
@@ -235,7 +238,7 @@ impl Watch {
             Input::ListenerOpened { .. } | Input::ListenerFailed { .. } => {
                 Some((None, self.request_len + HEADERS))
             }
-            // A person's reason is as long as he likes.
+            // A user's reason may have any length.
             Input::Command { .. } | Input::Shutdown { .. } => None,
             _ => Some((None, 0)),
         }
@@ -291,7 +294,8 @@ impl Watch {
         (sent, events, closed)
     }
 
-    /// Nothing that crashes, and nothing to strangers that they did not bring themselves.
+    /// Checks that no client is sent a datagram that would crash it, and that unproven addresses are sent no more than
+    /// `allowed`.
     fn check_clients(
         &self,
         sent: &[Sent],
@@ -326,7 +330,7 @@ impl Watch {
     fn follow(&mut self, event: &Event) {
         let Some(id) = event.session else { return };
         if matches!(event.what, What::Answer(_)) {
-            // A command may name a session that is closed; the answer says so.
+            // A command may name a closed session; its answer reports that.
             return;
         }
         assert!(!self.closed.contains(&id), "{id:?} is closed: {event:?}");
@@ -336,7 +340,7 @@ impl Watch {
             && datagram.leg.is_none()
             && let Some(client) = datagram.ends.client
         {
-            // It has crossed to the server: it was the client's, with its token.
+            // The datagram was forwarded to the server, so that it came from the client and had its token.
             self.proven.insert(client);
         }
         if let What::Session(change) = &event.what {
@@ -350,7 +354,7 @@ impl Watch {
             | (Some(State::Opening), State::Online | State::Closing | State::Closed)
             | (Some(State::Online), State::Closing | State::Closed)
             | (Some(State::Closing), State::Closed) => true,
-            // A candidate that takes over after it has ended, or the moment before.
+            // A candidate that is closing is first reported when it replaces the old session.
             (None | Some(State::Closing), _) => change.state != State::Online,
             _ => false,
         };

@@ -1,5 +1,6 @@
-//! Every target takes its seeds, its corpus, and mutations of both: a fixed number of rounds, or ten minutes a target when
-//! `TEETAP_LONG` is set. An input that fails is kept as a file, named in the output, to become part of the corpus.
+//! Runs every target on its seeds, its corpus and mutations of both: a fixed number of rounds, or ten minutes per
+//! target if `TEETAP_LONG` is set. A failing input is written to a file, which the output names, and can be added to
+//! the corpus.
 
 #![expect(
     clippy::unwrap_used,
@@ -14,12 +15,12 @@ use std::{env, fs, thread};
 
 use teetap_fuzz::{TARGETS, corpus, mutate, seeds};
 
-/// For each target with `TEETAP_LONG`.
+/// Time per target with `TEETAP_LONG`.
 const LONG: Duration = Duration::from_secs(600);
-/// The seed of the short form.
+/// Seed of runs without `TEETAP_LONG`.
 const SEED: u64 = 0x7ee7_a901;
 
-/// Keeps the input that is being run, and writes it down when the target fails.
+/// Holds the current input, and writes it to a file if the target fails.
 struct Keeper {
     name: &'static str,
     input: Vec<u8>,
@@ -39,7 +40,7 @@ impl Drop for Keeper {
     }
 }
 
-/// Mutates as long as one test may take, or long.
+/// Runs a target on its seeds, its corpus and mutations: `rounds` of them, or for [`LONG`] if `TEETAP_LONG` is set.
 fn fuzz(name: &'static str, rounds: u32) {
     let target = teetap_fuzz::target(name).unwrap();
     let input = Vec::new();
@@ -118,7 +119,7 @@ fn every_corpus_belongs_to_a_target() {
     }
 }
 
-/// The same seeds at every call, none twice, and none that is committed as well.
+/// Every call returns the same distinct seeds, none of which is also in the corpus.
 #[test]
 fn seeds_are_deterministic() {
     for (name, _) in TARGETS {
@@ -132,7 +133,7 @@ fn seeds_are_deterministic() {
     }
 }
 
-/// The mutator gives the same inputs for the same seed, and others for another.
+/// The mutator creates the same inputs from the same seed, and different inputs from another seed.
 #[test]
 fn the_mutator_is_deterministic() {
     let made = |seed| {

@@ -1,4 +1,4 @@
-//! The effect of one step of an input.
+//! The actions of an input.
 
 use std::net::SocketAddr;
 
@@ -35,7 +35,7 @@ impl Arena {
             19 => self.trouble(input),
             20 => self.connless(input),
             21 => {
-                // A clock that goes back, and one that leaps.
+                // The clock goes backwards.
                 let at = self.now.saturating_sub(u64::from(input.word()) * MS);
                 self.input_at(at, To::Timeout);
             }
@@ -92,13 +92,13 @@ impl Arena {
         let was_online = peer.is_online();
         peer.close("bye", now);
         if !was_online {
-            // The client does not know the server's protocol yet, so that its CLOSE may not be one to the server: not
+            // The client does not know the server's protocol yet, so that the server may not recognize its CLOSE: not
             // an error of the core.
             self.touch(addr);
         }
     }
 
-    /// Any bytes from any address.
+    /// Sends arbitrary bytes from any address.
     fn stranger(&mut self, input: &mut Input<'_>) {
         let addr = address(input.below(8));
         let bytes = self.some_bytes(input);
@@ -116,7 +116,7 @@ impl Arena {
     fn some_bytes(&self, input: &mut Input<'_>) -> Vec<u8> {
         let kind = input.byte();
         if kind & 0xf0 == 0xf0 {
-            // Longer than any receiver reads.
+            // Possibly longer than any receiver reads.
             return vec![kind, 1, 2, 3]
                 .into_iter()
                 .cycle()
@@ -138,7 +138,7 @@ impl Arena {
         }
     }
 
-    /// The last datagram once more, with some bytes changed: its token and ack may well be right.
+    /// Sends the last datagram again with some bytes changed. Its token and ack may still be valid.
     fn changed(&mut self, input: &mut Input<'_>) {
         let from_server = input.byte() & 1 != 0;
         let known = if from_server {
@@ -160,7 +160,7 @@ impl Arena {
         if from_server {
             self.server_sends(upstream, &bytes);
         } else {
-            // Datagrams of the core to the server look like those of a client; the token differs.
+            // The core's datagrams to the server differ from a client's only by the token.
             let addr = address(input.below(CLIENTS));
             self.borrow_token(addr, &mut bytes);
             self.touch(addr);
@@ -168,7 +168,7 @@ impl Arena {
         }
     }
 
-    /// Puts the token that an address was shown where a token of the server leg is.
+    /// Replaces the token of a datagram of the server leg with the token that the client at this address received.
     fn borrow_token(&self, addr: SocketAddr, bytes: &mut [u8]) {
         let Some(peer) = self.clients.get(&addr) else {
             return;
@@ -185,7 +185,7 @@ impl Arena {
         }
     }
 
-    /// Sends what one client was sent from another address, or back.
+    /// Sends to the core the last datagram that a client received, from another address or from the same one.
     fn crossed(&mut self, input: &mut Input<'_>) {
         let (from, to) = (address(input.below(8)), address(input.below(CLIENTS)));
         let Some(bytes) = self.received.get(&to).cloned() else {
@@ -211,7 +211,7 @@ impl Arena {
                 });
             }
         }
-        // They take slots of the server.
+        // The new clients occupy slots of the server.
         self.touched_server = true;
         self.lines = teetap_kit::link::Queue::default();
     }
@@ -283,7 +283,7 @@ impl Arena {
         self.input(To::Program(program.filter(|_| kind != 0)));
     }
 
-    /// A report of the operating system.
+    /// Reports an error of the operating system.
     fn trouble(&mut self, input: &mut Input<'_>) {
         let upstream = self.some_upstream(input);
         let error = "no route";
@@ -297,7 +297,7 @@ impl Arena {
         });
     }
 
-    /// The server browser: requests and answers.
+    /// Sends a request or a reply of the server browser.
     fn connless(&mut self, input: &mut Input<'_>) {
         let header: &[u8] = [
             &[0xff; 6][..],
@@ -316,7 +316,7 @@ impl Arena {
         }
     }
 
-    /// An open socket, or one that never was.
+    /// Returns an open socket; one that may not exist if no socket is open.
     fn some_upstream(&self, input: &mut Input<'_>) -> UpstreamId {
         let count = self.watch.sockets.len();
         let open = self.watch.sockets.iter().nth(input.below(count));

@@ -1,8 +1,8 @@
-//! One session core between clients of all kinds and a server, with strangers, bad lines, rules, commands and time, as
-//! the input says.
+//! One session core between clients of all kinds and a server. The input controls the peers, strangers, packet loss,
+//! rules, commands and the clock.
 //!
-//! Beside what [`Watch`] checks: two peers without interference between them never drop a datagram of the core's for an ack
-//! that was never sent, for a token or for its form, and a DDNet slot is never started afresh.
+//! In addition to the checks of [`Watch`]: without interference, neither peer drops a datagram of the core because of an
+//! ack ahead of its own numbers, a wrong token or a malformed packet, and a DDNet slot is never reset by a new join.
 
 mod actions;
 mod rules;
@@ -20,16 +20,16 @@ use crate::{
     watch::{Sent, Watch, listen, local},
 };
 
-/// Actions taken of one input, at most.
+/// Maximum actions per input.
 const MAX_ACTIONS: usize = 400;
-/// Ticks of 10 ms, at most.
+/// Maximum ticks of 10 ms per input.
 const MAX_TICKS: usize = 3_000;
-/// The time that a datagram travels.
+/// Delay of every datagram in microseconds.
 const DELAY: u64 = 5 * MS;
-/// Addresses with a client of their own.
+/// Number of addresses that may have a client.
 const CLIENTS: usize = 4;
 
-/// On its way.
+/// A datagram in transit.
 #[derive(Clone, Debug)]
 enum Flight {
     FromClient(ClientAddr, Vec<u8>),
@@ -38,22 +38,22 @@ enum Flight {
     FromServer(UpstreamId, Vec<u8>),
 }
 
-/// Everything around the core.
+/// The core with its peers and the lines between them.
 #[derive(Debug)]
 struct Arena {
     watch: Watch,
     server: Server,
     clients: BTreeMap<SocketAddr, Peer>,
-    /// Clients that have followed a redirect, and to which listen socket.
+    /// The listen socket of each client that has followed a redirect.
     behind: BTreeMap<SocketAddr, ListenerId>,
-    /// Clients with whom something interfered: strangers, losses, a restart.
+    /// Addresses of clients that a stranger, a loss or a restart has interfered with.
     touched: BTreeSet<SocketAddr>,
-    /// True if another sender spoke in the server's name.
+    /// True if the server leg was interfered with: datagrams in the server's name, losses, leaps of the clock.
     touched_server: bool,
     lines: Queue<Flight>,
-    /// The next datagrams that get lost.
+    /// Number of datagrams that will be lost next.
     losses: u32,
-    /// The last datagrams that passed each address, both ways.
+    /// The last datagram that the core sent to each address.
     received: BTreeMap<SocketAddr, Vec<u8>>,
     last_sent: Option<(UpstreamId, Vec<u8>)>,
     last_reply: Option<(UpstreamId, Vec<u8>)>,
@@ -62,7 +62,7 @@ struct Arena {
     seed: u64,
 }
 
-/// Everything at once.
+/// Runs the actions of an input, then checks the peers.
 pub fn hub(data: &[u8]) {
     let mut input = Input::new(data);
     let server = [
@@ -84,7 +84,7 @@ pub fn hub(data: &[u8]) {
     arena.everybody_vanishes();
 }
 
-/// The address of a client, or of a stranger at other numbers.
+/// Returns the address of a client, or of a stranger if `number` is [`CLIENTS`] or above.
 fn address(number: usize) -> SocketAddr {
     if number < CLIENTS {
         let port = u16::try_from(4000 + number).unwrap_or(0);
@@ -119,7 +119,7 @@ impl Arena {
         }
     }
 
-    /// Starts a client's program; one that was there ended silently.
+    /// Starts a client at an address. A previous client there ends without a CLOSE.
     fn start(&mut self, addr: SocketAddr, variant: Variant) {
         self.seed += 1;
         let mut peer = Peer::client(variant, Options::saying(b"hello"), self.seed);
@@ -130,7 +130,7 @@ impl Arena {
         }
     }
 
-    /// Lets ticks of 10 ms pass.
+    /// Advances the time by `ticks` of 10 ms.
     fn run(&mut self, ticks: usize) {
         for _ in 0..ticks {
             self.ticks += 1;
@@ -177,7 +177,7 @@ impl Arena {
         }
     }
 
-    /// A client receives from the listen socket that it talks to, and follows redirects.
+    /// Delivers a datagram to a client if it comes from the listen socket that the client uses. Follows redirects.
     fn client_gets(&mut self, from: ClientAddr, bytes: &[u8]) {
         let ClientAddr { addr, listener } = from;
         let talks_to = self.behind.get(&addr).copied().unwrap_or_default();
@@ -195,7 +195,7 @@ impl Arena {
             open.find(|listener| listen(*listener).port() == port)
         };
         if let Some(listener) = port.and_then(open) {
-            // The client leaves in order, as DDNet's does.
+            // The client sends a CLOSE first, as DDNet's does.
             self.leave(from);
             self.behind.insert(addr, listener);
             self.start(addr, variant);
@@ -217,7 +217,7 @@ impl Arena {
         }
     }
 
-    /// From any address, to one of the listen sockets.
+    /// Delivers a datagram from any address to one of the listen sockets.
     fn client_sends(&mut self, addr: SocketAddr, bytes: &[u8]) {
         let listener = self.watch.some_listener(bytes.len());
         self.input(To::FromClient {
@@ -259,7 +259,7 @@ impl Arena {
         self.lines.push(self.now + DELAY, flight);
     }
 
-    /// Puts on its way what the peers want to send.
+    /// Sends the queued datagrams of all peers.
     fn collect(&mut self) {
         let mut flights = Vec::new();
         for (addr, peer) in &mut self.clients {
@@ -281,7 +281,7 @@ impl Arena {
         }
     }
 
-    /// Checks the peers that were left alone.
+    /// Checks the counters of the peers that nothing interfered with.
     fn check(&self) {
         for (addr, peer) in &self.clients {
             if !self.touched.contains(addr) && !self.touched_server {
@@ -297,7 +297,7 @@ impl Arena {
         }
     }
 
-    /// All peers fall silent: in the end nothing is left.
+    /// Checks that all sessions and sockets are removed after all peers fall silent.
     fn everybody_vanishes(&mut self) {
         self.input(To::Program(None));
         for _ in 0..80 {
@@ -313,7 +313,7 @@ impl Arena {
     }
 }
 
-/// Nothing was dropped that the core had a hand in.
+/// True if the peer dropped no datagram because of an error of the core.
 fn is_well(counters: &Counters) -> bool {
     counters.ahead == 0
         && counters.wrong_token == 0

@@ -1,4 +1,4 @@
-//! Rules that throw dice.
+//! Rules that decide at random.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use teetap_kit::{
 use teetap_rules::{Decide, Fate, Made, Message, Order, Program, Shared, Verdict};
 use teetap_wire::Dir;
 
-/// Does to messages what its bits and a seed say.
+/// Makes random decisions of the kinds whose bits are set in `kinds`.
 #[derive(Debug)]
 pub(super) struct Dice {
     kinds: u8,
@@ -24,7 +24,7 @@ impl Dice {
         }
     }
 
-    /// A program that throws these dice in each session.
+    /// Returns a program that decides at random in each session; `None` if no direction is selected.
     pub(super) fn program(kinds: u8, seed: u64) -> Option<Arc<Program>> {
         let dirs = BOTH.iter().copied();
         let acts = |dir: &Dir| kinds & if *dir == Dir::C2s { 1 } else { 2 } != 0;

@@ -1,4 +1,4 @@
-//! The starting points of every target, the same at every call: pieces of the recorded sessions, and inputs written by hand.
+//! The seeds of each target: pieces of the recorded sessions, and inputs written by hand. Every call returns the same seeds.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,7 +10,7 @@ mod written;
 
 use std::collections::BTreeSet;
 
-/// Inputs in the order in which they were added, each once.
+/// Distinct inputs in the order in which they were added.
 #[derive(Default)]
 struct Seeds {
     inputs: Vec<Vec<u8>>,
@@ -25,7 +25,7 @@ impl Seeds {
     }
 }
 
-/// Returns the seeds of a target; none for an unknown name.
+/// Returns the seeds of a target; none if its name is unknown.
 pub fn of(target: &str) -> Vec<Vec<u8>> {
     let mut seeds = Seeds::default();
     match target {

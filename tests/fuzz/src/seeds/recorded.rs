@@ -1,4 +1,4 @@
-//! Seeds cut out of the recorded sessions.
+//! Seeds cut from the recorded sessions.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use teetap_wire::{Chunks, Connless, Dir, Proto, connless};
 
 use super::Seeds;
 
-/// Datagrams of one recorded session, at most.
+/// Maximum datagrams per recorded session.
 const OF_A_SESSION: usize = 8;
 
 fn index(variant: Variant) -> u8 {
@@ -22,7 +22,7 @@ fn index(variant: Variant) -> u8 {
     }
 }
 
-/// Datagrams of different kinds: by length class, first byte and direction.
+/// Adds datagrams that differ in length class, first byte or direction.
 pub(super) fn datagrams([packets, chunks, connless]: &mut [Seeds; 3]) {
     for name in capture::names().unwrap() {
         for flow in flows(recorded(&name).unwrap()) {
@@ -52,9 +52,9 @@ pub(super) fn datagrams([packets, chunks, connless]: &mut [Seeds; 3]) {
     }
 }
 
-/// One message of each kind, from the recordings.
+/// Adds one message of each kind from the recordings.
 pub(super) fn messages(seeds: &mut Seeds) {
-    /// Longer ones have nothing more to say.
+    /// Messages of this length or more, in bytes, are skipped.
     const MOST: usize = 200;
     let (mut kinds, mut decoded) = (BTreeSet::new(), Decoded::new());
     for name in capture::names().unwrap() {
@@ -94,7 +94,7 @@ pub(super) fn messages(seeds: &mut Seeds) {
     }
 }
 
-/// The first messages about snapshots of each recorded session; see `snapshot.rs` for the form.
+/// Adds the first snapshots and inputs of each recorded session, as steps of the `snapshot` target.
 pub(super) fn snapshots(seeds: &mut Seeds) {
     for name in capture::names().unwrap() {
         for flow in flows(recorded(&name).unwrap()) {
@@ -107,7 +107,7 @@ pub(super) fn snapshots(seeds: &mut Seeds) {
                 };
                 let proto = Proto::ALL[usize::from(index(variant))];
                 for chunk in Chunks::new(proto, &opened.payload, opened.head.num_chunks) {
-                    // Snapshots and inputs are the messages of the engine that are not vital.
+                    // Snapshots and inputs are the non-vital system messages.
                     let about =
                         chunk.header.vital.is_none() && chunk.data.first().is_some_and(|id| id & 1 == 1);
                     if about && seed.len() + chunk.data.len() < 1600 {
@@ -122,16 +122,16 @@ pub(super) fn snapshots(seeds: &mut Seeds) {
     }
 }
 
-/// The beginnings of the recorded sessions, and some of their packets as pcapng.
+/// Adds the beginning of each recorded session, as pcap and as pcapng.
 pub(super) fn recordings(seeds: &mut Seeds) {
-    /// Bytes of each.
+    /// Approximate length of a seed in bytes.
     const MOST: usize = 1500;
     for name in capture::names().unwrap() {
         let file = fs::read(capture::path(&name)).unwrap();
         let (head, mut rest) = file.split_at(24);
         let mut seed = head.to_vec();
         let mut ng = Vec::new();
-        // Section, interface of Ethernet or whatever the file says.
+        // The section header, then an interface with the link type of the file.
         block(&mut ng, 0x0a0d_0d0a, &[0x1a2b_3c4d, 1, !0, !0], &[]);
         let link = u32::from_le_bytes(head[20..24].try_into().unwrap());
         block(&mut ng, 1, &[link, 0], &[]);
@@ -148,7 +148,7 @@ pub(super) fn recordings(seeds: &mut Seeds) {
     }
 }
 
-/// A block of pcapng.
+/// Appends a pcapng block.
 fn block(out: &mut Vec<u8>, kind: u32, words: &[u32], bytes: &[u8]) {
     let padded = bytes.len().next_multiple_of(4);
     let len = u32::try_from(12 + 4 * words.len() + padded).unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::Seeds;
 
-/// Damaged and odd datagrams.
+/// Adds damaged and unusual datagrams.
 pub(super) fn datagrams([packets, chunks, connless]: &mut [Seeds; 3]) {
     for proto in 0..4 {
         for first in [
@@ -13,7 +13,7 @@ pub(super) fn datagrams([packets, chunks, connless]: &mut [Seeds; 3]) {
             packets.add(&[proto, 0, 0, 0, first, 1, 1, 0x40, 1, 1, 7, 9, 9, 9, 9]);
         }
         packets.add(&[&[proto, 0x1f, 1, 2, 3, 4, 5, 0, 0, 0, 1][..], &[0x55; 1397]].concat());
-        // Every bit combination inflates to something; zeros are a short code.
+        // Every sequence of bits can be decompressed; zeros are a short code.
         packets.add(&[&[proto, 3, 1, 2, 3, 4, 0, 0, 0x80, 0, 1][..], &[0; 700]].concat());
         packets.add(
             &[
@@ -41,7 +41,7 @@ pub(super) fn datagrams([packets, chunks, connless]: &mut [Seeds; 3]) {
     }
 }
 
-/// Control messages and objects of snapshots.
+/// Adds control messages and snapshot objects.
 pub(super) fn messages(seeds: &mut Seeds) {
     for proto in 0..4 {
         for control in [
@@ -58,7 +58,7 @@ pub(super) fn messages(seeds: &mut Seeds) {
     }
 }
 
-/// See `snapshot.rs` for the steps.
+/// Adds steps of the `snapshot` target; see `Game::step` in `snapshot.rs`.
 pub(super) fn snapshots(seeds: &mut Seeds) {
     let next: &[u8] = &[
         2, 0, 5, 0, 1, 1, 9, 1, 3, 1, 2, 1, 7, 3, 4, 3, 1, 2, 6, 1, 2, 5, 0, 0, 8, 8, 1,
@@ -74,7 +74,7 @@ pub(super) fn snapshots(seeds: &mut Seeds) {
             4, 2, 0, 2, 0, 1, 3, 0, 0, 1, 0, 4, 2, 0, 2, 1, 1, 6, 0, 5, 1, 1, 2, 3, 4,
         ];
         seeds.add(&[&head, part, next, part].concat());
-        // Deleted, twice and never there.
+        // Deletes an item twice, and an item that does not exist.
         let gone: &[u8] = &[
             13, 0, 3, 0, 0, 0x81, 0x80, 0x14, 0x81, 0x80, 0x14, 0x82, 0x80, 0x14,
         ];
@@ -82,7 +82,7 @@ pub(super) fn snapshots(seeds: &mut Seeds) {
     }
 }
 
-/// See `handshake.rs` for the steps.
+/// Adds steps of the `handshake` target; see `Door::step` in `handshake.rs`.
 pub(super) fn handshakes(seeds: &mut Seeds) {
     for variant in 0..5 {
         let seven = variant >= 3;
@@ -129,7 +129,7 @@ pub(super) fn handshakes(seeds: &mut Seeds) {
     }
 }
 
-/// See `hub/actions.rs` for the steps.
+/// Adds actions of the `hub` target; see `Arena::act` in `hub/actions.rs`.
 pub(super) fn hubs(seeds: &mut Seeds) {
     let talk: &[u8] = &[5, 0, 9, 5, 0x80, 0x2a, 0, 20, 6, 0, 1, 7, 0x80, 0xff, 0, 31];
     for server in 0..4 {
@@ -175,7 +175,8 @@ pub(super) fn hubs(seeds: &mut Seeds) {
     }
     for server in 0..4 {
         let join = [server, 4, 0, [0, 1, 2, 3][usize::from(server)], 0, 31];
-        // To the own port, to others, to one without a socket; vital and not, and what rules make of it.
+        // Redirects to the server's own port, to other ports and to a port without a socket, vital and non-vital,
+        // also with rules.
         let port = |kind| [5, 0x80, kind, 0, 31, 0, 31];
         let ways: Vec<u8> = [0xf8, 0xe1, 0xe9, 0xea, 0xfb, 0xfc]
             .into_iter()
@@ -189,7 +190,7 @@ pub(super) fn hubs(seeds: &mut Seeds) {
     }
 }
 
-/// The samples and profiles that teetap ships, and odd texts.
+/// Adds teetap's own example rules and profiles, and unusual texts.
 pub(super) fn rules(seeds: &mut Seeds) {
     for folder in ["examples", "profiles", "tests/language"] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/").to_owned() + folder;
