@@ -410,7 +410,7 @@ fn a_log_that_cannot_be_created_is_refused_before_anything_starts() {
         );
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
-    // A taken address leaves no file behind.
+    // No file is created if the listen address is in use.
     let other = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let taken = other.local_addr().unwrap().to_string();
     let none = path.with_extension("none");

@@ -19,7 +19,7 @@ use teetap_kit::{
 
 use crate::teetap;
 
-/// The time after which the client starts to make mistakes, and the time after which it leaves.
+/// Times at which the client starts to make mistakes, and at which it leaves.
 const FAILS: Duration = Duration::from_millis(400);
 const LEAVES: Duration = Duration::from_millis(1200);
 

@@ -248,7 +248,7 @@ fn a_file_that_cannot_be_recorded_to_is_refused_before_anything_starts() {
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     assert_eq!(fs::read_to_string(&lines).unwrap(), "{\"mine\":1}\n");
-    // A taken address leaves no file behind.
+    // No file is created if the listen address is in use.
     let other = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let taken = other.local_addr().unwrap().to_string();
     let none = path.with_file_name("none.pcapng");

@@ -263,7 +263,7 @@ fn a_terminal_of_any_size_is_drawn_and_resized() -> Result<()> {
     }
     terminal.resize(cells(120)?, cells(40)?)?;
     terminal.wait_for("teetap  demo", PATIENCE)?;
-    // On a slow machine Esc and the next key are read as one, which leaves the help open: the first ctrl-c closes it.
+    // A slow machine reads Esc and the next key as one, so that the help stays open: the first ctrl-c closes it.
     terminal.press("\x03\x03")?;
     let ended = wait_end(&mut child, PATIENCE)?;
     ensure!(ended == Some(0), "{ended:?}");

@@ -145,13 +145,13 @@ fn full(shown: Shown) -> Vec<u8> {
     Datagram::of_chunks(shown.format, shown.ack, shown.token, chunks).build()
 }
 
-/// A flood of messages with a subscriber that does not read, one that does, and one that resumes reading.
+/// Sends a flood of messages while one subscriber does not read, one reads, and one resumes reading.
 #[test]
 fn a_subscriber_that_does_not_read_costs_the_others_nothing() -> Result<()> {
     let (_folder, path) = place("run.sock");
     let mut udp = Udp::new(Variant::V7, Variant::V7)?;
     let options = ["-q", "--control", path.to_str().unwrap_or_default()];
-    // The run prints nothing that this test reads: a signal leaves no time to print a backlog of lines.
+    // After a signal the run has no time to print a backlog of lines, so that this test reads nothing that it prints.
     let run = Teetap::start_keeping(Path::new(TEETAP), udp.server_addr()?, &options, |line| {
         line.contains(r#""event":"start""#)
     })?;

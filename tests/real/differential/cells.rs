@@ -277,8 +277,8 @@ const ALWAYS: &[&str] = &[
     "of a wrong version",
 ];
 
-/// Returns true if the short form runs the cell: those of [`ALWAYS`], and a part of the others. A quiet machine needs
-/// 15 s for them.
+/// Returns true if the short form runs the cell. It runs the cells of [`ALWAYS`] and a part of the others, which takes
+/// 15 s on a quiet machine.
 pub(crate) fn is_short(cell: &Cell) -> bool {
     let sum = cell
         .name

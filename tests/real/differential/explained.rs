@@ -305,7 +305,7 @@ fn listen(cells: Vec<Cell>, all: &Mutex<Vec<Said>>) -> Result<()> {
         return Ok(());
     };
     let mut server = target.start()?;
-    // Half as many in parallel, since each has its own proxy process.
+    // At most 8 cells in parallel, since each has its own proxy process.
     let said = side_by_side(cells, server.room().min(8), |cell| {
         Ok(Said::of(&cell, server.addr())?.1)
     })?;

@@ -169,7 +169,7 @@ fn accept(target: Target) -> Vec<Step> {
     has_accept.then_some(Send(Message::Accept)).into_iter().collect()
 }
 
-/// Returns cells with mistakes whose effect takes long, or that happen in the game.
+/// Returns cells with mistakes that have a late effect, or that are made after the join.
 fn late_in_the_game(target: Target) -> Vec<Cell> {
     let with = |name: &str, parts: &[&[Step]]| Cell::new(target, name, parts.concat());
     let joined = target.join();

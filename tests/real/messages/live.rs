@@ -111,7 +111,7 @@ impl<S: Server> Game<S> {
     }
 }
 
-/// Returns the length of a game, unless its rounds take longer.
+/// Returns the minimum length of a game.
 fn duration() -> Duration {
     let is_long = std::env::var_os("TEETAP_LONG").is_some();
     Duration::from_secs(if is_long { 180 } else { 42 })

@@ -103,7 +103,7 @@ fn play(target: Target, seed: u64, count: u64) -> Result<Report> {
     while report.cases < count {
         let case = match case(&mut peer, &mut random) {
             Ok(case) => case,
-            // An earlier case left a state that only shows now: that case is the one that differs.
+            // An earlier case left the server in a different state, which only this case shows.
             Err(error) => {
                 report.differ.push(format!("after a case: {error:#}"));
                 peer = Peer::join(target.variant, target.addr).context("join again")?;

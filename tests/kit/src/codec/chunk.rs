@@ -42,7 +42,7 @@ impl From<ChunkRef<'_>> for Chunk {
     }
 }
 
-/// Iterates over the chunks of a payload: at most as many as the header announces, and only whole ones.
+/// Iterator over the complete chunks of a payload, up to the number that the header announces.
 #[derive(Clone, Debug)]
 pub struct Chunks<'a> {
     seven: bool,

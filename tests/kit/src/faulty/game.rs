@@ -69,7 +69,7 @@ pub(super) fn wrong_version(variant: Variant, info: &[u8]) -> Option<String> {
     (client != own).then(|| format!("Wrong version. Server is running '{own}' and client '{client}'"))
 }
 
-/// Returns true if a server can read all fields of a start info. It drops one that it cannot read.
+/// Returns true if a server can read all fields of a start info. A server drops a start info that it cannot read.
 pub(super) fn is_readable_start_info(variant: Variant, data: &[u8]) -> bool {
     let skip_text = |rest| text(rest).map(|(_, rest)| rest);
     let skip_int = |rest| int(rest).map(|(_, rest)| rest);

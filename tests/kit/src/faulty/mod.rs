@@ -300,7 +300,7 @@ impl<'a> Client<'a> {
         self.peer.flush(now);
     }
 
-    /// Takes what the peer sends, and changes it as the fault does.
+    /// Collects the datagrams that the peer sends, changed by its fault.
     fn collect(&mut self) {
         for mut bytes in std::mem::take(&mut self.peer.outgoing) {
             let is_control = control::message(&bytes).is_some();

@@ -1,8 +1,8 @@
 //! A line to the server: every datagram arrives in order after a fixed delay. A line can record its traffic, so that
 //! two lines show the behaviour of a proxy between them from outside.
 //!
-//! For measurements. On the loopback itself a DDNet client loads megabytes in a few hundredths of a second, and a
-//! comparison shows only how many processes share the processor; over a line it shows what a player would notice.
+//! For measurements. On the loopback itself a DDNet client loads megabytes in a few hundredths of a second, so that a
+//! comparison only shows how many processes share the processor. Over a line it shows what a player would notice.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;

@@ -53,8 +53,7 @@ impl BigMap {
 
     fn build(packaged: &str, size: usize) -> Result<Self> {
         let mut bytes = std::fs::read(packaged).with_context(|| format!("read {packaged}"))?;
-        // SplitMix64: bytes that the game's Huffman code cannot shrink, like those of a real map (whose parts are
-        // deflated).
+        // SplitMix64: bytes that the game's Huffman code cannot compress, like the deflated parts of a real map.
         let mut state = 0_u64;
         while bytes.len() < size {
             state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -1,4 +1,4 @@
-//! Servers of Teeworlds 0.6 that are not packaged: the path of the program comes from the environment.
+//! Servers of Teeworlds 0.6, which are not packaged: an environment variable contains the path of the program.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

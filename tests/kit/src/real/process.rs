@@ -22,7 +22,7 @@ use super::PATIENCE;
 use super::log::Log;
 use crate::limit;
 
-/// Maximum time that a program may take to end after a signal.
+/// Maximum time until a program ends after a signal.
 const ENDING: Duration = Duration::from_secs(10);
 /// Time between two checks for the end of a program.
 const STEP: Duration = Duration::from_millis(5);

@@ -50,8 +50,8 @@ pub(super) struct Reading {
     /// The sockets that have received a snapshot since the request to enter; `None` from a restart until the next
     /// request.
     pub(super) snapshot_ports: Option<BTreeSet<usize>>,
-    /// Number of vital chat lines: others join and leave, which DDNet's server also reports to clients that load the
-    /// map.
+    /// Number of vital chat lines. DDNet's server reports the joins and leaves of other players even to clients that
+    /// are loading the map.
     pub(super) chat: u16,
 }
 
