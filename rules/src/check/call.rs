@@ -148,7 +148,7 @@ impl Checker<'_> {
             let what = "`last` takes a message; the field follows the bracket";
             return self.failed(Diagnostic::new(Code::Arguments, argument.span, what));
         }
-        // Checks the field of this message, and of the last message, whose value is kept.
+        // Checks the field twice: of this message, and of the last message, whose value is remembered.
         let Operand::Field(now, what) = self.field_of(Source::Message, &named.label, &named.defs, &call.rest)
         else {
             return Operand::Failed;

@@ -14,14 +14,14 @@ pub(super) struct Checker<'r> {
     /// All messages.
     pub(super) defs: Vec<Of<'r>>,
     pub(super) program: Program,
-    /// The definitions of the program's fields, entry by entry; `None` for a whole item or message.
+    /// For each field of the program, its definition in each entry; `None` for a whole item or message.
     pub(super) kinds: Vec<Vec<Option<&'r Field>>>,
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// For each of `defs`: true if the message may be this one at the current position.
+    /// For each of `defs`, true if the message may have this definition at the current position.
     pub(super) scope: Vec<bool>,
     pub(super) each: Option<Each>,
-    /// The items that an action changes while its value is checked. A field of an item without an id is that of the
-    /// changed item.
+    /// The items that an action changes, while its value is checked. There a field of an item without an id means the
+    /// field of the changed item.
     pub(super) changing: Vec<Key>,
     pub(super) knows: Knows,
     /// The variables that rules set.
@@ -79,7 +79,7 @@ impl<'r> Checker<'r> {
     }
 }
 
-/// Returns the index of a value in a list, to which it is appended if missing.
+/// Returns the index of a value in a list. Appends the value if the list does not contain it.
 pub(super) fn place<T: PartialEq>(list: &mut Vec<T>, value: T) -> u16 {
     let at = list.iter().position(|known| *known == value).unwrap_or_else(|| {
         list.push(value);

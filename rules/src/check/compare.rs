@@ -105,8 +105,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Builds one test for each definition of a field. Returns true as well if the value is usual for one of them. If
-    /// no definition accepts the value, the first error is reported.
+    /// Builds one test for each definition of a field. Also returns true if the value is usual for one of the
+    /// definitions. Reports the first error if no definition accepts the value.
     pub(super) fn tests(
         &mut self,
         at: u16,
@@ -159,7 +159,7 @@ impl Checker<'_> {
         };
         let (can, mut cannot) = (dialects(true), dialects(false));
         cannot.retain(|dialect| !can.contains(dialect));
-        // Several fields of one dialect belong to several messages, of which only some may be meant.
+        // Several fields in one dialect belong to several messages, and the user may mean only some of them.
         let several = can
             .iter()
             .zip(can.iter().skip(1))
@@ -214,7 +214,7 @@ impl Checker<'_> {
     /// Converts a literal to a number of this quantity.
     pub(super) fn fixed_number(&mut self, left: &Expr, quantity: Quantity, right: &Expr) -> Option<i64> {
         let Kind::Number(number) = &right.kind else {
-            // The word may be a named value.
+            // A word may be a named value.
             let found = if matches!(right.kind, Kind::Path(_)) {
                 "a word"
             } else {

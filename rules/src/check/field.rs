@@ -145,7 +145,8 @@ impl<'r> Checker<'r> {
         }
     }
 
-    /// Returns the field that `segments` name in the definitions of `label`. An empty label means many messages.
+    /// Returns the field that `segments` name in the definitions called `label`. The label is empty if there are many
+    /// messages.
     pub(super) fn field_of(
         &mut self,
         source: Source,
@@ -218,7 +219,7 @@ pub(super) fn entry(dialect: Dialect, def: &Def, path: Option<Place>) -> Entry {
     }
 }
 
-/// Returns true if a list within the path lacks an index.
+/// Returns true if the path or one of its prefixes is a list without an index.
 fn within_list(def: &Def, segments: &[Segment], path: &Place) -> bool {
     let prefix = |len: usize| {
         let start = segments.get(..len).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The variables of rules, and the kind of each one's values.
+//! The variables of rules, and the kinds of their values.
 
 use super::words::Names;
 use crate::eval::{Cond, Number, Text};
@@ -45,7 +45,7 @@ impl Variables {
         self.0.len()
     }
 
-    /// For each variable, returns the index of the variable with the same name and kind in `other`.
+    /// Returns, for each variable, the index of the variable with the same name and kind in `other`.
     pub(crate) fn in_other<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = Option<u16>> + 'a {
         let same = |one: &(Box<str>, Option<VarKind>)| other.0.iter().position(|known| known == one);
         self.0

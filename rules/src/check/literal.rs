@@ -1,4 +1,4 @@
-//! Literals with which fields are compared.
+//! Literals that are compared with fields.
 //!
 //! Law: a value that the wire format cannot represent is an error. A value that the games merely never send is a
 //! warning, because finding such values is the purpose of the program.
@@ -17,7 +17,7 @@ use crate::syntax::{Choice, Compare, Expr, Kind, Number, Quantity};
 
 /// Memory limit in bytes of a compiled regex, and of its cache.
 const REGEX_SIZE: usize = 1 << 20;
-/// First memory limit with which a regex is compiled.
+/// Memory limit in bytes of the first attempt to compile a regex.
 const REGEX_LEAST: usize = 8 << 10;
 /// Maximum memory in bytes of all compiled regexes of a text.
 pub(crate) const MAX_REGEXES: usize = 16 << 20;
@@ -254,7 +254,7 @@ impl Checker<'_> {
             // Already reported for an earlier regex.
             return None;
         }
-        // A regex is at least half as large as the first limit with which it compiles.
+        // A compiled regex is at least half as large as the first limit that suffices.
         let mut limit = REGEX_LEAST;
         let built = loop {
             match build(pattern, limit) {
@@ -377,7 +377,7 @@ impl Checker<'_> {
     }
 }
 
-/// Compiles a pattern for each kind of field with which it is compared, but reports only the first error.
+/// A pattern that is compiled for each field that it is compared with. Only the first error is reported.
 struct RegexOnce;
 
 impl RegexOnce {

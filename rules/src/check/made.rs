@@ -181,7 +181,7 @@ impl Checker<'static> {
         true
     }
 
-    /// Encodes a form if all its values are known, so that an error is reported before the run starts.
+    /// Encodes a form if all its values are fixed, so that an error is reported before the run starts.
     fn try_form(&mut self, form: &Form, span: Span) -> Option<()> {
         let fixed = form.fields.iter().map(|(name, value)| match value {
             Value::Fixed(datum) => Some((&**name, datum.clone())),

@@ -1,8 +1,8 @@
 //! Checks names and kinds of values.
 //!
-//! Law: all errors are found at once. An expression without errors is complete: its evaluation looks up no names and
-//! has no value of an unexpected kind. A field that only some protocol versions have is unknown in the others, which is
-//! a note and not an error.
+//! Law: one check reports all errors. The evaluation of an expression without errors looks up no names and has no value
+//! of an unexpected kind. A field that exists only in some protocol versions is unknown in the others, which is a note
+//! and not an error.
 
 mod call;
 mod checker;

@@ -1,7 +1,7 @@
 //! Checks of message names.
 //!
-//! Law: a name means the messages of that name in every dialect. Without a class it means a message of a connection, or
-//! a connless message if there is none.
+//! Law: a name refers to the messages with that name in every dialect. Without a class it refers to a message of a
+//! connection, or to a connless message if no connection has one.
 
 use teetap_wire::def::{Class, Def, Dialect, Id, suggest};
 
@@ -14,7 +14,7 @@ use crate::eval::{Key, Target};
 use crate::span::Span;
 use crate::syntax::{Path, Segment};
 
-/// The messages that a name means.
+/// The messages that a name refers to.
 pub(super) struct Named<'r> {
     /// The canonical name.
     pub(super) label: String,
@@ -24,7 +24,7 @@ pub(super) struct Named<'r> {
     pub(super) used: usize,
 }
 
-/// Reason why a name means nothing.
+/// Reason why a name refers to no message.
 pub(super) enum Wrong {
     Unknown,
     Number,
@@ -139,7 +139,7 @@ impl<'r> Checker<'r> {
         )
     }
 
-    /// Adds a note if another message with a different name may be meant.
+    /// Adds a note if the user may mean another message with a different name.
     pub(super) fn note_others(&mut self, named: &Named<'_>, span: Span) {
         let name = &*named.label;
         let (what, help) = if name == "snap" && !self.knows.snap_single {

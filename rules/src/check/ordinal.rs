@@ -1,7 +1,7 @@
 //! `n`: the number of a match.
 //!
-//! Law: `n` counts the messages that match everything that is joined by `and` to the conditions about `n`. So `sv_chat
-//! and n == 3` is the third `sv_chat`, and no condition waits for a number that only its own matches increase.
+//! Law: `n` counts the messages that match all conditions joined by `and` to the condition about `n`. So `sv_chat and
+//! n == 3` matches the third `sv_chat`, and no condition waits for a count that only its own matches increase.
 
 use super::checker::Checker;
 use crate::diagnostic::{Code, Diagnostic};

@@ -1,4 +1,4 @@
-//! Checks of values that rules write, into fields and into messages of their own.
+//! Checks of the values that rules write to fields and to the messages that they create.
 
 use regex::bytes::Regex;
 use teetap_wire::Dir;
@@ -150,7 +150,7 @@ pub(crate) struct Template {
     pub(crate) what: Box<str>,
     /// The direction; `None` for a reply.
     pub(crate) dir: Option<Dir>,
-    /// True if it is sent ahead of the message that matches.
+    /// True to send it ahead of the message that matches.
     pub(crate) before: bool,
     /// The form of the message in each dialect in which it has all the fields.
     pub(crate) forms: Box<[Form]>,
@@ -349,8 +349,8 @@ impl Checker<'static> {
         })
     }
 
-    /// Checks a value for one field, whose definition depends on the dialect. Returns `None` for definitions that
-    /// cannot have the value; if none can, reports the first error.
+    /// Checks a value against the definitions of one field, one per dialect. Returns `None` for definitions that cannot
+    /// have the value. Reports the first error if no definition can.
     pub(super) fn values(
         &mut self,
         fields: &[&Field],

@@ -1,7 +1,7 @@
 //! The messages that a condition may refer to.
 //!
-//! Law: parts joined by `and` must hold together, so `.field` next to the name of a message is a field of that message.
-//! Wrong names have no effect here; they are reported by their own check.
+//! Law: parts joined by `and` must all hold, so that `.field` next to the name of a message is a field of that message.
+//! Unknown names have no effect here. The check of names reports them.
 
 use super::checker::Checker;
 use super::name::is_snap;
@@ -65,7 +65,7 @@ impl Checker<'_> {
         let first = path.segments.first().filter(|_| !path.dot)?;
         let single = path.segments.len() == 1;
         match (&*first.name.text, atom(&first.name.text)) {
-            // A message in the wrong direction may be of interest, too.
+            // A user may also look for a message in the wrong direction.
             (_, Some(Atom::Dir(_))) => None,
             (_, Some(Atom::Class(class))) if single => Some(self.which(|def| def.class == *class)),
             (_, Some(Atom::Snap)) => Some(self.which(is_snap)),

@@ -37,7 +37,7 @@ impl Checker<'_> {
         Operand::Failed
     }
 
-    /// Checks a value. A list has no value, except for its elements in `any` and `all`.
+    /// Checks a value. A list is an error outside `any` and `all`, where it stands for one of its elements.
     pub(super) fn operand(&mut self, expr: &Expr) -> Operand {
         let operand = self.place_or_value(expr);
         self.single(operand, expr)
@@ -197,7 +197,7 @@ impl Checker<'_> {
                 "division by zero",
             ));
         }
-        // Sizes count as plain numbers, too.
+        // Sizes are also accepted as plain numbers.
         let plain = |quantity| {
             if quantity == Quantity::Size {
                 Quantity::Plain

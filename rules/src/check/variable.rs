@@ -32,7 +32,7 @@ impl Variables {
                 given.push((when, name, value));
             }
         }
-        // Each round finds a kind, or is the last one.
+        // Repeats until a round finds no new kind.
         let mut is_new = true;
         while is_new {
             is_new = false;
@@ -89,7 +89,7 @@ impl<'r> Checker<'r> {
             Some(VarKind::Truth) => Operand::Truth(number),
             Some(VarKind::Named(names)) => Operand::Named(number, names),
             Some(VarKind::Text) => Operand::Text(Text::Variable(at), format!("${}", name.text)),
-            // The value assigned to it has an error, which is reported there.
+            // The assigned value has an error, which is reported at the assignment.
             None => Operand::Failed,
         }
     }

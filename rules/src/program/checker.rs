@@ -25,7 +25,7 @@ use crate::syntax::{self, Action, Every, Expr, Kind, Modifiers, Scope};
 /// A rule whose named expressions are resolved.
 pub(super) struct Named {
     pub(super) identity: Box<str>,
-    /// Text of the rule before that.
+    /// Text of the rule before its named expressions were resolved.
     pub(super) text: Box<str>,
     pub(super) rule: syntax::Rule,
 }
@@ -45,7 +45,8 @@ pub(super) struct Checker {
 }
 
 impl Checker {
-    /// Counts the regexes of a filter. Returns false, after an error, if all regexes of the text need too much memory.
+    /// Adds the memory of a filter's regexes. Reports an error and returns false if all regexes of the text need too
+    /// much.
     fn has_room(&mut self, filter: &Filter, span: Span) -> bool {
         let had_room = self.regex_bytes <= MAX_REGEXES;
         self.regex_bytes += filter.regex_bytes();
@@ -171,8 +172,8 @@ impl Checker {
         })
     }
 
-    /// Checks the condition that releases a held message. The outer value is `None` if the rule holds no message, the
-    /// inner one after an error.
+    /// Checks the condition that releases a held message. Returns `None` if the rule holds no message, and `Some(None)`
+    /// after an error.
     fn release(&mut self, rule: &syntax::Rule) -> Option<Option<Filter>> {
         let mut holds = rule.actions.iter().filter_map(|action| match action {
             Action::Hold { until, .. } => Some(until.clone()),
@@ -187,8 +188,8 @@ impl Checker {
         release
     }
 
-    /// Returns where a rule acts on control messages, and where on messages outside a connection. Reports actions that
-    /// fit none of the messages that its condition matches.
+    /// Returns the protocols and directions in which a rule acts on control messages, and those in which it acts on
+    /// connless messages. Reports actions that fit no message that the condition matches.
     fn outside_chunks(&mut self, rule: &syntax::Rule, usual: &Reach) -> (Places, Places) {
         let mut control = within(usual, &[Class::Control]);
         let mut connless = within(usual, &[Class::Connless]);
@@ -220,8 +221,8 @@ impl Checker {
         (control, connless)
     }
 
-    /// Checks the windows of link lines where the lines are `defined`. Returns the windows of the lines in use; lines
-    /// of a profile are in use as often as their profile.
+    /// Reports errors in the windows of the `defined` link lines. Returns the windows of the lines in use. The lines
+    /// of a profile are in use as often as the profile.
     pub(super) fn windows(&mut self, defined: &[Line], lines: Vec<Line>, links: &Links) -> Vec<LineWindow> {
         for line in defined {
             self.window(line.clone());

@@ -26,7 +26,8 @@ pub(super) struct Rules {
     pub(super) acts: Vec<(Proto, Dir)>,
     /// Protocols and directions in which a rule handles further copies.
     pub(super) repeats: Vec<(Proto, Dir)>,
-    /// Protocols and directions in which a rule can match, or messages change what is remembered or known.
+    /// Protocols and directions in which a rule can match, or in which messages change the memory of rules or the
+    /// context.
     pub(super) observes: Vec<(Proto, Dir)>,
     /// Parts of a session's context that conditions need.
     pub(super) needs: Needs,
@@ -38,7 +39,7 @@ pub(super) struct Rules {
     pub(super) expects: bool,
     /// True if a rule can act without a message.
     pub(super) is_timed: bool,
-    /// Empty stores of snapshots; none if snapshots are not needed.
+    /// Empty snapshot stores; no stores if snapshots are not needed.
     pub(super) stores: Stores,
     /// True if a control message can affect a rule, or the window of a link line.
     pub(super) controls: bool,

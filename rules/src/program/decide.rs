@@ -17,19 +17,19 @@ pub trait Decide: Any + Send {
 
     /// Observes the first copy of a message that is forwarded without a decision, because the program does not act in
     /// its direction, or the direction cannot be renumbered yet. See [`Logic::observes`](crate::Logic::observes). The
-    /// verdict leaves the message unchanged; it lists the rules that took part, and marks.
+    /// verdict does not change the message; it lists the rules that took part, and marks.
     fn observe(&mut self, _message: &Message<'_>, _shared: &mut Shared) -> Verdict {
         Verdict::PASS
     }
 
-    /// Returns true if a message with this id has no effect, whatever its fields are, so that the caller may skip
-    /// [`Self::decide`] or [`Self::observe`]. Does not apply to further copies, see [`Self::repeat`].
+    /// Returns true if messages with this id have no effect, whatever their fields are. The caller may then skip
+    /// [`Self::decide`] and [`Self::observe`], but not [`Self::repeat`].
     fn ignores(&self, _of: (Proto, Dir), _id: MessageId, _shared: &mut Shared) -> bool {
         false
     }
 
     /// Handles another copy of a message that was decided or observed before, because its sender resends it. The
-    /// verdict leaves it unchanged; it lists the rules that took part, and marks. See
+    /// verdict does not change the message; it lists the rules that took part, and marks. See
     /// [`Logic::repeats`](crate::Logic::repeats).
     fn repeat(&mut self, _message: &Message<'_>, _shared: &mut Shared) -> Verdict {
         Verdict::PASS
@@ -45,7 +45,7 @@ pub trait Decide: Any + Send {
     /// [`Logic::measures`](crate::Logic::measures).
     fn on_sent(&mut self, _at: u64, _seq: Seq, _resend: bool) {}
 
-    /// Handles an ack of the client, in the numbers that were sent to it. See
+    /// Records an ack of the client, which refers to the numbers that were sent to the client. See
     /// [`Logic::measures`](crate::Logic::measures).
     fn on_ack(&mut self, _at: u64, _ack: Seq) {}
 
@@ -55,7 +55,7 @@ pub trait Decide: Any + Send {
         None
     }
 
-    /// Handles the deadline while the session is online. Returns messages to send.
+    /// Runs the actions that are due, while the session is online. Returns messages to send.
     fn on_time(&mut self, _at: u64, _shared: &mut Shared) -> Vec<Made> {
         Vec::new()
     }

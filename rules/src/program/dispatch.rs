@@ -1,7 +1,7 @@
 //! Finds the rules, and the windows of link lines, that a message visits.
 //!
-//! Law: a rule that a message does not visit would neither act on the message nor remember anything of it. So a rule
-//! costs nothing for unrelated messages. The same holds for windows.
+//! Law: a message skips only rules that would neither act on it nor remember anything about it. So a rule costs nothing
+//! for unrelated messages. The same holds for windows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use teetap_wire::{Dir, Layer, MessageId, Proto};
 use super::compile::Rules;
 use crate::eval::{Key, Subject};
 
-/// Message numbers that are looked up by index.
+/// Number of message ids that are looked up by index.
 const NUMBERS: usize = 128;
 
-/// Marks a number that several messages share.
+/// Marks an id that several messages share.
 const SHARED: u16 = u16::MAX;
 
 /// Rules and windows of link lines that a message visits, by index and in order.
@@ -45,11 +45,11 @@ pub(super) struct Dispatch {
 struct Table {
     /// Index of a list for each message with a definition, sorted.
     known: Vec<(Key, usize)>,
-    /// Index of a list plus one, by class and small number; 0 for no message, [`SHARED`] for several.
+    /// Index of a list plus one, by class and small id; 0 if no message has the id, [`SHARED`] if several have it.
     numbered: [[u16; NUMBERS]; Class::ALL.len()],
     /// Index of a list for messages without a definition, by class.
     unknown: [usize; Class::ALL.len()],
-    /// Numbers of messages that visit nothing and do not begin the game, as bits, by layer.
+    /// Bits of the ids whose messages visit nothing and do not begin the game, by layer.
     ignored: [u128; 2],
     /// Distinct lists of rules and windows.
     lists: Vec<Arc<Visited>>,
@@ -73,8 +73,8 @@ impl Dispatch {
             .cloned()
     }
 
-    /// Returns true if a message with this id visits nothing and does not begin the game. Never returns true for a UUID
-    /// or a large number.
+    /// Returns true if messages with this id visit nothing and do not begin the game. Returns false for UUIDs and large
+    /// ids.
     pub(super) fn ignores(&mut self, rules: &Rules, place: (Proto, Dir), id: MessageId) -> bool {
         #[cfg(test)]
         if self.every.is_some() {
@@ -200,7 +200,7 @@ mod tests {
     use crate::program::{Logic as _, Opening, Shared};
     use crate::verdict::{Message, Verdict};
 
-    /// Conditions with memory of all kinds.
+    /// Rules whose conditions have all kinds of memory.
     const RULES: &str = "\
         drop when cl_say chance 30%\n\
         mark when count(cl_say) > 3 and sv_chat\n\

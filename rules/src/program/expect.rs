@@ -1,7 +1,8 @@
 //! Expectations: messages that must be received in time.
 //!
-//! Law: a message meets all open expectations of an action, but never the one that it opens. At most [`MAX_OPEN`] are
-//! open per action; further ones would be met, or fail, at the same time.
+//! Law: a message meets all open expectations of an action, except for the expectation that it opens itself. At most
+//! [`MAX_OPEN`] expectations are open per action. Further expectations are not opened, since the same message would
+//! meet them.
 
 use std::collections::VecDeque;
 use std::fmt;

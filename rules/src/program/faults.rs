@@ -50,7 +50,8 @@ pub enum By {
         rule: Box<str>,
         /// Name of the message, or its class if it has no definition.
         message: Box<str>,
-        /// Number of messages with this name, in this direction of the session, that the rule can match.
+        /// Number of the message among the messages with this name, in this direction of the session, that the rule can
+        /// match.
         ordinal: u64,
         /// Actions as text.
         actions: Box<str>,

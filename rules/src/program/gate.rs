@@ -29,7 +29,7 @@ pub(super) struct Count {
     recent: VecDeque<u64>,
 }
 
-/// A match, for which the rule may act or not.
+/// A match of a rule, before its modifiers decide whether the rule acts.
 pub(super) struct Gate<'a> {
     pub(super) limits: &'a Limits,
     /// Microseconds since the start of the run.

@@ -1,7 +1,7 @@
 //! Rules that can change CONNECT or its reply.
 //!
-//! Law: while there is no room for a session, a CONNECT is answered without one. A rule on it must then decide as in a
-//! session that has just begun: only by the message and a draw. If a rule needs more, such answers are not possible.
+//! Law: while there is no room for a session, the proxy answers a CONNECT without one. A rule about this CONNECT must
+//! then decide as in a new session, only from the message and a draw. A rule that needs more prevents such answers.
 
 use teetap_wire::def::{Class, Def, Id, Registry};
 use teetap_wire::{Dir, Proto};
@@ -14,7 +14,7 @@ use crate::syntax::{Action, Path};
 /// Ids of CONNECT and its reply in 0.6.
 const IDS: [(Dir, i32); 2] = [(Dir::C2s, 1), (Dir::S2c, 2)];
 
-/// What a rule does with CONNECT and its reply.
+/// Effect of a rule on CONNECT and its reply.
 #[derive(Debug, Default)]
 pub(super) struct Greeting {
     /// Protocols and directions in which the rule can change them.
@@ -24,7 +24,7 @@ pub(super) struct Greeting {
 }
 
 impl Greeting {
-    /// Returns what a rule does with control messages in these protocols and directions.
+    /// Returns the effect of a rule on CONNECT and its reply, given the control messages that it matches.
     pub(super) fn new(
         (actions, when): (&[Action], &Filter),
         (limits, window): (&Limits, &Window),
@@ -53,7 +53,7 @@ impl Greeting {
             chance: None,
             ..*limits
         };
-        // Anything else that a condition can read may depend on the session.
+        // All other values that a condition can read may depend on the session.
         let is_of_message = |path: &Path| {
             let is_message = |name: &str| {
                 let mut protos = Proto::ALL.into_iter();

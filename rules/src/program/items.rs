@@ -1,7 +1,7 @@
 //! Actions that change snapshot items.
 //!
-//! Law: a rule changes existing ints in the snapshot as sent by the server. Each value is read from that snapshot; an
-//! item without an id is the one that is changed.
+//! Law: a rule changes existing ints in the snapshot as sent by the server. Values are read from the unchanged
+//! snapshot. In a value, an item without an id means the item that is being changed.
 
 use std::ops::ControlFlow;
 
@@ -90,7 +90,7 @@ impl<F: Facts> Act<'_, F> {
     }
 }
 
-/// Facts about a message while an item is changed: an item of its type without an id is that item.
+/// Facts about a message while an item is being changed. An item of the same type without an id means this item.
 struct OfItem<'a, F> {
     facts: &'a F,
     id: u16,

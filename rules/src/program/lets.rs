@@ -30,7 +30,7 @@ pub(super) struct Lets {
     known: BTreeMap<String, Entry>,
     /// Spans of uses of a name whose expression has an error.
     failed: Vec<Span>,
-    /// Spans of unknown names, each with a similar name of an expression.
+    /// Spans of unknown names, each with a similar name that is defined.
     near: Vec<(Span, String)>,
     /// Number of parts that have replaced names so far.
     total: usize,
@@ -198,7 +198,7 @@ impl Lets {
         let unused = self.known.into_values().filter(|entry| !entry.is_used);
         for entry in unused {
             let State::Done(expr) = entry.state else { continue };
-            // The expression may be intended as a value.
+            // The user may have intended the expression as a value.
             let is_value = |kind: &Kind| matches!(kind, Kind::Number(_) | Kind::Text(_) | Kind::Arith(..));
             if is_value(&expr.kind) || matches!(expr.kind, Kind::Negate(_)) {
                 continue;

@@ -1,8 +1,8 @@
 //! Programs: all rules of a run as one value.
 //!
-//! A [`Program`] is a text and its meaning. It is set once for all sessions and never changes. A [`Decide`], which it
-//! creates for each session, contains the memory of its rules about that session. The text is kept, so that a log of
-//! inputs can contain the program and a replay can compile it again.
+//! A [`Program`] is a compiled text. It is set once for all sessions and never changes. For each session it creates a
+//! [`Decide`], which contains the memory of its rules about that session. The text is kept, so that an input log can
+//! contain the program and a replay can compile it again.
 //!
 //! | module | part |
 //! |---|---|
@@ -18,7 +18,7 @@
 //! | `lets` | named expressions |
 //! | `logic` | a program as seen by the session core |
 //! | `parts` | snapshots of several messages, about which a rule decides once |
-//! | `profile` | profiles of link lines: those of a text, and the built-in ones |
+//! | `profile` | profiles of link lines, defined by a text or built in |
 //! | `progress` | the memory of one rule: counts and windows |
 //! | `shared` | state that all sessions share: counts, hits, effects of link lines |
 //! | `repeat` | decisions about retransmissions |
@@ -79,7 +79,7 @@ pub use hit::Hit;
 pub use profile::{profile, profiles};
 pub use shared::{Failure, Hits, LineReport, Report, RuleReport, Shared, Test};
 
-/// A text and its meaning; cheap to clone.
+/// A compiled text, cheap to clone.
 #[derive(Clone)]
 pub struct Program {
     source: Arc<str>,
@@ -88,7 +88,7 @@ pub struct Program {
     faults: Option<Arc<Faults>>,
 }
 
-/// The meaning of a program.
+/// The decisions of a program.
 ///
 /// Law: pure. The same logic makes the same decisions about the same messages, independent of the clock and of other
 /// sessions.
@@ -97,8 +97,8 @@ pub trait Logic: Send + Sync {
     /// numbers of their sender.
     fn acts(&self, proto: Proto, dir: Dir) -> bool;
 
-    /// Returns true if decisions depend on the messages in this direction, so that [`Decide::observe`] needs those that
-    /// are forwarded without a decision.
+    /// Returns true if decisions depend on the messages in this direction, so that the caller must pass messages that
+    /// are forwarded without a decision to [`Decide::observe`].
     fn observes(&self, proto: Proto, dir: Dir) -> bool {
         self.acts(proto, dir)
     }
@@ -145,8 +145,8 @@ pub trait Logic: Send + Sync {
         false
     }
 
-    /// Creates the state of a session. `before` is the state of the same session under another program; the memory of
-    /// its rules may be kept.
+    /// Creates the state of a session. `before` is the state of the same session under another program, whose memory
+    /// may be kept.
     fn open(self: Arc<Self>, session: Opening, before: Option<Box<dyn Decide>>) -> Box<dyn Decide>;
 
     /// Returns the seed that the text sets. The caller uses it for [`Opening::seed`] unless another one is wanted.

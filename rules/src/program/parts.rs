@@ -1,7 +1,7 @@
 //! Snapshots of several messages.
 //!
-//! Law: a rule decides about a snapshot once, at the first part that matches. Later parts share its fate, with the same
-//! values, whatever the condition says about them.
+//! Law: a rule decides about a snapshot once, at the first part that matches. The decision and its values also apply to
+//! later parts, even if the condition does not match them.
 
 use teetap_wire::Dir;
 use teetap_wire::def::Class;

@@ -1,6 +1,6 @@
-//! Profiles of link lines: those of a text, and the built-in ones.
+//! Profiles of link lines, defined by a text or built in.
 //!
-//! Law: a profile of the text has precedence over a built-in one of the same name.
+//! Law: a profile of the text takes precedence over a built-in profile with the same name.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::impair::Line;
 use crate::span::Span;
 use crate::syntax::{Profile, Statement, Use, parse_statements};
 
-/// Maximum number of link lines in a program, including those of its profiles.
+/// Maximum number of link lines in a program, including the lines of its profiles.
 const MAX_LINES: usize = 64;
 
 /// Builds the table of built-in profiles from their files.

@@ -1,7 +1,7 @@
-//! Memory of one rule: its counts, and what it remembers of messages.
+//! Memory of one rule about one session: counts, and values remembered from messages.
 //!
 //! Law: every message is counted once, in the order of arrival, even if an earlier rule ended the evaluation. So a rule
-//! that ends it affects neither the draws nor the turns of later rules.
+//! that ends the evaluation affects neither the draws nor the turns of later rules.
 
 use std::time::Duration;
 
@@ -76,8 +76,8 @@ impl Progress {
         }
     }
 
-    /// Returns the memory that another program keeps. `from` has the same identity as `to`; expressions that differ
-    /// start with an empty memory.
+    /// Returns the memory to keep when the rule changes from `from` to `to`, which have the same identity. Expressions
+    /// that differ start with an empty memory.
     pub(super) fn carried(self, from: &Rule, to: &Rule) -> Self {
         let fresh = Self::new(to);
         let same = |one: Option<&Filter>, other: Option<&Filter>| match (one, other) {
@@ -224,8 +224,8 @@ impl Progress {
         self.copied.count(name_hash(facts), facts.dir())
     }
 
-    /// Counts a message that the rule can match. Returns the number of messages with its name and direction; 0 if no
-    /// draw depends on it, unless it is `needed`.
+    /// Counts a message that the rule can match. Returns the number of messages so far with its name and direction; 0
+    /// if no draw depends on the number, unless it is `needed`.
     pub(super) fn ordinal(
         &mut self,
         rule: &Rule,
@@ -294,8 +294,8 @@ fn control_kind(message: &Message<'_>) -> ControlKind {
     (message.dir, message.form, message.data.first().copied())
 }
 
-/// Returns the name of a message; the name of its class if it has no definition, because its sender chooses its id.
-/// Empty for a datagram without a message, which rules do not see.
+/// Returns the name of a message, or the name of its class if it has no definition, since its sender may choose any
+/// id. Empty for a datagram without a message, which rules do not see.
 pub(super) fn name(facts: &impl Facts) -> &str {
     let subject = facts.subject();
     subject

@@ -1,8 +1,9 @@
 //! Rule evaluation for retransmissions.
 //!
-//! Law: only actions that change no message run. A rule that also changes messages decides once: its other actions run
-//! on the retransmissions of the messages on which it acted, and on no others. A rule that changes nothing decides
-//! about each copy. Copies count neither in conditions nor as `n`; they do not affect windows and release nothing.
+//! Law: only actions that change no message run on retransmissions. A rule that also changes messages decides once:
+//! its other actions run only on the retransmissions of messages that it acted on. A rule that changes nothing
+//! decides about each copy. Copies are not counted in conditions or in `n`, do not affect windows, and do not release
+//! held messages.
 
 use std::sync::Arc;
 

@@ -19,7 +19,8 @@ use crate::verdict::Form;
 
 /// A checked rule.
 pub(super) struct Rule {
-    /// Name of the rule; without one, its text, followed by the number of its occurrence unless it is the first one.
+    /// Name of the rule. For a rule without a name, its text, followed by the number of the occurrence if it is not the
+    /// first.
     pub(super) identity: Box<str>,
     /// Name of the rule; `None` if the text identifies it.
     pub(super) name: Option<Box<str>>,
@@ -32,11 +33,11 @@ pub(super) struct Rule {
     /// Actions as written.
     pub(super) actions: Vec<Action>,
     pub(super) resolved: Vec<ResolvedAction>,
-    /// Deeds that also run on retransmissions.
+    /// Actions that also run on retransmissions.
     pub(super) on_copies: Vec<ResolvedAction>,
     /// True if retransmissions of a message on which the rule acted are handled differently from others.
     pub(super) repeats_act: bool,
-    /// Deeds that also run on later parts of a snapshot about which the rule has decided.
+    /// Actions that also run on later parts of a snapshot that the rule has decided about.
     pub(super) on_parts: Vec<ResolvedAction>,
     /// True if the rule changes snapshot items, so that it acts on messages that complete a snapshot.
     pub(super) sets_items: bool,
@@ -61,7 +62,7 @@ pub(super) struct Rule {
     pub(super) chunks: Vec<(Proto, Dir)>,
     /// Protocols and directions in which it can match control messages, if its actions can act on them.
     pub(super) control: Vec<(Proto, Dir)>,
-    /// What the rule does with CONNECT and its reply.
+    /// Effect of the rule on CONNECT and its reply.
     pub(super) greeting: Greeting,
     /// Protocols and directions in which it can match messages outside a connection, if its actions can act on them.
     pub(super) connless: Vec<(Proto, Dir)>,
@@ -141,14 +142,14 @@ impl Rule {
         std::iter::once(&self.when).chain(self.others())
     }
 
-    /// Returns its conditions about other messages than those on which it acts.
+    /// Returns its conditions about messages other than the messages that it acts on.
     pub(super) fn others(&self) -> impl Iterator<Item = &Filter> {
         let expects = self.expects.iter().map(|expected| &expected.filter);
         self.window.filters().chain(&self.release).chain(expects)
     }
 
-    /// Returns true if a message may match one of its conditions, or may change their memory. Messages outside of
-    /// chunks are rare, and concern every rule.
+    /// Returns true if a message may match one of its conditions, or may change their memory. Always returns true for
+    /// messages outside of chunks, which are rare.
     pub(super) fn concerns(&self, proto: Proto, dir: Dir, class: Class, def: Option<&Def>) -> bool {
         matches!(class, Class::Control | Class::Connless)
             || self

@@ -21,13 +21,13 @@ use crate::verdict::RuleId;
 pub struct Shared {
     rules: Vec<OfRule>,
     lines: Vec<OfLine>,
-    /// Rules for each message, under the program for which the state was created.
+    /// Rules that each message visits, for the program that created the state.
     pub(super) dispatch: Dispatch,
-    /// Decisions that replace those of the rules.
+    /// Decisions that replace the decisions of the rules.
     pub(super) faults: Option<Arc<Faults>>,
     /// Decisions so far that are faults or changes; `None` unless they are recorded.
     decisions: Option<Vec<Decision>>,
-    /// Clients that entered the game and that the caller has not read.
+    /// Clients that entered the game, which the caller has not read yet.
     entries: Vec<Entry>,
 }
 
@@ -139,7 +139,8 @@ pub struct LineReport {
 }
 
 impl Shared {
-    /// Creates the state for rules and lines with these identities. Keeps the state of those that are in `before`.
+    /// Creates the state for rules and lines with these identities. Keeps the state of rules and lines that `before`
+    /// contains.
     pub(super) fn new<'i>(
         rules: impl Iterator<Item = &'i str>,
         lines: impl Iterator<Item = &'i str>,
@@ -178,7 +179,7 @@ impl Shared {
         self.decisions.take()
     }
 
-    /// Sets the decisions that the caller has not read, and the ones that replace the decisions of the program.
+    /// Sets the recorded decisions, and the decisions that replace those of the program.
     pub(super) fn keep(&mut self, decisions: Option<Vec<Decision>>, faults: Option<Arc<Faults>>) {
         (self.decisions, self.faults) = (decisions, faults);
     }
@@ -275,8 +276,8 @@ impl Shared {
         }
     }
 
-    /// Returns the link lines that may act, given those with `open` windows. The decisions of another run already
-    /// include the windows of that run.
+    /// Returns the enabled lines among the link lines with `open` windows. Ignores the windows if the decisions of
+    /// another run are repeated, since those decisions already include its windows.
     #[must_use]
     pub fn acting(&self, open: LineSet) -> LineSet {
         let open = match self.faults {

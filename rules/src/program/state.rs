@@ -46,9 +46,9 @@ pub(super) struct State {
     windows: Vec<Latches>,
     /// Variables that the rules have set.
     pub(super) variables: RefCell<Variables>,
-    /// Context of the session, as far as conditions need it.
+    /// The parts of the session's context that conditions need.
     pub(super) context: Context,
-    /// Buffer, so that decoding a message allocates nothing.
+    /// Buffer that avoids allocations when messages are decoded.
     pub(super) buffer: Decoded,
     /// Buffer for snapshot items.
     pub(super) item: Cell<Decoded>,
@@ -144,7 +144,7 @@ impl State {
         Some(std::mem::take(latches).carried(&old.window, &window.window))
     }
 
-    /// Returns the context for the next program. Parts that only the next program needs were missed.
+    /// Returns the context for the next program. It lacks the parts that only the next program needs.
     fn context_for(self, next: &Rules) -> Context {
         let (had, needs) = (self.rules.needs, next.needs);
         let mut context = self.context;
@@ -349,7 +349,7 @@ pub(super) fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> Me
         client: None,
         packet: PacketView {
             size: Some(packet.size),
-            // An ack to the server refers to other numbers than those sent to the client.
+            // An ack that is sent to the server does not refer to the numbers that were sent to the client.
             ack: Some(packet.ack).filter(|_| message.form != Form::Control(Side::Server)),
             chunks: Some(packet.chunks),
             flags: packet.flags,

@@ -37,7 +37,7 @@ impl Survey<'_> {
     /// Returns the parts of a session's context that conditions need.
     pub(super) fn needs(&self) -> Needs {
         let is_snapshot = |proto, dir, def: &Def| dir == Dir::S2c && self.stores.follows(proto, dir, def);
-        // The oddities of a snapshot are known only if all snapshots are followed.
+        // Oddities of a snapshot can only be found if all snapshots are decoded.
         let reads_snapshots = |when: &Filter| {
             when.needs_snapshots() || when.needs_notes() && when.may_match(self.registry, is_snapshot)
         };
@@ -73,7 +73,8 @@ impl Survey<'_> {
         places().filter(repeats).collect()
     }
 
-    /// Returns the protocols and directions in which a rule can match, or messages change what is remembered or known.
+    /// Returns the protocols and directions in which a rule can match, or in which messages change the memory of
+    /// rules or the context.
     pub(super) fn observes(&self, needs: Needs) -> Vec<(Proto, Dir)> {
         let learns = |proto: Proto, dir, def: &Def| {
             needs.names != Names::None && Players::learns_from(dir, def)

@@ -1,7 +1,7 @@
 //! Messages on which a rule acted, for the evaluation of their retransmissions.
 //!
 //! Law: a retransmission repeats the decision about its message. A sequence number identifies a message until it is
-//! reused after 1024 messages; a resend is never that old (`NET_MAX_SEQUENCE`, `CNetConnection`).
+//! reused after 1024 messages, and a resend is never that old (`NET_MAX_SEQUENCE`, `CNetConnection`).
 
 use teetap_wire::{Dir, Seq};
 

@@ -26,7 +26,7 @@ pub(super) struct Visit<'a, F> {
     pub(super) seed: u64,
     /// False if only rules that change nothing may act.
     pub(super) acts: bool,
-    /// Decisions that replace those of the rules.
+    /// Decisions that replace the decisions of the rules.
     pub(super) faults: Option<&'a Faults>,
     /// Snapshot that the message completes.
     pub(super) snapshot: Option<Completed<'a>>,
@@ -46,7 +46,7 @@ enum Cause<'d> {
     EarlierPart(Drawn),
     /// The decision of another run, with its values.
     Given(&'d Drawn),
-    /// The decision of the rule itself, with the draws to make.
+    /// The decision of the rule itself, and the source of its draws.
     Own(Option<Dice>),
 }
 
@@ -57,7 +57,7 @@ impl<F: Facts> Visit<'_, F> {
         progress.meet(rule, facts);
         let ordinal = progress.ordinal(rule, message, facts, shared.needs_ordinals());
         if !shared.is_enabled(id) {
-            // Later draws are the same as those of a rule that was never disabled.
+            // The rule still counts the message, so that its later draws are the same as if it had never been disabled.
             progress.remember_act(rule, message, false);
             return;
         }
@@ -189,7 +189,7 @@ fn is_match(
 ) -> Option<Matched> {
     let reaches = rule.takes(message.proto, message.dir, message.form);
     if message.form == Form::Control(Side::Server) && !reaches {
-        // The client leg has the same message, and the rule sees it there.
+        // The rule sees the same message on the client leg.
         return None;
     }
     let is_open = progress.is_open(rule, facts);

@@ -1,7 +1,7 @@
 //! Windows: the time between two messages in which a rule or a link line acts.
 //!
-//! Law: the first message that matches opens a window, the first one that matches ends it permanently. Neither message
-//! is in the window.
+//! Law: the first message that matches `after` opens a window. The first message that matches `until` ends it
+//! permanently, even before it has opened. Neither message is in the window.
 
 use teetap_wire::def::{Class, Def, Registry};
 use teetap_wire::{Dir, Proto, Side};
@@ -97,7 +97,7 @@ impl Latches {
         }
     }
 
-    /// Returns the state that a window keeps when it changes from `from` to `to`. Conditions that differ start anew.
+    /// Returns the state to keep when a window changes from `from` to `to`. Conditions that differ are reset.
     pub(super) fn carried(self, from: &Window, to: &Window) -> Self {
         Self {
             after: self.after.carried(from.after.as_ref(), to.after.as_ref()),

@@ -1,7 +1,7 @@
 //! Actions that write: `set`, `replace`, `inject` and `reply`.
 //!
-//! Law: only the bytes of the fields that an action names change. An action that fails leaves the message unchanged,
-//! and a notice reports the cause.
+//! Law: an action changes only the bytes of the fields that it names. If it fails, the message is unchanged and a
+//! notice reports the cause.
 
 use teetap_wire::def::{Datum, Decoded, Dialect, HIDDEN};
 use teetap_wire::{Dir, Proto};
@@ -271,7 +271,7 @@ impl Text {
         self.shown.push_str(if is_secret { HIDDEN } else { part });
     }
 
-    /// Appends a text that a secret may follow. One space precedes the secret's dots, as in the line of a message.
+    /// Appends literal text. If a secret follows, one space precedes its dots, as in the line of a message.
     fn before(&mut self, part: &str, has_secret: bool) {
         self.whole.push_str(part);
         if has_secret && !part.is_empty() {

@@ -44,7 +44,7 @@ impl PartialEq for Replace {
     }
 }
 
-/// Parses assignments. A comma before anything else belongs to the rule.
+/// Parses assignments. A comma that no other assignment follows belongs to the rule.
 pub(super) fn assigns(i: &mut Input<'_>) -> Parsed<Vec<Assign>> {
     let mut assigns = vec![assign(i)?];
     loop {

@@ -6,7 +6,7 @@ use super::lex::{Input, next_thing, rest};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// Words that are operators, and so cannot be names where an operand is expected.
+/// Words that are operators, which cannot be names if an operand is expected.
 pub(crate) const OPERATORS: [&str; 6] = ["and", "or", "not", "contains", "matches", "in"];
 
 /// Words that follow the condition of a rule, in the order of [`Step`](super::Step).
@@ -25,7 +25,7 @@ pub(super) fn chained(span: Span) -> Diagnostic {
         .help("join them with `and`: `a < b and b < c`")
 }
 
-/// Returns the error for text after a complete expression, where only an operator or `end` may follow.
+/// Returns the error for text after a complete expression, which only an operator or `end` may follow.
 pub(super) fn leftover(i: &Input<'_>, end: &str) -> Diagnostic {
     let (span, found) = next_thing(i);
     let text = rest(i);

@@ -43,7 +43,7 @@ pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
 
 /// Writes comments and empty lines between two statements.
 fn between(out: &mut String, text: &str) {
-    // The first piece ends the statement's own line, the last one is the indentation of the next statement.
+    // The first piece is the rest of the statement's line, and the last piece is the indentation of the next statement.
     for line in text.lines() {
         let line = line.trim();
         if line.starts_with('#') {
@@ -61,7 +61,7 @@ fn write_statement(out: &mut String, text: &str, span: Span, statement: &Stateme
         [] => None,
         [only] if only.end >= span.end => Some(source(*only)),
         _ => {
-            // A comment inside belongs to the words next to it.
+            // The lines are kept, because a comment inside refers to the words next to it.
             let lines: Vec<&str> = source(span).trim_start().lines().map(str::trim_end).collect();
             out.push_str(&lines.join("\n"));
             return;

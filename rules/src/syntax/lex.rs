@@ -1,8 +1,8 @@
 //! Parses blanks, words, numbers, strings and regular expressions.
 //!
-//! Law: each function here either consumes its text, or backtracks without an error of its own, or knows the exact
-//! error and cuts. There is no list of tokens: only the context decides whether `/` divides or starts a regex, and
-//! whether `-` subtracts or is part of `lint.overlong-int`.
+//! Law: each function here consumes its text, backtracks without an error, or cuts with the exact error. There is no
+//! separate list of tokens, because only the context decides whether `/` divides or starts a regex, and whether `-`
+//! subtracts or is part of `lint.overlong-int`.
 
 use teetap_wire::def::suggest;
 use winnow::combinator::opt;
@@ -56,7 +56,7 @@ pub(super) fn cut<T>(diagnostic: Diagnostic) -> Parsed<T> {
     Err(ErrMode::Cut(Failure(Some(Box::new(diagnostic)))))
 }
 
-/// Lets the next alternative try.
+/// Fails so that the parser tries the next alternative.
 pub(super) fn backtrack<T>() -> Parsed<T> {
     Err(ErrMode::Backtrack(Failure(None)))
 }

@@ -39,7 +39,7 @@ pub(crate) const LINK_WORDS: [&str; 14] = [
     "after",
     "until",
 ];
-/// Words that limit when, and on which datagrams, a line acts.
+/// Words that limit the time and the datagrams on which a line acts.
 const LIMITS: [&str; 5] = ["connless", "from", "to", "after", "until"];
 /// Modifiers of rules that link lines do not have.
 const ONLY_RULES: [&str; 7] = ["chance", "every", "skip", "first", "once", "max", "per"];
@@ -238,7 +238,7 @@ impl Reader {
     }
 }
 
-/// Parses one end of a window: a time, which `from` and `to` set as well, or an expression.
+/// Parses one end of a window: a time, which `from` and `to` can also set, or an expression.
 fn bound(
     i: &mut Input<'_>,
     name: &str,

@@ -40,8 +40,8 @@ impl PartialEq for Made {
     }
 }
 
-/// Parses a whole text as a message that a person sends, `s2c sv_chat{message: "text"}`, or, without a direction, as a
-/// change of an existing message.
+/// Parses a whole text as a message that the user sends, `s2c sv_chat{message: "text"}`. Without a direction the text
+/// is a change of an existing message.
 ///
 /// # Errors
 /// Returns the first error.

@@ -74,7 +74,7 @@ pub enum Scope {
     Global,
 }
 
-/// Parses modifiers up to other text.
+/// Parses modifiers up to the first text that is none.
 pub(super) fn modifiers(i: &mut Input<'_>) -> Parsed<Modifiers> {
     let mut modifiers = Modifiers::default();
     loop {

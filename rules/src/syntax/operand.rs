@@ -10,7 +10,7 @@ use super::lex::{self, Input, Parsed, blank, cut, here, rest};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// Parses the closing bracket for the one at `open`.
+/// Parses the bracket that closes the opening bracket at `open`.
 pub(super) fn close(i: &mut Input<'_>, open: Span, bracket: char) -> Parsed<()> {
     blank(i)?;
     match rest(i).chars().next() {

@@ -1,7 +1,7 @@
 //! Parses expressions and their operators.
 //!
 //! Law: the operators from lowest to highest precedence: `or`, `and`, `not`, comparisons, `+ -`, `* / %`, the sign.
-//! Comparisons cannot be chained. An expression ends where no operator follows, so that a rule can continue after it.
+//! Comparisons cannot be chained. An expression ends before text that is not an operator, so that a rule can continue.
 
 use winnow::combinator::{Infix, Postfix, Prefix, opt};
 use winnow::error::ErrMode;
@@ -66,7 +66,7 @@ fn whole(i: &mut Input<'_>) -> Parsed<Expr> {
     }
 }
 
-/// Parses an expression, up to where no operator follows.
+/// Parses an expression, which ends before text that is not an operator.
 pub(super) fn expression(i: &mut Input<'_>) -> Parsed<Expr> {
     winnow::combinator::expression(operand)
         .prefix(prefix)

@@ -1,28 +1,28 @@
 //! The order in which the steps of a rule are carried out.
 //!
-//! Law: there is one order. `fmt` prints modifiers in it, `--explain` explains a rule in it, the manual lists it, and
-//! the program follows it for every message, retransmission and timer.
+//! Law: `fmt` prints modifiers in this order, `--explain` explains rules in it, the manual lists it, and the program
+//! follows it for every message, retransmission and timer.
 
-/// A step of a rule. Each step sees only what passes the previous ones.
+/// A step of a rule. Each step sees only the messages that pass the previous steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The time in which the rule acts.
+    /// Checks that the window of the rule is open.
     Window,
-    /// The condition after `when`. A message that passes it is a match.
+    /// Checks the condition after `when`. A message that passes is a match.
     Condition,
-    /// The first matches, which are skipped.
+    /// Skips the first matches.
     Skip,
-    /// The turns among the matches.
+    /// Selects every n-th match, or at most one match per interval.
     Every,
-    /// The random selection among the turns.
+    /// Selects some of the remaining matches at random.
     Chance,
-    /// The first times at which the rule acts.
+    /// Stops the rule after a number of actions.
     First,
-    /// The maximum number of times in a period.
+    /// Limits the number of actions in a period.
     Max,
-    /// All actions, in the order in which they are written.
+    /// Carries out all actions, in the order of the text.
     Actions,
-    /// The end of the search: later rules are not tried.
+    /// Ends the search, so that later rules are not tried.
     End,
 }
 

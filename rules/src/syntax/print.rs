@@ -61,7 +61,7 @@ impl Display for Expr {
                 let (left, right) = (Within(left, power), Within(right, power + 1));
                 write!(f, "{left} {} {right}", op.sign())
             }
-            // A plain number would absorb the sign.
+            // Without brackets the sign would become part of the number.
             Kind::Negate(inner) => write!(f, "-{}", Within(inner, power)),
             Kind::Number(number) => number.fmt(f),
             Kind::Text(text) => quoted(f, text),
@@ -140,8 +140,8 @@ pub(super) fn escaped(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
     Ok(())
 }
 
-/// Formats a pattern between slashes. A backslash belongs to the next character, and only a bare slash would end the
-/// pattern. Hidden characters become escapes, which regular expressions support, too.
+/// Formats a pattern between slashes. Escapes slashes, which would end the pattern, unless a backslash precedes them.
+/// Writes hidden characters as escapes, which regular expressions also support.
 fn slashed(f: &mut Formatter<'_>, pattern: &str) -> fmt::Result {
     f.write_char('/')?;
     let mut escaped = false;

@@ -17,7 +17,7 @@ use crate::span::Span;
 /// Actions, with their condition and modifiers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// The name; `None` if the text identifies the rule.
+    /// Name of the rule; `None` if its text identifies it.
     pub name: Option<Name>,
     /// Actions in order, at least one.
     pub actions: Vec<Action>,

@@ -29,11 +29,11 @@ pub const MAX_STATEMENTS: usize = 1024;
 pub enum Statement {
     /// Actions on the messages that match a condition.
     Rule(Rule),
-    /// Impairment of the datagrams of a direction.
+    /// Impairment of the datagrams in one or both directions.
     Link(Link),
     /// Link lines with a common name.
     Profile(Profile),
-    /// The link lines of a profile are used.
+    /// Use of the link lines of a profile.
     Use(Use),
     /// An expression with a name.
     Let(Let),
@@ -96,7 +96,7 @@ pub struct Outlined {
     pub span: Span,
     /// Name of the statement; `None` if it has none.
     pub name: Option<String>,
-    /// Text in its canonical form; the text as written, on one line, if it has an error or no such form.
+    /// Text in its canonical form. If the text has an error or no canonical form, the text as written, on one line.
     pub text: String,
 }
 
@@ -147,7 +147,7 @@ pub(super) fn places(text: &str) -> Vec<Span> {
     places
 }
 
-/// Returns true if this is a profile without its `}` so far. A profile that is too long is an error anyway.
+/// Returns true if the text is a profile that still lacks its `}`. A profile that is too long is an error in any case.
 fn is_open(text: &str, place: Span) -> bool {
     let text = text.get(place.start..place.end).unwrap_or_default();
     let is_profile = text
