@@ -1,7 +1,7 @@
 //! Random decisions that can be repeated.
 //!
-//! Law: a draw depends only on its key, never on earlier draws. So a rule makes the same decisions, whatever other
-//! rules there are.
+//! Law: a draw depends only on its key, never on earlier draws. So a rule makes the same decisions regardless of the
+//! other rules.
 
 use teetap_wire::Dir;
 

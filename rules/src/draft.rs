@@ -1,7 +1,7 @@
-//! Messages that a person writes, to send a new one or to change a held one.
+//! Messages that the user writes, either new messages to send or changes of held messages.
 //!
-//! Law: the text has the syntax of rules, and is checked like them. Values are fixed, so that the bytes are known
-//! before they are sent.
+//! Law: the text has the syntax of rules and is checked in the same way. Values are fixed, so that the bytes are known
+//! before the message is sent.
 
 use teetap_wire::def::{Datum, Decoded, Dialect, EditError, EncodeError, PathError, Registry};
 use teetap_wire::{Dir, Proto};
@@ -12,7 +12,7 @@ use crate::span::Span;
 use crate::syntax::parse_made;
 use crate::verdict::Made;
 
-/// A message in the form in which a person writes it.
+/// A message as the user wrote it.
 #[derive(Debug, Clone)]
 pub struct Draft {
     template: Template,

@@ -41,7 +41,7 @@ impl Filter {
         Self::new(expr, Vec::new(), program, diagnostics, registry)
     }
 
-    /// Checks a condition of a rule about other messages than the ones on which it acts.
+    /// Checks a condition of a rule about messages other than those that the rule acts on.
     pub(crate) fn check_with(
         expr: Expr,
         registry: &Registry,
@@ -181,8 +181,8 @@ impl Filter {
         })
     }
 
-    /// Returns the messages that can match in their usual direction. If there are none, returns those in the wrong
-    /// direction.
+    /// Returns the messages that can match in their usual direction. If there are none, returns the messages that can
+    /// match in the wrong direction.
     pub(crate) fn usual_reach(&self, registry: &Registry) -> Reach {
         if !self.reach.anything() {
             return Reach::default();

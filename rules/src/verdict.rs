@@ -1,15 +1,15 @@
 //! The contract between rules and the session core.
 //!
-//! A message is decided once, at its first copy. A retransmission by its sender repeats that decision (see [`Fate`] for
-//! its meaning on a reliable channel). Sequence numbers are assigned when messages are sent, so they do not appear
-//! here.
+//! The rules decide about a message once, at its first copy. A retransmission repeats that decision (see [`Fate`] for
+//! its meaning on a reliable channel). Verdicts contain no sequence numbers, since these are assigned when messages
+//! are sent.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use teetap_wire::{Chunk, Dir, Flags, MessageId, Note, Packet, Proto, Seq, Side, identify, snap::ItemEdit};
 
-/// A message on its way through the proxy, as seen by rules.
+/// A message that passes through the proxy, as seen by rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     /// Number of the session, from 1.
@@ -127,7 +127,7 @@ pub struct PacketFacts<'a> {
 }
 
 impl<'a> PacketFacts<'a> {
-    /// Returns the facts about a datagram of `size` bytes; `notes` are those that rules see.
+    /// Returns the facts about a datagram of `size` bytes; `notes` are the notes that rules can see.
     #[must_use]
     pub fn new(packet: &Packet<'_>, size: usize, notes: &'a [Note]) -> Self {
         Self {
@@ -169,7 +169,7 @@ pub struct Verdict {
     /// New bytes; `None` if they stay the same.
     pub edit: Option<Vec<u8>>,
     /// New ints of items in the snapshot that the message completes. The caller writes them, since the bytes of a
-    /// snapshot depend on what the client has received before.
+    /// snapshot depend on the snapshots that the client has received before.
     pub items: Vec<ItemEdit>,
     /// Messages sent before it.
     pub before: Vec<Made>,
@@ -177,9 +177,9 @@ pub struct Verdict {
     pub after: Vec<Made>,
     /// Copies of the message, each sent as a separate message this long after the original.
     pub copies: Vec<Duration>,
-    /// Groups in which the message overtakes a waiting one when it is sent, see [`Fate::Reorder`].
+    /// Groups in which the message overtakes a waiting message when it is sent, see [`Fate::Reorder`].
     pub overtakes: Vec<u32>,
-    /// Snapshot part that the message is, if others are to overtake it; `None` for a message of its own.
+    /// The snapshot part in this message, if other messages are to overtake the part; `None` for other messages.
     pub part: Option<Part>,
     /// Rules that took part in the decision.
     pub rules: Vec<RuleId>,
@@ -213,7 +213,7 @@ pub enum Effect {
         /// Key of [`Fate::Hold`].
         key: u64,
     },
-    /// Nothing is sent for a time, including keepalives; datagrams sent meanwhile wait.
+    /// Sending is suspended for a time, including keepalives; datagrams wait until it ends.
     Stall {
         /// Direction; `None` for both.
         dir: Option<Dir>,
@@ -265,14 +265,14 @@ impl Verdict {
         marks: Vec::new(),
     };
 
-    /// Lets copies share the fate of the message. A message that is dropped, or lost and never resent, has no copies.
-    /// Copies of a delayed message are sent after it.
+    /// Applies the fate of the message to its copies. A message that is dropped, or lost and never resent, has no
+    /// copies. Copies of a delayed message are sent after the message.
     pub(crate) fn settle(&mut self, message: &Message<'_>) {
         match self.fate {
             Fate::Drop => self.copies.clear(),
             Fate::Lose { .. } if !message.vital => self.copies.clear(),
             Fate::Delay { for_, order } => {
-                // Copies of a vital message that keeps its place in the order wait behind it anyway.
+                // Copies of a vital message that is sent in order wait behind it in any case.
                 let waits = |copy: &Duration| message.vital && order == Order::Kept && copy.is_zero();
                 self.copies
                     .iter_mut()
@@ -334,7 +334,7 @@ pub enum Fate {
     /// Held until `after` more messages of the same `group` were sent, at most for 1 s. Counts messages with the same
     /// fate, and messages whose verdict names the group in [`Verdict::overtakes`].
     Reorder {
-        /// Group of messages, such as those of one rule.
+        /// Group of messages, such as the messages that one rule reorders.
         group: u32,
         /// Number of messages that overtake it; 1 swaps two neighbours.
         after: u32,

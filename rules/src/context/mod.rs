@@ -6,8 +6,8 @@
 //!
 //! Law: pure and bounded: a session has at most 128 players and 2 MiB of snapshots, and [`Contexts`] limits all
 //! sessions together. Each message of a session is observed once, in the order of arrival, before any decision about
-//! it. Names in a message are learned afterwards, because a message about a player who left names a player who was
-//! present.
+//! it. The names of players are updated after the decision, so that rules can still name a player whom the message
+//! reports as leaving.
 //!
 //! Sessions are numbers and times are microseconds, so that both the session core and watchers can use contexts.
 
@@ -61,7 +61,7 @@ pub struct Known {
     pub rtt: Option<u64>,
     /// Address of the client; `None` until it is known.
     pub client: Option<SocketAddr>,
-    /// True for each peer that has shown that it is of DDNet: client, server.
+    /// True for each peer, client and server, that has shown that it is DDNet.
     ddnet: [bool; 2],
     /// The players.
     pub players: Arc<Players>,
@@ -87,7 +87,7 @@ impl Context {
         }
     }
 
-    /// Creates the context of a session that opens at this time, so that nothing was missed.
+    /// Creates the context of a session that opens at this time, of which no message was missed.
     #[must_use]
     pub fn opening(since: u64) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl Context {
         self.track.observe(view, fields, follows.then_some(stores));
     }
 
-    /// Records what a message shows about the program of its sender, for callers that do not observe all messages.
+    /// Records whether a message shows that its sender is DDNet, for callers that do not observe all messages.
     pub(crate) fn introduce(&mut self, view: &MessageView<'_>) {
         if view.session.is_some() && view.shows_ddnet() {
             let [client, server] = &mut self.known.ddnet;
@@ -126,7 +126,7 @@ impl Context {
         }
     }
 
-    /// Returns true if the receiver in this direction has shown that it is of DDNet.
+    /// Returns true if the receiver in this direction has shown that it is DDNet.
     #[must_use]
     pub const fn is_to_ddnet(&self, dir: Dir) -> bool {
         let [client, server] = self.known.ddnet;
@@ -185,7 +185,7 @@ impl Context {
         Players::gap(&mut self.known.players);
     }
 
-    /// Returns the facts about the last observed message, from which nothing was learned yet; `item` is a buffer.
+    /// Returns the facts about the last observed message, before its names are learned; `item` is a buffer.
     #[must_use]
     pub fn facts<'a>(
         &'a self,

@@ -7,8 +7,8 @@ use teetap_wire::{def::Registry, snap::Diagnosis};
 use super::{Context, MessageView, Needs, Stores, Table};
 use crate::eval::{Lazy, SessionState};
 
-/// Maximum bytes of snapshots of all sessions, including their buffers. A quiet server's session needs 50 KiB, a
-/// crowded one's 500 KiB.
+/// Maximum bytes of snapshots of all sessions, including their buffers. A session needs 50 KiB on a quiet server and
+/// 500 KiB on a crowded server.
 pub const LIMIT: usize = 128 << 20;
 
 /// Maximum number of sessions.
@@ -33,14 +33,14 @@ pub struct Contexts {
     loose: Context,
     limit: usize,
     held: usize,
-    /// Number of observations, which orders sessions by their last one.
+    /// Number of observations so far, which orders sessions by their last observation.
     turn: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Entry {
     context: Context,
-    /// Bytes of its snapshots, included in [`Contexts::held`].
+    /// Bytes of the session's snapshots, included in [`Contexts::held`].
     held: usize,
     turn: u64,
 }
@@ -62,7 +62,7 @@ impl Contexts {
         }
     }
 
-    /// Sets another limit than [`LIMIT`].
+    /// Sets a limit that replaces [`LIMIT`].
     #[must_use]
     pub const fn with_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
@@ -103,8 +103,8 @@ impl Contexts {
     }
 
     /// Handles a change of a session's state at this time in microseconds. A session that opens replaces the previous
-    /// session with its number. A session that was closing is forgotten when it closes; in a recording, datagrams may
-    /// follow otherwise.
+    /// session with its number. A session that was closing is forgotten when it closes. Other closed sessions are kept,
+    /// since a recording may contain further datagrams.
     pub fn on_session(&mut self, at: u64, id: u32, state: SessionState, client: SocketAddr) {
         match state {
             SessionState::Opening => {
@@ -178,7 +178,7 @@ impl Contexts {
         entry.map_or(&self.loose, |entry| &entry.context)
     }
 
-    /// Returns the context of a session; `None` if there was no event of it.
+    /// Returns the context of a session; `None` if the session had no event.
     #[must_use]
     pub fn get(&self, session: u32) -> Option<&Context> {
         self.sessions.get(session).map(|entry| &entry.context)

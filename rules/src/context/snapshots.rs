@@ -1,7 +1,7 @@
 //! Follows the snapshots of a session, message by message.
 //!
-//! Law: a watcher that missed nothing knows every snapshot from the beginning of a session. A watcher that missed
-//! messages reports that until a base is certain again, instead of showing wrong values.
+//! Law: a watcher that missed no message knows every snapshot from the beginning of a session. A watcher that missed
+//! messages reports this, instead of showing wrong values, until a base is certain again.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct Stores(Arc<[Store<'static>]>);
 /// The snapshots of one session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Track {
-    /// `None` until there is something to follow.
+    /// The store; `None` until the first message that affects snapshots.
     store: Option<Box<Store<'static>>>,
     /// True if the session was observed from its beginning.
     begun: bool,
@@ -116,7 +116,7 @@ impl Track {
         }
     }
 
-    /// Drops everything, so that the session continues as one observed from its middle.
+    /// Drops all snapshots, as if the session were observed from its middle.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
@@ -155,8 +155,8 @@ impl Track {
         let (Some(seq), Some(last)) = (view.seq, self.last.get_mut(view.dir as usize)) else {
             return false;
         };
-        // The order of sequence numbers is not conclusive: any number of other messages may lie between two followed
-        // ones.
+        // Only equal sequence numbers show a repeat, since any number of other messages may lie between two followed
+        // messages.
         let before = last.replace(seq);
         view.resend && before == Some(seq)
     }

@@ -26,7 +26,7 @@ impl Trip {
     pub(super) fn on_sent(&mut self, at: u64, seq: Seq, resend: bool) {
         match self.under_way {
             None if !resend => self.under_way = Some((seq, at)),
-            // The message was resent, so its ack may be for either copy.
+            // The message was resent, so that its ack may refer to either copy.
             Some((known, _)) if resend && known == seq => self.under_way = None,
             _ => {}
         }

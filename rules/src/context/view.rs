@@ -39,11 +39,10 @@ pub struct MessageView<'a> {
     pub resend: bool,
     /// True if the receiver accepts the message, now or later: it is neither a repeat nor refused.
     pub delivered: bool,
-    /// True if this copy is known to be the first one received, even if it is marked as a resend because an earlier
+    /// True if this copy is known to be the first copy received, even if it has the resend flag because an earlier
     /// copy was lost.
     pub first: bool,
-    /// True if an earlier copy is known that the receiver may have accepted, whether or not this one has the resend
-    /// flag.
+    /// True if the receiver may have accepted an earlier copy, whether or not this copy has the resend flag.
     pub again: bool,
     /// The only leg of a control message; `None` if it was sent from leg to leg.
     pub leg: Option<Side>,
@@ -87,8 +86,8 @@ impl MessageView<'_> {
         matches!(self.class, Some(Class::System | Class::Game))
     }
 
-    /// Returns true if the message shows that its sender is of DDNet: the version of a client, or an engine message
-    /// that only servers of DDNet send.
+    /// Returns true if the message shows that its sender is a DDNet client or server: a client's version, or an engine
+    /// message that only DDNet servers send.
     #[must_use]
     pub fn shows_ddnet(&self) -> bool {
         let is_extended = self.class == Some(Class::System) && matches!(self.id, Identity::Uuid(_));
@@ -96,8 +95,8 @@ impl MessageView<'_> {
         is_extended && self.def.is_some_and(is_known)
     }
 
-    /// Returns the note for a CONNECT, or its reply, with almost the magic of DDNet, so that its receiver treats it as
-    /// one of another version.
+    /// Returns the note for a CONNECT or its reply whose magic is almost DDNet's, so that the receiver treats it as a
+    /// message of another version.
     #[must_use]
     pub fn odd_magic(&self) -> Option<Note> {
         let is_connect = self.class == Some(Class::Control) && matches!(self.id, Identity::Number(1 | 2));

@@ -127,7 +127,7 @@ impl<'a> Fields<'a> {
             let start = record.at as usize;
             return Some(secret.start.saturating_sub(start)..secret.end.saturating_sub(start));
         }
-        // Positions of ints differ from those of the bytes of their text.
+        // The secret range counts ints, not bytes of the text, so that the whole text is secret.
         Some(0..usize::MAX)
     }
 
@@ -205,7 +205,7 @@ pub trait Facts {
     /// Calls `read` with the text in a variable of rules, if it is set.
     fn variable_text(&self, _at: u16, _read: &mut dyn FnMut(&[u8])) {}
 
-    /// Returns true if the message is a copy of one that the expression has already seen. Copies are not counted again.
+    /// Returns true if the expression has already seen another copy of the message. Copies are not counted again.
     fn repeated(&self) -> bool {
         false
     }

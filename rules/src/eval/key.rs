@@ -75,7 +75,8 @@ impl Target {
         }
     }
 
-    /// Returns the same for a message of which only the definition is known; `None` if the answer depends on more.
+    /// Returns true if a message with this definition belongs to the target; `None` if the definition does not decide
+    /// it.
     pub(super) fn may_hold(
         &self,
         key: Option<&Key>,
@@ -86,7 +87,7 @@ impl Target {
             (Self::Defs(keys), _) => Some(key.is_some_and(|key| keys.contains(key))),
             (Self::Class(wanted), _) => Some(Some(*wanted) == class),
             (Self::Number(wanted, number), Some(def)) => match def.id {
-                // This is also the definition of unknown UUIDs.
+                // Messages with unknown UUIDs have this definition, too.
                 Id::Number(0) if *number == 0 && Some(*wanted) == class => None,
                 Id::Number(id) => Some(Some(*wanted) == class && id == *number),
                 _ => Some(false),

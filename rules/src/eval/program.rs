@@ -97,17 +97,17 @@ pub(crate) enum Text {
     Variable(u16),
 }
 
-/// A field, and where messages or snapshot items contain it.
+/// A field, and its positions in messages or snapshot items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) source: Source,
     /// Entries for all definitions that have the field, in the order in which they are tried.
     pub(crate) entries: Vec<Entry>,
-    /// True if only elements have a value, because the field is a list or inside one.
+    /// True if the field is a list or inside a list, so that only its elements have values.
     pub(crate) list: bool,
 }
 
-/// Where the value of a field is read from.
+/// Source of a field's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// This message.

@@ -1,8 +1,8 @@
 //! The messages that an expression can match.
 //!
 //! Law: a message that could match is never excluded. The reach is computed once, by evaluating the expression for
-//! every definition in each direction with everything else unknown, so that the cost of a message out of reach is a
-//! look-up of one bit.
+//! every definition in each direction with all other facts unknown. So a message out of reach costs a look-up of one
+//! bit.
 
 use teetap_wire::def::{Class, Def, Dialect, Id, Registry};
 use teetap_wire::{Dir, Proto};
@@ -31,8 +31,8 @@ struct Messages {
 }
 
 impl Reach {
-    /// Computes the reach. With `odd`, it includes messages in the wrong direction, which are shown by their name in
-    /// the other direction.
+    /// Computes the reach. With `odd`, it includes messages in the wrong direction, which are displayed with their name
+    /// from the other direction.
     pub(crate) fn new(program: &Program, registry: &Registry, odd: bool) -> Self {
         let mut reach = Self::default();
         for (dialect, sets) in Dialect::ALL.into_iter().zip(&mut reach.sets) {
@@ -204,7 +204,7 @@ impl Outcomes {
     }
 }
 
-/// A message of which only the definition and the direction are known, or a datagram without one.
+/// A message whose definition and direction are known, or a datagram without a message.
 struct May<'a> {
     program: &'a Program,
     dialect: Dialect,

@@ -32,7 +32,7 @@ impl Program {
         Some((bytes, secret.filter(|secret| !secret.is_empty())))
     }
 
-    /// Returns true if a number is secret, or is computed from a secret one. The length of a secret is not secret,
+    /// Returns true if a number is secret or computed from a secret number. The length of a secret is not secret,
     /// since the size of its message shows it.
     pub(crate) fn is_secret(
         &self,

@@ -253,7 +253,7 @@ impl<'a, F: Facts> Run<'a, F> {
 
     fn each(&self, all: bool, list: u16, inner: &Cond) -> Option<bool> {
         let field = self.program.fields.get(usize::from(list))?;
-        // One false element decides `all`, one true element decides `any`. Without elements `all` is unknown.
+        // A false element decides `all`, and a true element decides `any`. Without elements `all` is unknown.
         let mut result = if all { None } else { Some(false) };
         let mut unknown = false;
         let mut decide = |at: usize, fields: &Fields<'_>, record: &Record| {
@@ -352,7 +352,7 @@ impl<'a, F: Facts> Run<'a, F> {
             Number::Leg => Some(self.facts.leg()? as i64),
             Number::Snap(fact) => self.facts.snap(*fact),
             Number::Time => signed(self.facts.time()),
-            // A copy is the same message and has no number of its own.
+            // A copy is the same message, so that it is not counted.
             Number::Ordinal if self.facts.repeated() => None,
             Number::Ordinal => signed(self.memory.matched(self.facts.dir()).checked_add(1)?),
             Number::Count(slot) => signed(self.memory.seen.get(usize::from(*slot))?.count),

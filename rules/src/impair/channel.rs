@@ -1,7 +1,7 @@
 //! State of one direction of a session, and the fate of its datagrams.
 //!
 //! Law: only `reorder` lets a datagram overtake another; varying delays do not. The size of the state depends on the
-//! number of lines, not on the traffic: the caller keeps datagrams that wait for their departure.
+//! number of lines, not on the traffic, because the caller keeps the datagrams that wait for their departure.
 
 use std::sync::Arc;
 
@@ -192,7 +192,7 @@ struct Stage {
     is_bad: bool,
     /// Time at which the rate limit has sent all earlier datagrams, in nanoseconds.
     idle_at: u64,
-    /// Number of datagrams since the last one that overtook others.
+    /// Number of datagrams since a datagram last overtook others.
     since_reorder: u32,
     /// Departure time of the last in-order datagram, in nanoseconds.
     last: u64,
@@ -289,7 +289,8 @@ impl Stage {
         }
     }
 
-    /// Records the effects on a copy: `came` is the copy before the line, `left` the copy after it and its duplicate.
+    /// Records the effects of a line on a copy: `came` is the copy before the line, `left` the copy and its duplicate
+    /// after the line.
     fn note(&self, index: usize, came: &Copy, left: &[Copy], impacts: &mut Vec<Impact>) {
         // A copy that was lost earlier does not reach the line.
         if matches!(came.fate, Fate::Leaves(_)) {
@@ -311,7 +312,7 @@ impl Stage {
         }
     }
 
-    /// Returns true if the datagram is lost. Afterwards, the Gilbert-Elliott model makes one step per datagram.
+    /// Returns true if the datagram is lost. The Gilbert-Elliott model then makes one step.
     fn loses(&mut self, loss: Loss, draws: Draws) -> bool {
         match loss {
             Loss::Independent(share) => draws.hits(Purpose::Loss, share),

@@ -10,7 +10,7 @@ use teetap_wire::Dir;
 pub struct Impact {
     /// Index of the line in its program.
     pub line: u16,
-    /// Number of the copy among those that reach the line, from 0.
+    /// Index of the copy among the copies that reach the line.
     pub copy: u8,
     /// True for the duplicate of the copy that the line created.
     pub duplicate: bool,

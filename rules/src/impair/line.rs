@@ -129,8 +129,8 @@ impl Line {
 }
 
 impl Reorder {
-    /// Returns the share of all datagrams that overtake. After a datagram that overtook, `gap` less one do not, and
-    /// from then on each one does with the probability `share`.
+    /// Returns the share of all datagrams that overtake. After a datagram has overtaken others, the next `gap - 1`
+    /// datagrams do not, and from then on each datagram does with the probability `share`.
     #[must_use]
     pub fn overall(self) -> Share {
         let share = u64::from(self.share.millionths());

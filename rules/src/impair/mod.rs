@@ -46,7 +46,7 @@ pub struct Links(Vec<Arc<Named>>);
 /// A line with its identity.
 #[derive(Debug)]
 struct Named {
-    /// Canonical text, followed by the number of its occurrence unless it is the first one.
+    /// Canonical text, followed by the number of its occurrence unless it is the first.
     identity: Box<str>,
     line: Line,
 }

@@ -59,8 +59,8 @@ impl fmt::Display for Shape {
 
 /// Maximum value of [`Shape::Normal`], as in the tables of netem.
 const FARTHEST: f64 = 4.0;
-/// Standard deviation of the sum of a quarter of one and three quarters of another distribution, each with 1: the root
-/// of 1/16 + 9/16.
+/// Standard deviation of a quarter of one plus three quarters of another distribution, each with standard deviation 1:
+/// the square root of 1/16 + 9/16.
 const MIXED: f64 = 0.790_569_415_042_094_8;
 
 /// Returns the quantile 1 - `rest` of a Pareto distribution with exponent 3, truncated at `MOST` and scaled to mean 0

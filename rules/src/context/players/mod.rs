@@ -3,8 +3,8 @@
 //! The client sends its own name. The names of others are in messages in 0.7, in snapshots in 0.6 and DDNet. When the
 //! map changes, all ids are reassigned.
 //!
-//! Law: the numbers of ids and bytes are bounded. The server's name for an id has precedence, and the client's name for
-//! the session's own player; each is used if the other is missing.
+//! Law: the numbers of ids and bytes are bounded. [`Players::name`] prefers the server's name for an id, and
+//! [`Players::own_name`] the name that the client sent. Each uses the other name if its own is missing.
 
 use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc};
 
@@ -124,7 +124,7 @@ impl Players {
         }
     }
 
-    /// Learns from a snapshot of 0.6 or DDNet if clients accept it. Copies nothing if it has no news, as most
+    /// Learns from a snapshot of 0.6 or DDNet if clients accept it. Copies nothing if no player has changed, as in most
     /// snapshots.
     pub(super) fn learn_snapshot(this: &mut Arc<Self>, snapshot: &Completed<'_>, kinds: &mut Option<Kinds>) {
         if snapshot.fate != Fate::Kept {
@@ -165,7 +165,7 @@ impl Players {
                 }
             }
         }
-        // The own id does not change until the map changes.
+        // The client's own id does not change until the map changes.
         let player_info = player_info.filter(|_| self.own_id.is_none());
         for item in player_info.into_iter().flat_map(|kind| snapshot.items_of(kind)) {
             let Some(def) = item.def.filter(|_| item.change != Change::Deleted) else {
@@ -193,7 +193,7 @@ impl Players {
         self.own_id = self.own_id.or(news.own_id);
     }
 
-    /// Returns true if an item has news. An item that equals its base may differ from a later snapshot.
+    /// Returns true if an item may have changed. An item that equals its base may still differ from a later snapshot.
     fn is_news(&self, id: i64, change: Change<'_>, base: Option<i32>) -> bool {
         let known = self.known.get(&id);
         change != Change::Same || known.is_none_or(|known| base.is_none_or(|base| known.tick > base))
