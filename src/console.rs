@@ -36,7 +36,7 @@ pub(crate) struct Console {
     reports: mpsc::Sender<Wake>,
     /// Description of the run for saved files.
     run: Run,
-    /// Temporary file with the text copied last; deleted at the end of the run.
+    /// Temporary file with the last copied text, which is deleted at the end of the run.
     copied: Option<NamedTempFile>,
     /// Threads that save files. The run joins them at its end, so that the files are complete.
     saving: Vec<JoinHandle<()>>,
@@ -73,7 +73,7 @@ impl Console {
         }
     }
 
-    /// Carries out the pending requests, and those that follow from their answers.
+    /// Carries out the pending requests, and the requests that their answers cause.
     pub(crate) fn carry_out(&mut self, app: &mut App) {
         loop {
             let requests = app.orders.take_requests();

@@ -1,4 +1,4 @@
-//! The message definitions of this run: built-in definitions and those of the user.
+//! The message definitions of this run: built-in definitions, and definitions of the user.
 
 use std::{path::Path, sync::OnceLock};
 
@@ -10,10 +10,10 @@ use teetap_wire::{
 
 use crate::exit::Failure;
 
-/// Maximum bytes of a definition file. All messages of DDNet need a twentieth of it.
+/// Maximum bytes of a definition file: twenty times as much as all messages of DDNet need.
 const LARGEST: u64 = 1 << 20;
 
-/// Returns the built-in definitions and those of `file`, which is read once per run.
+/// Returns the built-in definitions and the definitions in `file`, which is read once per run.
 ///
 /// # Errors
 /// The file cannot be read, or is wrong: the error has a line for each mistake.

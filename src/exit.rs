@@ -49,7 +49,7 @@ pub(crate) fn table() -> String {
         .collect()
 }
 
-/// An error with its exit code. Any other error is a bug: [`Exit::Internal`].
+/// An error with its exit code. All other errors are bugs and exit with [`Exit::Internal`].
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// Result of the process.

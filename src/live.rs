@@ -47,14 +47,14 @@ const BATCH: usize = 4096;
 /// Maximum wait for the signal of a terminal that has hung up.
 const HANG_UP: Duration = Duration::from_millis(300);
 
-/// A run with its output, and what may end it.
+/// A run with its output, its time limit and its control socket.
 #[derive(Debug)]
 pub(crate) struct Live {
     pub(crate) run: Run,
     pub(crate) output: Output,
     pub(crate) wake: mpsc::Receiver<Wake>,
     pub(crate) child: Option<child::Running>,
-    /// The time at which the run ends at the latest.
+    /// Latest time at which the run ends.
     pub(crate) timeout: Option<Time>,
     /// The control socket.
     pub(crate) control: Option<Control>,

@@ -1,7 +1,7 @@
 //! The program's own log: `--log FILE`, filtered by `TEETAP_LOG`.
 //!
-//! Law: nothing is set up without --log. Lines are written by a thread of its own; if the disk is slower than the
-//! program, lines are dropped and counted. Nothing is logged per datagram.
+//! Law: without --log, no logging is set up. A separate thread writes the lines; if the disk is slower than the
+//! program, lines are dropped and counted. The program never logs a line per datagram.
 
 use std::{
     env,

@@ -38,7 +38,7 @@ pub(crate) struct Stream {
     pub(crate) ascii: bool,
 }
 
-/// When colours are used.
+/// Conditions under which colours are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum When {
     #[default]

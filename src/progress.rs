@@ -1,8 +1,7 @@
 //! The progress of reading a long recording, or of many runs: one line on stderr.
 //!
-//! Law: progress is drawn only on a terminal. Other lines are printed through [`Progress::suspend`], and nothing of the
-//! progress line is left at the end. Bytes are counted when they are read, so that stretches without messages count,
-//! too.
+//! Law: progress is drawn only on a terminal. Other lines are printed through [`Progress::suspend`], and the progress
+//! line is erased at the end. Bytes are counted when they are read, so that stretches without messages count, too.
 
 use std::{
     fs::File,
@@ -18,7 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
 use crate::look::Look;
 
-/// Time before anything is drawn.
+/// Time before the line is first drawn.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Maximum number of drawings per second.
 const RATE: u8 = 10;
@@ -77,7 +76,7 @@ impl Progress {
         })
     }
 
-    /// Shows the current step. Nothing is drawn until the work has lasted for [`PATIENCE`].
+    /// Shows the current step, once the work has lasted for [`PATIENCE`].
     pub(crate) fn show(&self, step: String) {
         self.bar.set_message(step);
         self.draw();

@@ -1,7 +1,7 @@
 //! A recording on the screen: the loop of the main thread, with a part of the recording in the history.
 //!
-//! Law: rows are read until the list is full; further rows are read if the last rows are selected or followed. To move
-//! elsewhere, reading restarts at a position from the index, which a thread of its own builds.
+//! Law: rows are read until the list is full; further rows are read if the last rows are selected or followed. To
+//! move to another part, reading restarts at a position from the index, which a separate thread builds.
 
 use std::{
     io::{self, BufReader},
@@ -63,7 +63,7 @@ struct Review {
     damage: Option<String>,
 }
 
-/// Shows a recording on the screen until the user leaves it.
+/// Shows a recording on the screen until the user closes it.
 ///
 /// # Errors
 /// The file is not a recording, or there is no terminal.
@@ -134,7 +134,7 @@ pub(crate) fn review(
 }
 
 impl Review {
-    /// Shows the recording until the user leaves or a signal is received.
+    /// Shows the recording until the user closes it or a signal is received.
     fn run(
         &mut self,
         mut screen: Screen,

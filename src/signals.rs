@@ -1,8 +1,8 @@
 //! Signals: INT, TERM and HUP end the run. A HUP that is ignored at the start, as under nohup, stays ignored.
 //!
-//! Law: the first signal ends the run in order, and the peers are sent CLOSE even if the output is stuck in a full
-//! pipe. Another INT, or 4 s without an end, ends the process at once. In no case does a process that it has started
-//! survive.
+//! Law: the first signal shuts the run down: the peers are sent CLOSE even if the output is blocked by a full pipe.
+//! Another INT ends the process at once, and so does a shutdown that takes more than 4 s. No process that the run has
+//! started survives.
 
 use std::{
     fs, io,
@@ -23,11 +23,11 @@ use tokio::{
 
 use crate::{exit::Exit, wake::Wake};
 
-/// Maximum time from the first signal to the end. Closing and flushing need half a second, and more on a busy machine,
-/// where the end of the recording must be written, too. Another INT ends the process at once.
+/// Maximum time from the first signal to the end. Closing sessions and flushing output take half a second, and longer
+/// on a busy machine with a recording to complete. Another INT ends the process at once.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// Maximum time for killing processes when this one ends at once.
+/// Maximum time for killing the processes of the run when the program ends at once.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
 /// Time within which another INT counts as the first signal, since `timeout` and shells signal a process and then its
@@ -42,7 +42,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Waits for signals from now on. Sends the first one to `wake`.
+    /// Starts to wait for signals. Sends the first signal to `wake`.
     pub(crate) fn install(wake: mpsc::Sender<Wake>) -> io::Result<Self> {
         let proxy = Arc::new(OnceLock::new());
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;

@@ -17,7 +17,7 @@ use crate::{
 /// Bytes of output to gather before they are printed.
 const BATCH: usize = 64 << 10;
 
-/// Tries a program on a recording. Prints what it would have done to each message, then the hits of each rule.
+/// Tries a program on a recording. Prints its effect on each message, then the hits of each rule.
 ///
 /// # Errors
 /// The file cannot be opened, or no part of it is a recording.

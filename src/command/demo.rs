@@ -22,7 +22,7 @@ type Started = Result<(Run, SocketAddr), RunError>;
 /// Time for which the bots play unless the user sets one.
 const SHORT: Duration = Duration::from_secs(5);
 
-/// Time for which the bots play on a screen, which the user leaves.
+/// Time for which the bots play on a screen, which the user usually closes earlier.
 const LONG: Duration = Duration::from_hours(1);
 
 /// Runs the demo; the bots play for `duration` after they have met.

@@ -120,7 +120,7 @@ struct Line<'a> {
     verdict: &'static str,
     reasons: &'a [String],
     same_as: Option<String>,
-    /// Mistake of the datagram as the first one of a client; null if there is none.
+    /// Mistake of the datagram if it is the first datagram of a client; null if there is none.
     first: Option<FirstBody>,
     input: &'a [String],
     datagram: &'a str,

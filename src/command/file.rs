@@ -30,7 +30,7 @@ pub(super) struct Input {
 /// The bytes of a recording.
 pub(super) type Bytes = BufReader<Watched<File>>;
 
-/// The name that stands for stdin.
+/// The file name that means stdin.
 pub(super) const STDIN: &str = "-";
 
 /// Returns the path to print: `stdin` for [`STDIN`].

@@ -44,7 +44,7 @@ struct Read {
 }
 
 impl Read {
-    /// Refuses a capture without a datagram of the game, since a result without findings would be misleading.
+    /// Refuses a capture that contains no datagram of the game, since a result without findings would be misleading.
     fn must_have_traffic(&self, file: &Path) -> Result<(), Failure> {
         let Tally {
             c2s,

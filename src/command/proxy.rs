@@ -16,12 +16,12 @@ use crate::{
     signals::Signals,
 };
 
-/// How a run is watched, and what ends it.
+/// The output of a run, and the event that ends the run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mode<'a> {
     /// Lines on stdout, until a signal.
     Lines,
-    /// The terminal UI, until the user leaves it.
+    /// The terminal UI, until the user closes it.
     Screen(&'a ScreenOptions),
     /// Lines on stdout, until this command ends; until a signal if the command is empty.
     Command(&'a [OsString]),

@@ -1,4 +1,4 @@
-//! `teetap replay --check FILE`: runs an input log through a fresh core and compares what it sends.
+//! `teetap replay --check FILE`: runs an input log through a new core and compares the core's output with the log.
 
 use std::path::Path;
 

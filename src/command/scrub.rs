@@ -77,7 +77,7 @@ pub(crate) fn scrub(
     Ok(if damage.is_none() { Exit::Ok } else { Exit::Damaged })
 }
 
-/// Refuses the file name ending of another format, since the output has the format of the input.
+/// Refuses an output name with the ending of another format, since the output has the format of the input.
 fn check_ending(path: &Path, format: Format) -> Result<(), Failure> {
     let ending = path.extension().and_then(|ending| ending.to_str());
     let other = Format::ALL
@@ -94,8 +94,8 @@ fn check_ending(path: &Path, format: Format) -> Result<(), Failure> {
     Err(Failure::usage(text))
 }
 
-/// Creates a temporary file beside the output, which is renamed once it is complete, so that an interrupted run leaves
-/// no partial output.
+/// Creates a temporary file beside the output. It is renamed once it is complete, so that an interrupted run creates no
+/// partial output.
 ///
 /// The file has mode 0600, like all recordings.
 fn create(path: &Path) -> Result<NamedTempFile, Failure> {

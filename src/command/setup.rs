@@ -55,7 +55,7 @@ pub(super) struct Setup {
     filters: Filters,
     /// Description of the run for recordings; `None` before the start.
     header: Option<Header>,
-    /// The time at which the run ends at the latest.
+    /// Latest time at which the run ends.
     timeout: Option<Time>,
     /// File to record to; taken by the run at its start.
     recording: Option<Prepared>,
@@ -304,7 +304,8 @@ fn verdicts(options: &RunOptions, target: &str, clock: Clock) -> Result<Option<V
     }))
 }
 
-/// Returns the rules and their program, or those of a journal whose faults are repeated, with the seed of that journal.
+/// Returns the rules and their program. If the faults of a journal are repeated, returns the rules, the program and the
+/// seed of the journal.
 fn program(
     options: &RunOptions,
     rules: Option<Rules>,
@@ -323,7 +324,7 @@ fn program(
         }
         None => {
             let program = rules.as_ref().map(filters::compile).transpose()?;
-            // The journal of a run without rules still records the joins, which can be compared with those of other
+            // The journal of a run without rules still records the joins, which can be compared with the joins of other
             // runs.
             let empty = || {
                 Program::compile("", registry)

@@ -1,6 +1,6 @@
 //! The matches of a search, with the messages around them.
 //!
-//! Law: it keeps no more messages than are printed before a match.
+//! Law: a search keeps at most as many messages as it prints before a match.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ pub(crate) struct Around {
     waiting: VecDeque<Vec<u8>>,
     /// Number of messages still to be printed after the last match.
     left: usize,
-    /// True if messages were left out since the last printed one.
+    /// True if messages were left out after the last printed message.
     is_apart: bool,
     found: u64,
 }
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(printed(extent(0, 0), &[3, 7]), "3 7 ");
         assert_eq!(printed(extent(1, 0), &[3, 7]), "2 3 -- 6 7 ");
         assert_eq!(printed(extent(0, 2), &[3, 7]), "3 4 5 -- 7 8 9 ");
-        // Neighbours are not separated, and nothing is printed twice.
+        // Neighbouring messages are not separated, and no message is printed twice.
         assert_eq!(printed(extent(1, 2), &[3, 7]), "2 3 4 5 6 7 8 9 ");
         assert_eq!(printed(extent(3, 3), &[0, 1, 9]), "0 1 2 3 4 -- 6 7 8 9 ");
         assert_eq!(printed(extent(2, 2), &[]), "");

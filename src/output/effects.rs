@@ -11,7 +11,7 @@ use super::counted;
 /// Maximum number of rules with a line of their own, and of rules listed as never hit.
 const MAX_LISTED: usize = 50;
 
-/// Line after the one that repeats a run, if the rules changed during the run.
+/// Line below the command that repeats a run, if the rules changed during the run.
 const NOT_REPEATED: &str = "not repeated: the rules changed during the run";
 
 /// Returns a line for each rule that acted, a line about the rules that did not, a line for each link line, and the

@@ -12,7 +12,7 @@ use crate::{
     repeat::quoted,
 };
 
-/// Maximum number of harmless oddities listed if nothing more severe was found.
+/// Maximum number of harmless oddities listed if there are no more severe findings.
 const BRIEF: usize = 10;
 
 /// Findings of a recording, and how to print them.
@@ -31,7 +31,7 @@ pub(crate) struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Returns the list: each finding with its place, the commands that show more, and what was left out.
+    /// Returns the list: each finding with its place, the commands that show more, and the number of findings left out.
     pub(crate) fn text(&self) -> String {
         let mut page = String::new();
         let is_listed = |finding: &&Finding| self.all || finding.severity > Severity::Info;

@@ -1,7 +1,7 @@
 //! The output of the program: plain lines or JSON lines on stdout, status on stderr.
 //!
-//! Law: stdout is written through one buffer, flushed once per tick; a closed pipe is not an error. Status never goes
-//! to stdout, so that stdout can be piped.
+//! Law: stdout is written through one buffer, which is flushed once per tick. A closed pipe is not an error. Status is
+//! never written to stdout, so that stdout can be piped.
 
 mod around;
 mod count;
@@ -129,7 +129,7 @@ impl Output {
         self.around = Some(Around::new(extent));
     }
 
-    /// Returns true if nothing more of a search will be printed.
+    /// Returns true if the search will print nothing more.
     pub(crate) fn has_found_all(&self) -> bool {
         self.around.as_ref().is_some_and(Around::is_done)
     }
@@ -158,7 +158,7 @@ impl Output {
         }
     }
 
-    /// Lets the run continue if stdout cannot be written, so that a full disk ends no session.
+    /// Lets the run continue if stdout cannot be written, so that a full disk does not end sessions.
     pub(crate) fn outlive_stdout(&mut self) {
         self.stdout.outlive();
     }
@@ -186,7 +186,7 @@ impl Output {
         self.ending.as_ref()
     }
 
-    /// Prints an event, or a gap between events. The end of a wait counts even if stdout is closed.
+    /// Prints an event, or a gap between events. Detects the awaited message even if stdout is closed.
     pub(crate) fn seen(&mut self, seen: &Seen<DecodedEvent>, now: Time) {
         match seen {
             Seen::Event(decoded) => {

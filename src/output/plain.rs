@@ -111,7 +111,7 @@ fn found(counts: &[(u64, &str)]) -> impl Iterator<Item = String> {
 #[derive(Debug)]
 pub(super) struct Lines {
     pub(super) printer: Printer,
-    /// Notes that already had a sentence.
+    /// Notes whose sentence was already printed.
     pub(super) sentences: Sentences,
     /// Runs of snapshots and inputs; `None` if each of them is printed.
     pub(super) folds: Option<Folds>,

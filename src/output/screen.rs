@@ -16,7 +16,7 @@ pub(super) struct RunScreen {
     open: Option<(Screen, Console)>,
     /// True if the terminal of the screen is gone.
     has_lost_terminal: bool,
-    /// True if events were shown on the screen, so that stdout has none.
+    /// True if events were shown on the screen instead of being printed to stdout.
     pub(super) was_open: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Stdout of a run: output is gathered, and written once per tick.
 //!
-//! Law: neither a closed pipe nor a terminal that has hung up is an error. Nothing is written after an error, since a
-//! partial line may already be written.
+//! Law: a closed pipe is not an error, and neither is a terminal that has hung up. After an error, all further output
+//! is discarded, since a partial line may already be written.
 
 use std::io;
 

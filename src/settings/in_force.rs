@@ -39,7 +39,7 @@ impl InForce {
         Self { words, of_project }
     }
 
-    /// Makes these settings the ones of this process.
+    /// Makes these the settings of this process.
     pub(crate) fn keep(self) {
         // A process has one command line, so this is the only call.
         let _first = IN_FORCE.set(self);

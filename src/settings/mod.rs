@@ -110,7 +110,7 @@ impl Settings {
     /// the given options.
     ///
     /// # Errors
-    /// Returns a line for each option that `teetap HOST` cannot use with another one of the same file.
+    /// Returns a line for each option that conflicts with another option of the same file.
     pub(crate) fn of<'s>(
         &'s self,
         root: &Command,
@@ -205,7 +205,7 @@ impl Settings {
 }
 
 impl Setting {
-    /// Returns true for `tui` without a terminal: lines are printed then.
+    /// Returns true for `tui` without a terminal, so that lines are printed instead.
     fn is_off(&self) -> bool {
         let is_terminal = || io::stdin().is_terminal() && io::stdout().is_terminal();
         self.name == "tui" && !is_terminal()

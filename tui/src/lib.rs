@@ -7,13 +7,13 @@
 //! ```
 //!
 //! [`app`] holds the state, [`update`] changes it by named [`action`]s, [`view`] draws it as a function of the state, and
-//! [`Screen`] connects them to a terminal. All content comes typed from `teetap-inspect`.
+//! [`Screen`] connects them to a terminal. `teetap-inspect` provides all content as typed values.
 //!
 //! Law: the screen is a watcher. It draws at most 30 times a second and only after a change, renders only visible rows,
 //! and keeps a history of bounded size. Text from peers reaches the terminal without control characters.
 //!
-//! A view has its state in `app/NAME.rs`, fed by [`App::push`], its drawing in `view/NAME.rs`, its row in the table of
-//! [`app::View`], its panes in [`app::Pane`], and its keys in the table of [`action`].
+//! Each view has its state in `app/NAME.rs`, which [`App::push`] updates, its drawing code in `view/NAME.rs`, a row
+//! in the table of [`app::View`], its panes in [`app::Pane`], and its keys in the table of [`action`].
 
 pub mod action;
 pub mod app;

@@ -1,6 +1,6 @@
 //! Requests to the proxy, and their answers.
 //!
-//! The screen touches no sockets. Its owner gets the requests from
+//! The screen does not use sockets. Its owner gets the requests from
 //! [`Orders::take_requests`](crate::app::orders::Orders::take_requests), carries them out and passes each with its answer
 //! to [`App::answer`](crate::App::answer).
 
@@ -18,7 +18,7 @@ use teetap_proxy::session::Waiting;
 pub enum Request {
     /// Carry out a command.
     Run(Command),
-    /// Carry out these commands in order, up to the first one that is refused.
+    /// Carry out these commands in order until one is refused.
     RunAll(Vec<Command>),
     /// Write events to a new file, whose extension selects the format.
     Save {

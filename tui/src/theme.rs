@@ -138,7 +138,7 @@ impl Theme {
         self.coloured(marked, [Color::Cyan, Color::Cyan, Color::LightCyan])
     }
 
-    /// Returns the style of the selected byte among the marked bytes of its field, which stands out from their block.
+    /// Returns the style of the selected byte, which differs from the style of the other bytes of its field.
     #[must_use]
     pub const fn among_marked(self) -> Style {
         Style::reset().add_modifier(Modifier::BOLD.union(Modifier::UNDERLINED))

@@ -1,4 +1,5 @@
-//! The settings of the run of a cell: those of `teetap run HOST` with the configuration files of this process.
+//! The settings for the run of a cell, which are the settings of `teetap run HOST` with this process's configuration
+//! files.
 
 use std::{error::Error, ffi::OsString};
 

@@ -36,7 +36,7 @@ pub(super) struct Table {
     target: String,
     seed: u64,
     results: Results,
-    /// True to list every cell that did not join at once, not only those that failed.
+    /// True to list every cell that did not join at once, not only the failed cells.
     all: bool,
 }
 

@@ -9,7 +9,7 @@ use teetap_wire::{Dir, Proto, Severity};
 use super::*;
 use crate::cli::parse;
 
-/// Returns the table of results; lists all cells that did not join at once, or only those that failed.
+/// Returns the table of results, which lists all cells that did not join at once, or only the failed cells.
 fn table(results: Results, all: bool) -> Table {
     let words = [
         "teetap",

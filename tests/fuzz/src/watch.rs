@@ -23,8 +23,8 @@ use teetap_proxy::session::{
 };
 use teetap_wire::{Dir, MAX_DATAGRAM, Proto, def::Registry};
 
-/// Maximum sessions that were never online: 256 of clients that have shown a token, 256 of clients that have not, and 256
-/// others.
+/// Maximum sessions that were never online: 256 of clients that have shown a token, 256 of clients without tokens that
+/// connected during a flood, and 256 others.
 pub const MAX_OPENING: usize = 3 * 256;
 /// Maximum relays of the server browser.
 pub const MAX_RELAYS: usize = 64;

@@ -1,4 +1,4 @@
-//! The rows that are kept: messages, sessions, notices, gaps and lines of the program.
+//! The history of rows: messages, sessions, notices, gaps and lines of the program.
 //!
 //! Law: bounded by bytes. Each row has a number that never changes; the oldest rows are dropped first.
 
@@ -27,7 +27,7 @@ pub enum Row {
     Log(Time, Level, Box<str>),
 }
 
-/// A row that is kept.
+/// A row of the history.
 #[derive(Debug)]
 struct Kept {
     row: Row,

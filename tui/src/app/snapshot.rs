@@ -6,7 +6,7 @@ use teetap_wire::snap::Retained;
 
 use super::cursor::Cursor;
 
-/// The current snapshot, or one that is frozen.
+/// The newest snapshot, or a frozen snapshot.
 #[derive(Debug, Default)]
 pub struct CurrentSnapshot {
     /// Newest snapshots, shared by the decoder.

@@ -7,9 +7,9 @@ pub struct Terminal {
     pub changed: bool,
     /// Text for the terminal's clipboard.
     pub clipboard: Option<String>,
-    /// True if the user wants to suspend the program.
+    /// True once the user has asked to suspend the program.
     pub suspending: bool,
-    /// True if the user wants to leave.
+    /// True once the user has asked to end the program.
     pub leaving: bool,
 }
 

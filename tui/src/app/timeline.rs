@@ -1,4 +1,4 @@
-//! The time line of a recording: the listed part, and the position to move to.
+//! The time line of a recording: the listed part of it, and the position to move to.
 //!
 //! Positions are byte offsets, since times are known only for the parts that were read.
 

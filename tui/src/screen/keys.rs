@@ -1,7 +1,7 @@
-//! The reader of keys: a thread of its own.
+//! The reader of keys, which runs on a separate thread.
 //!
-//! Law: the screen never waits for keys. Reading waits for the rest of a started escape sequence, and never returns
-//! once the terminal is gone.
+//! Law: the screen never waits for keys. Reading keys may block until an escape sequence is complete, and does not
+//! return once the terminal is gone.
 
 use std::{
     io,

@@ -68,8 +68,8 @@ impl Screen {
         opened.inspect_err(|_| leave())
     }
 
-    /// Handles the keys that were pressed, and draws a frame if something changed. Returns false if the user wants to
-    /// leave.
+    /// Handles the keys that were pressed, and draws a frame if something changed. Returns false once the user has
+    /// asked to end the program.
     ///
     /// # Errors
     /// Fails if the terminal is gone.

@@ -1,6 +1,6 @@
 //! The modes of the terminal, and output to it.
 //!
-//! Law: nothing here panics or blocks because the terminal is gone.
+//! Law: no function of this module panics or blocks because the terminal is gone.
 
 use std::{
     cell::Cell,

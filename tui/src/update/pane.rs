@@ -157,7 +157,8 @@ pub(super) fn next(app: &mut App, forward: bool) -> Result<(), PaneError> {
     Ok(())
 }
 
-/// Goes back one step: stops the reading, leaves the zoom, the view or the detail panes, or follows the newest row.
+/// Goes back one step: stops the reading, ends the zoom, closes the view or the detail panes, or follows the newest
+/// row.
 pub(super) fn back(app: &mut App) -> Result<(), PaneError> {
     if app.timeline.as_mut().is_some_and(Timeline::stop) {
         return Ok(());

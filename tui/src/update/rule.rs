@@ -125,7 +125,7 @@ pub(super) fn shift(app: &mut App, down: bool) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Switches all rules off, or switches those on again that were on before.
+/// Switches all rules off. If they are off, switches the rules that were on before on again.
 pub(super) fn all(app: &mut App) -> Result<(), Refused> {
     let on: Vec<String> = app
         .rules

@@ -13,7 +13,7 @@ pub(super) enum SessionError {
     /// No session was opened.
     #[error("no session so far")]
     NoSession,
-    /// No datagram above the selected one is sent again.
+    /// No datagram above the selected one repeats a message.
     #[error("no datagram above repeats one that is kept")]
     NothingRepeated,
     /// The session has no snapshot.

@@ -5,7 +5,7 @@ use ratatui::{buffer::Buffer, layout::Rect, text::Line};
 use super::{below, empty, put, ruled};
 use crate::app::{App, Pane, contents::wrapped};
 
-/// Minimum lines for anything beside the list.
+/// Minimum lines of the log at which the whole selected line is drawn below the list.
 const LEAST: u16 = 6;
 
 /// Draws the visible lines.

@@ -39,7 +39,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
 
 fn line<'a>(held: &'a HeldMessage, app: &App) -> Line<'a> {
     let (theme, waiting) = (app.look.theme, &held.waiting);
-    // Time until the message is released by itself.
+    // Time until the message is released automatically.
     let left = match waiting.until {
         Some(until) => format!("{:>5.1}s", (until - app.run.now).as_secs_f64()),
         None => " soon ".to_owned(),

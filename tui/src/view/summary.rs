@@ -7,14 +7,15 @@ use teetap_proxy::session::{Action, Origin};
 use super::cut;
 use crate::app::{App, history::Row};
 
-/// Columns of a summary below which there is no room for anything else.
+/// Minimum columns at which a part is reserved for the action.
 const SMALL: usize = 40;
 
 /// Minimum columns for the action.
 const LEAST: usize = 6;
 
-/// Returns the summary of a message in `columns` columns, and the action on it. A rule is shown by its text, which may
-/// be long: it uses the columns that the summary leaves, and at least a third of them except on small screens.
+/// Returns the summary of a message and the action on it, which together fit `columns` columns. The action uses the
+/// columns after the summary, and except on small screens at least a third of all columns if it needs them, since it
+/// may contain the text of a rule.
 pub(super) fn summary(
     row: &Row,
     (reading, message): (&Reading, &Message),

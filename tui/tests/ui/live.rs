@@ -1,4 +1,4 @@
-//! Screens of a run: with a proxy that takes requests, with rules, and with held messages.
+//! Screens of a run with a proxy that carries out requests, with rules, and with held messages.
 
 use teetap_inspect::{control::Command, jsonl::RuleBody};
 use teetap_proxy::session::{HeldId, SessionId, Time, Waiting};

@@ -1,7 +1,7 @@
 //! The filter of the list. Rows are filtered in steps, so that keys are handled in between.
 //!
-//! Law: a row that is not about a message passes with its session, from the first message of the session that passes
-//! on. Gaps and warnings of the program always pass.
+//! Law: a row that is not about a message passes if an earlier message of its session has passed. Gaps and warnings of
+//! the program always pass.
 
 use std::{collections::BTreeSet, sync::Arc};
 
