@@ -1,4 +1,4 @@
-//! The museum: each recording equals the one that the kit builds, and its first finding is its fault; without the
+//! The museum: each recording equals the recording that the kit builds, and its first finding is its fault; without the
 //! fault there is no finding.
 
 use std::{collections::BTreeSet, fs, path::Path};

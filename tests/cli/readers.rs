@@ -1,5 +1,5 @@
-//! Files, pipes and sockets that are read and written: none blocks a command forever, fills the memory, or exposes a
-//! recording to other users.
+//! Files, pipes and sockets that commands read and write: none of them blocks a command forever, fills the memory, or
+//! exposes a recording to other users.
 
 use std::{
     fs,

@@ -177,14 +177,14 @@ fn rules_end_the_run() {
         (17, &["-r", "exit 17 when sv_chat"][..]),
         // The rule takes precedence over a message that was never received.
         (0, &["-r", "exit 0 when sv_chat", "--until", "rcon_cmd"]),
-        // Nothing needs to be printed.
+        // The message that ends the run need not be printed.
         (17, &["-r", "exit 17 when sv_chat", "-q", "-f", "rcon_cmd"]),
         (17, &["-r", "exit 17 every 300ms"]),
     ] {
         let (last, _) = ended(options, code);
         assert_eq!(last["ended_by"]["kind"], "exit", "{last}");
     }
-    // Rules that do not match end no run.
+    // Rules that do not match do not end the run.
     let (last, _) = ended(&["-r", "exit 17 when rcon_cmd"], 0);
     assert_eq!(last["ended_by"]["kind"], "demo", "{last}");
 }

@@ -1,5 +1,5 @@
-//! Each leg by itself: a run with rules and link lines, its recording, and a capture by tcpdump of one leg alone have
-//! the same findings about the peer of that leg.
+//! Findings about each leg: a run with rules and link lines, its recording, and a tcpdump capture of one leg alone lead
+//! to the same findings about the peer of that leg.
 
 use std::{
     collections::BTreeSet,

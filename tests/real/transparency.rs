@@ -40,7 +40,7 @@ fn all_crossing(variant: Variant, datagrams: &[Vec<u8>]) -> Result<Vec<Vec<u8>>>
         .collect()
 }
 
-/// Returns the one talk that carried a game; browser requests use other sockets.
+/// Returns the traffic of the only client that played; browser requests use other sockets.
 fn carried(variant: Variant, talks: &[Talk]) -> Result<Talk> {
     let is_game = |talk: &&Talk| all_crossing(variant, &talk.up).is_ok_and(|sent| sent.len() > 5);
     let mut games = talks.iter().filter(is_game);

@@ -179,7 +179,7 @@ fn duplicates_and_reordered_datagrams_have_their_share() {
     }
 }
 
-/// Each line records its own effects, not those of earlier lines.
+/// Each line records its own effects, not the effects of earlier lines.
 #[test]
 fn effects_are_those_of_their_line() {
     let first = line(|line| {

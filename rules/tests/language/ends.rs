@@ -54,7 +54,7 @@ fn fail_and_exit_end_the_run_and_change_nothing() {
         }
     );
     assert_eq!(effects, [end(2, End::Exit(0), Some((Dir::S2c, "sv_chat")))]);
-    // These rules renumber no direction.
+    // These rules do not renumber any direction.
     let passive =
         program("fail \"x\" when cl_say\nexit 10 when sv_chat\nexpect sv_motd within 1s when cl_say");
     assert!(

@@ -191,7 +191,7 @@ fn a_reload_keeps_what_is_known_and_misses_what_was_not_needed() {
     state.on_sent(900, Seq::new(6), false);
     state.on_ack(950, Seq::new(6));
     assert_eq!(decide(&mut *state, &say("x"), 950).fate, Fate::Drop);
-    // The program in between needs no names.
+    // The program between the two does not need names.
     let state = program("drop when sv_chat").open(late, Some(state));
     let mut state = program("drop when snap.character[3].x > 100").open(late, Some(state));
     let mut of = |snapshot: &(Dir, Vec<u8>)| decide(&mut *state, snapshot, 5).fate;

@@ -413,7 +413,7 @@ fn a_profile_without_an_end_is_read_in_time() {
 }
 
 proptest! {
-    /// Any sequence of words is parsed or refused, and a parsed one is printed in a form that parses to the same.
+    /// Any sequence of words is parsed or refused, and a parsed line is printed in a form that parses to the same line.
     #[test]
     fn any_words_are_read_or_refused(
         words in prop::collection::vec(prop::sample::select(&[

@@ -194,7 +194,7 @@ fn nothing_beside_a_rule_shifts_its_draws() {
     // Other rules before and after it, which draw and count as well.
     let others = "dup when c2s chance 50%\nlose when s2c every 2\n";
     assert_eq!(draws(&format!("{others}{DICE}\n{others}"), OPENING, &[]), alone);
-    // Other messages between those that it matches.
+    // Other messages are interspersed with the messages that it matches.
     let motd = (Dir::S2c, message("sv_motd", &[]));
     let emoticon = (Dir::C2s, message("cl_emoticon", &[]));
     let both = [motd, emoticon];

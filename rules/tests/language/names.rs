@@ -184,7 +184,7 @@ fn variables_are_in_values_and_count() {
         matches!(&effects[..], [Effect::Failed { why, .. }] if **why == *missing),
         "{effects:?}"
     );
-    // These rules renumber no direction, each session has its own variables, and a long text is truncated.
+    // These rules do not renumber any direction, each session has its own variables, and a long text is truncated.
     assert!(!program("var $x = t when sv_chat").acts(Proto::Ddnet, Dir::S2c));
     let long = "var $x = .message, log \"{len($x)}\" when sv_chat";
     assert_eq!(logged(long, &[chat(&"x".repeat(1200))]), ["1024"]);

@@ -250,13 +250,13 @@ fn a_hit_is_an_effect() {
         assert_eq!(stage.first(&say("a")).1, outcome, "{rule}");
         assert_eq!(stage.hits(), [hits], "{rule}");
     }
-    // A fate that is hidden by a stronger one is no hit.
+    // A fate that a stronger fate hides is not a hit.
     let mut stage = Stage::new("hold until sv_motd when cl_say\ndelay 5ms when cl_say");
     assert_eq!(stage.first(&say("a")).1, "hold, by 0");
     assert_eq!(stage.hits(), [1, 0]);
 }
 
-/// The rule that holds a message is the one whose action decided that, not one that only took part.
+/// The rule that holds a message is the rule whose action decided it, not a rule that only took part.
 #[test]
 fn the_fate_has_its_rule() {
     for (rules, by) in [

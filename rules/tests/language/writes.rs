@@ -252,7 +252,7 @@ fn rules_make_messages() {
     assert_eq!(decide(&mut *state, &say("a"), 5).after.len(), 1);
 }
 
-/// `last` refers to the message before this one.
+/// `last` refers to the previous message.
 #[test]
 fn last_is_the_one_before() {
     let source = "reply sv_chat{message: last(cl_say).message} when cl_say";

@@ -1,4 +1,4 @@
-//! `teetap scrub` of the built binary: no secret and no address is left, everything else is kept, and other programs
+//! `teetap scrub` of the built binary: it removes all secrets and addresses, keeps everything else, and other programs
 //! can read the result.
 
 mod given;

@@ -1,5 +1,5 @@
-//! A whole session of which no text of a peer, a rule or the user may be left: with rules that report, fail and
-//! expect, commands of the control socket, and findings.
+//! Scrubs a whole session, after which no text of a peer, a rule or the user may be left. The session has rules that
+//! report, fail and expect, commands of the control socket, and findings.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! The file of the socket, and the life of controlled runs.
+//! The file of the socket, and the start and end of controlled runs.
 
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};

@@ -202,7 +202,7 @@ fn a_subscriber_that_does_not_read_costs_the_others_nothing() -> Result<()> {
     ensure!(slowest < Duration::from_secs(2), "an answer took {slowest:?}");
     ensure!(grown < MAY_GROW, "grown by {grown} KiB");
     for mut peer in stuck {
-        // The rest that the socket buffers, and then the end.
+        // The rest of the bytes in the socket's buffer, and then the end.
         while peer.line().ok().flatten().is_some() {}
     }
     let stats = control.done(json!({"cmd": "stats"}))?;

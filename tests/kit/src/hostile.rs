@@ -1,4 +1,5 @@
-//! Datagrams that hostile or broken peers send: strangers without a token, and peers whose token is right and little else.
+//! Datagrams that hostile or broken peers send: strangers without a token, and peers with the right token but other
+//! faults.
 //!
 //! Law: every datagram is made only from knowledge that its sender would have. The test that sends a datagram states
 //! its purpose.

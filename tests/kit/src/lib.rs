@@ -1,7 +1,8 @@
 //! The independent test kit of teetap: its own plain codec, scripted peers and lossy links in virtual time, hostile
 //! datagrams, clients with faults, and readers of recorded sessions.
 //!
-//! Law: nothing here uses the product's wire code, so that a symmetric mistake cannot hide. (`rules` names its types.)
+//! Law: the kit does not use the product's wire code, so that a symmetric mistake cannot hide. (`rules` names its
+//! types.)
 
 pub mod binary;
 pub mod capture;

@@ -61,7 +61,7 @@ pub(crate) fn all() -> Vec<Cell> {
     Target::ALL.into_iter().flat_map(of).collect()
 }
 
-/// Returns cells with the message missing, doubled, early, late, or from another port.
+/// Returns cells in which the message is missing, duplicated, early, late, or sent from another port.
 fn orders(target: Target, message: Message) -> Vec<Cell> {
     let messages: Vec<_> = target.handshake().into_iter().chain(target.rest()).collect();
     let at = messages

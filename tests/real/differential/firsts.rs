@@ -177,7 +177,7 @@ const OF_SEVEN: &[Row] = &[
     ("data", b"\0\0\x01\xff\xff\xff\xff\x40\x01\x01\x1d", &[11]),
 ];
 
-/// First datagrams that a client repeats without ever sending a right one: the kind of server, the name, the first
+/// First datagrams that a client repeats without ever sending a valid one: the kind of server, the name, the first
 /// bytes, the length.
 const ALONE: &[(Target, &str, &[u8], usize)] = &[
     (
@@ -257,7 +257,7 @@ pub(crate) fn cells(target: Target) -> Vec<Cell> {
         })
     };
     if target == Target::OldOnAntispoof {
-        // Its server is not a real one.
+        // The server of this kind of client is scripted.
         return Vec::new();
     }
     let alone = ALONE.iter().filter(|(of, ..)| *of == target);

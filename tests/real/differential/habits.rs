@@ -1,4 +1,4 @@
-//! Mistakes of authors of clients that only show with a state, a loss or the game: in acks, numbers, resends, tokens,
+//! Mistakes of client authors that only a state, a loss or the game reveals: in acks, numbers, resends, tokens,
 //! packing, inputs and chat.
 
 use teetap_kit::codec::{Datagram, Packing, Variant, seal};

@@ -1,14 +1,14 @@
 //! Hundreds of handshakes and rejoins with one mistake each, by a scripted client on real sockets: directly and
 //! through the built binary they have the same progress and receive the same answers at the same time.
 //!
-//! Law: a peer whose handshake fails against the real server fails in the same way behind the proxy, and one that
-//! works directly works behind the proxy. `exceptions.rs` lists the cases in which that is impossible, with the
+//! Law: a handshake that fails against the real server fails in the same way behind the proxy, and a handshake that
+//! succeeds directly succeeds behind the proxy. `exceptions.rs` lists the cases in which this is impossible, with the
 //! reasons.
 //!
-//! Servers: Debian's Teeworlds 0.7.5 and DDNet 16.4; scripted ones of 0.6.4 and 0.6.5, unless `TEETAP_SERVER_064` and
-//! `TEETAP_SERVER_065` name real ones; a scripted one for DDNet's challenge, which 16.4 sends wrongly. The short form
-//! runs a part of the cells, `TEETAP_LONG=1` (`tests/run --long`) all of them, and `TEETAP_CELLS=text` the cells
-//! whose names contain the text.
+//! Servers: Debian's Teeworlds 0.7.5 and DDNet 16.4; scripted servers of 0.6.4 and 0.6.5, unless `TEETAP_SERVER_064`
+//! and `TEETAP_SERVER_065` name real servers; a scripted server for DDNet's challenge, which 16.4 sends wrongly. The
+//! short form runs a part of the cells, `TEETAP_LONG=1` (`tests/run --long`) all of them, and `TEETAP_CELLS=text` the
+//! cells whose names contain the text.
 
 mod beginners;
 mod cells;

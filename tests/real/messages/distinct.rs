@@ -14,7 +14,7 @@ use teetap_wire::{Dir, Flags, Packet, Proto, Scratch, is_connless, write_chunk};
 use super::captures::{self, hex};
 use super::compare::{Datagram, Tally};
 
-/// Fields that state the size of another field, and one whose values have names only up to 10.
+/// Fields that state the size of another field, and a field whose values have names only up to 10.
 const KEPT: [&str; 6] = [
     "part_size",
     "size",

@@ -1,6 +1,6 @@
 //! Messages of real peers, decoded by teetap and by an independent decoder: every field must be equal.
 //!
-//! The recorded sessions, and live games of real servers and clients through the built binary.
+//! Covers the recorded sessions, and live games of real servers and clients through the built binary.
 
 mod captures;
 mod compare;

@@ -1,6 +1,6 @@
 //! DDNet's token after a control message, in every form that could be mistaken for text.
 //!
-//! Tokens are random: otherwise the oracle's reading of a rare one would be seen once in a hundred live games.
+//! Tokens are random, so that live games show the oracle's reading of a rare token only once in a hundred games.
 
 use anyhow::Result;
 use teetap_kit::real::turn;

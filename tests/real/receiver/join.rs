@@ -1,4 +1,4 @@
-//! Joins whose messages are reordered, doubled, sent in the wrong kind of chunk or with a wrong version.
+//! Joins whose messages are reordered, duplicated, sent in the wrong kind of chunk or with a wrong version.
 
 use anyhow::{Result, ensure};
 use teetap_kit::link::Random;

@@ -287,7 +287,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Presses any keys at any size. Nothing panics, and nothing unsafe is drawn.
+    /// Presses any keys at any size. The screen never panics and never draws unsafe characters.
     #[test]
     fn any_keys_at_any_size(steps in prop::collection::vec(any_step(), 1..60), small in any::<bool>()) {
         thread_local! {

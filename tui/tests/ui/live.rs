@@ -70,7 +70,7 @@ pub(crate) fn with_held() -> App {
     app
 }
 
-/// Returns the requests in debug form, except those that only refresh the screen. Changes of rules are shown without
+/// Returns the requests in debug form, except requests that only refresh the screen. Changes of rules are shown without
 /// the command.
 pub(crate) fn requests(app: &mut App) -> Vec<String> {
     let text = |command: &Command| match command {

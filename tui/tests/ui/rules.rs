@@ -58,7 +58,7 @@ fn a_rule_is_checked_while_it_is_typed() {
     type_text(&mut app, "sv_chat");
     press(&mut app, "enter");
     assert_eq!(requests(&mut app), [r#"Add { text: "drop when sv_chat" }"#]);
-    // The command line takes rules as well.
+    // The command line accepts rules as well.
     press(&mut app, ":");
     type_text(&mut app, "x: lose when sv_motd once");
     press(&mut app, "enter");

@@ -31,7 +31,7 @@ fn recorded(name: &str) -> Vec<Packet> {
     super::recorded(name).unwrap()
 }
 
-/// Returns the variant of a datagram. Connless datagrams show themselves whether they are 0.7.
+/// Returns the variant of a datagram. A connless datagram itself shows whether it is 0.7.
 fn variant_of(flow: &Flow, bytes: &[u8]) -> Variant {
     let connless = bytes[0] == 0x21 || bytes.starts_with(b"xe") || bytes.starts_with(&[0xff; 6]);
     match flow.variant() {

@@ -80,7 +80,7 @@ impl Variant {
     }
 }
 
-/// The packet flags that mean the same in every variant.
+/// The packet flags that have the same meaning in every variant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     /// The payload is one control message.

@@ -1,8 +1,8 @@
 //! A client that joins with one fault, against a scripted server, in virtual time.
 //!
-//! Law: the fault is the only thing that is wrong: without it, the same client joins and plays. Datagrams are written
-//! from the wire format alone, by [`crate::codec`]. The network between client and server is good, or as bad as the
-//! [`Setting`] says.
+//! Law: the client has no other fault: without it, the same client joins and plays. [`crate::codec`] builds the
+//! datagrams from the wire format alone. The [`Setting`] determines the quality of the network between client and
+//! server.
 
 mod faults;
 mod game;

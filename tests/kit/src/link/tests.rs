@@ -1,4 +1,4 @@
-//! Hops follow their conditions, and behave the same way each time.
+//! Tests that hops follow their conditions, and behave in the same way each time.
 
 use super::*;
 

@@ -89,9 +89,9 @@ struct Server {
 }
 
 impl Server {
-    /// Answers a request: a request for the first part with the window, any other with the part that many parts
-    /// ahead. An unexpected request is answered with the requested part only. Returns the number of parts that are
-    /// sent.
+    /// Answers a request. A request for the first part is answered with all parts of the window, any other request
+    /// with the part that is one window ahead, and an unexpected request only with the requested part. Returns the
+    /// number of parts that are sent.
     fn answer(&mut self, number: i32, talk: &mut Talk) -> usize {
         let wanted: Vec<i32> = if number != self.next {
             vec![number]

@@ -1,4 +1,4 @@
-//! The museum: well-known bugs of the field as small recordings, rebuilt byte for byte.
+//! The museum: small recordings of well-known bugs, rebuilt byte for byte.
 //!
 //! Each piece is a session of a scripted client and a scripted server, as seen on the wire between them. Without its
 //! fault the session is correct.

@@ -175,7 +175,7 @@ impl Talk {
         self.datagram(from, seal(&head, &[], Packing::Clear));
     }
 
-    /// Sends a message that never arrives: this recording, made at the receiver, lacks it.
+    /// Sends a message that is lost, so that this recording, which is made at the receiver, does not contain it.
     pub(super) fn lose(&mut self, from: Role) {
         let end = self.end(from);
         end.seq = (end.seq + 1) % 1024;

@@ -1,4 +1,4 @@
-//! The messages of 0.6 that a join without tokens consists of.
+//! The messages of 0.6 in a join without tokens.
 //!
 //! Sources: `protocol.h` and `compression.cpp` of Teeworlds 0.6.5; `network_server.cpp` of 0.6.5 and of DDNet 20.1, which
 //! hide the proof of the client's address in them.

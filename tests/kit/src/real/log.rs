@@ -1,8 +1,8 @@
 //! The output of a peer, line by line, with the arrival time of each line.
 //!
-//! Law: no line is lost or waited for twice. A wait for a line that can no longer arrive (the peer has ended) fails
-//! immediately and shows the end of the log. Lines are not interpreted; the launcher of a peer may keep only some of
-//! them.
+//! Law: no line is lost, and no wait returns the same line twice. A wait for a line that can no longer arrive,
+//! because the peer has ended, fails immediately and shows the end of the log. Lines are not interpreted; the
+//! launcher of a peer may keep only some of them.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! A map that no client has, large enough to time its download.
 //!
 //! The programs treat a map as a file: they read the parts that its header names, and hash the whole file. So a
-//! packaged map with filler appended plays as before, but has its own hash and any size.
+//! packaged map with appended filler still works, but has its own hash and can have any size.
 
 use std::path::{Path, PathBuf};
 

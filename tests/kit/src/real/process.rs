@@ -248,7 +248,7 @@ impl Drop for Program {
             .pid()
             .and_then(|pid| Ok(kill_process_group(pid, Signal::KILL)?));
         if killed.is_ok() {
-            // Only the status is lost: the process is reaped either way.
+            // An error loses only the status: the process is reaped in any case.
             drop(self.child.wait());
         }
     }

@@ -51,7 +51,7 @@ mod tests {
             for _ in 0..2 {
                 scope.spawn(|| {
                     let turn = shared().unwrap();
-                    // Both tests hold a turn here, or this waits forever.
+                    // Waits until both tests hold a turn; hangs if they cannot.
                     together.wait();
                     drop(turn);
                 });

@@ -1,8 +1,8 @@
 //! A client that follows a script exactly on real sockets, and records every answer with its time.
 //!
-//! Law: it repairs, repeats and acks nothing by itself, and never checks an answer: the answers are the trace. Only
-//! the token, the numbers and the tick that the server gave are filled into the next messages, as a client without
-//! the fault would do.
+//! Law: the client repairs, repeats and acks nothing on its own, and checks no answers, which are the trace. It only
+//! fills the token, the numbers and the tick that the server gave into the next messages, as a client without the fault
+//! would do.
 
 mod answer;
 mod client;

@@ -29,7 +29,7 @@ pub(crate) struct Seen {
     pub(crate) restarted: bool,
     /// True if the server no longer reacted.
     pub(crate) silent: bool,
-    /// True if this was before the server retransmits unacked chunks by itself.
+    /// True if this was early enough that the server had not yet retransmitted unacked chunks on its own.
     pub(crate) is_early: bool,
     /// The last ack, and the token of 0.7 in the header.
     pub(crate) ack: u16,
