@@ -217,20 +217,20 @@ impl Filter {
         self.program.remembers_in(registry, proto, dir)
     }
 
-    /// Returns true if a message may match, or may change what is remembered.
+    /// Returns true if a message may match, or may change the memory.
     pub(crate) fn concerns(&self, proto: Proto, dir: Dir, class: Class, def: Option<&Def>) -> bool {
         let key = def.map(|def| Key::new(proto.into(), def));
         self.reach.holds(proto, dir, Some(class), key.as_ref())
             || self.program.remembers(key.as_ref(), def, class)
     }
 
-    /// Returns true if messages of a class may match, or may change what is remembered.
+    /// Returns true if messages of a class may match, or may change the memory.
     pub(crate) fn sees(&self, registry: &Registry, class: Class) -> bool {
         let reach = self.usual_reach(registry);
         places().any(|(proto, dir)| reach.class(proto, dir, class)) || self.keeps(registry, class)
     }
 
-    /// Returns true if messages of a class may change what is remembered.
+    /// Returns true if messages of a class may change the memory.
     pub(crate) fn keeps(&self, registry: &Registry, class: Class) -> bool {
         places().any(|(proto, dir)| {
             let mut defs = registry.defs(proto.into());

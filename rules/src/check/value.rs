@@ -37,7 +37,7 @@ impl Checker<'_> {
         Operand::Failed
     }
 
-    /// Checks a value. A list is an error outside `any` and `all`, where it stands for one of its elements.
+    /// Checks a value. A list is an error, except in `any` and `all`, where it means one of its elements.
     pub(super) fn operand(&mut self, expr: &Expr) -> Operand {
         let operand = self.place_or_value(expr);
         self.single(operand, expr)

@@ -21,7 +21,7 @@ impl Program {
         self.counted.is_empty() && self.kept.is_empty()
     }
 
-    /// Returns true if a message in this direction may change what is remembered.
+    /// Returns true if a message in this direction may change the memory.
     pub(crate) fn remembers_in(&self, registry: &Registry, proto: Proto, dir: Dir) -> bool {
         let dialect = proto.into();
         let chunks = [Class::System, Class::Game];
@@ -32,7 +32,7 @@ impl Program {
         }) || chunks.into_iter().any(|class| self.remembers(None, None, class))
     }
 
-    /// Returns true if a message with this definition may change what is remembered.
+    /// Returns true if a message with this definition may change the memory.
     pub(crate) fn remembers(&self, key: Option<&Key>, def: Option<&Def>, class: Class) -> bool {
         let counts = |target: &Target| target.may_hold(key, def, Some(class)) != Some(false);
         let keeps = |field: &Field| field.entries.iter().any(|entry| Some(&entry.key) == key);

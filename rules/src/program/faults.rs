@@ -83,7 +83,7 @@ pub struct Drawn {
 /// Subject of a decision: session, direction, hash of the message name, ordinal.
 type Place = (u32, Option<u8>, u64, u64);
 
-/// Decisions that replace those of the program.
+/// Decisions that replace the program's own.
 #[derive(Debug)]
 pub(super) struct Faults {
     rules: Vec<BTreeMap<Place, Drawn>>,
@@ -194,7 +194,7 @@ impl Program {
         })
     }
 
-    /// Returns the decisions that replace those of the program; `None` if it makes its own.
+    /// Returns the decisions that replace the program's own; `None` if it makes its own.
     #[must_use]
     pub fn faults(&self) -> Option<&[Decision]> {
         self.faults.as_ref().map(|faults| &*faults.list)

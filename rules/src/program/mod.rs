@@ -11,7 +11,7 @@
 //! | `compile` | compiles text to rules and link lines |
 //! | `expect` | messages that must be received in time |
 //! | `dispatch` | finds the rules and windows that a message visits |
-//! | `faults` | decisions as values, and programs that repeat those of another run |
+//! | `faults` | decisions as values, and programs that repeat the decisions of another run |
 //! | `gate` | the modifiers between condition and actions |
 //! | `greeting` | rules that can change CONNECT or its reply |
 //! | `items` | actions that change snapshot items |

@@ -97,7 +97,7 @@ fn fields_of_items_are_set() {
             "set snap.character.x = snap.character.x + 64 when any_snap",
             vec![(9, 3, vec![(1, 364)]), (9, 4, vec![(1, 464)])],
         ),
-        // All values are those before the change; an item without an id is the changed one.
+        // All values are the values before the change; an item without an id is the changed item.
         (
             "set snap.character[3].x = snap.character[4].x, snap.character[4].x = snap.character[3].x, \
              snap.character[4].y = snap.character.x / 4 when s2c",

@@ -18,7 +18,7 @@ fn masked(text: &str) -> String {
     parts.join("0")
 }
 
-/// Fails unless two lines have the same fields, and the same values except for those that vary between runs.
+/// Fails unless two lines have the same fields, and the same values except for values that vary between runs.
 fn compare(expected: &Value, found: &Value, at: &str) -> Result<()> {
     match (expected, found) {
         (Value::Object(expected), Value::Object(found)) => {

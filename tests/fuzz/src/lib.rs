@@ -54,7 +54,7 @@ pub use snapshot::snapshot;
 /// A fuzz target, which fails by panicking.
 pub type Target = fn(&[u8]);
 
-/// All targets by name. The name is also that of the target's folder in `corpus/`.
+/// All targets by name. The folder of a target in `corpus/` has the same name.
 pub const TARGETS: [(&str, Target); 9] = [
     ("packet", packet),
     ("chunks", chunks),

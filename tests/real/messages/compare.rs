@@ -210,7 +210,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Checks that nothing disagreed, and that each side knew every message of the other side except those of
+    /// Checks that both sides agree, and that each side knows every message of the other side except the messages in
     /// [`known`].
     pub(crate) fn verdict(&self) -> Result<()> {
         let mut list = String::new();

@@ -140,7 +140,7 @@ fn jitter_has_the_asked_distribution() {
     }
 }
 
-/// Mean and standard deviation are those in the line.
+/// The mean and the standard deviation are as configured in the line.
 #[test]
 fn jitter_has_the_asked_mean_and_deviation() {
     for shape in Shape::ALL {

@@ -316,7 +316,7 @@ impl Arena {
         }
     }
 
-    /// Returns an open socket; one that may not exist if no socket is open.
+    /// Returns an open socket, or any number if no socket is open.
     fn some_upstream(&self, input: &mut Input<'_>) -> UpstreamId {
         let count = self.watch.sockets.len();
         let open = self.watch.sockets.iter().nth(input.below(count));

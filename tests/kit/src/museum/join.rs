@@ -89,9 +89,8 @@ struct Server {
 }
 
 impl Server {
-    /// Answers a request. A request for the first part is answered with all parts of the window, any other request
-    /// with the part that is one window ahead, and an unexpected request only with the requested part. Returns the
-    /// number of parts that are sent.
+    /// Answers a request with the part that is one window ahead; a request for the first part also with the parts before
+    /// that. Answers an unexpected request with the requested part only. Returns the number of parts that are sent.
     fn answer(&mut self, number: i32, talk: &mut Talk) -> usize {
         let wanted: Vec<i32> = if number != self.next {
             vec![number]
