@@ -1,4 +1,4 @@
-//! The findings of a run while they are collected, by session.
+//! Findings grouped by session while a run is in progress.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -17,15 +17,16 @@ pub const MOST: usize = 4096;
 /// Maximum number of sessions kept.
 pub const SESSIONS: usize = 4096;
 
-/// The oddities of one run, by session.
+/// The oddities of one run, grouped by session.
 ///
-/// Law: bounded by [`MOST`] over all runs and by [`SESSIONS`]; a repeated oddity needs no room.
+/// Law: memory is bounded. At most [`MOST`] findings are kept over all runs, and at most [`SESSIONS`] sessions; a
+/// repeated oddity only increments a counter.
 #[derive(Debug)]
 pub(super) struct Entries {
     sessions: BTreeMap<Option<SessionId>, Session>,
     /// Number of findings so far, over all runs.
     kept: usize,
-    /// Number of oddities discarded for lack of room.
+    /// Number of oddities discarded because a limit was reached.
     unlisted: u64,
 }
 
@@ -36,7 +37,7 @@ pub(super) struct Session {
     pub(super) entries: Vec<Entry>,
 }
 
-/// One kind of oddity of one peer.
+/// One kind of oddity caused by one peer, with its first occurrence and count.
 #[derive(Debug)]
 pub(super) struct Entry {
     topic: Topic,
@@ -120,12 +121,12 @@ impl Entries {
         }
     }
 
-    /// Returns the entry of an oddity that was recorded before.
+    /// Returns the existing entry for this kind of oddity and this side; `None` if there is none.
     pub(super) fn known(&mut self, session: Option<SessionId>, topic: Topic, by: By) -> Option<&mut Entry> {
         self.known_of(session, (topic, by, None))
     }
 
-    /// Returns the entry of an oddity that was recorded before for this kind of stranger.
+    /// Returns the existing entry for this topic, side and kind of stranger; `None` if there is none.
     pub(super) fn known_of(
         &mut self,
         session: Option<SessionId>,
@@ -136,8 +137,8 @@ impl Entries {
         entries.find(|entry| (entry.topic, entry.by, entry.stranger) == key)
     }
 
-    /// Reserves room for one more finding and returns its session. Counts the oddity and returns `None` if there is no
-    /// room.
+    /// Reserves a place for one more finding and returns the session to add it to. Counts the oddity as unlisted and
+    /// returns `None` if a limit is reached.
     pub(super) fn room(&mut self, id: Option<SessionId>) -> Option<&mut Session> {
         if self.kept >= MOST || !self.make_room(id) {
             self.unlisted = self.unlisted.saturating_add(1);
@@ -147,12 +148,12 @@ impl Entries {
         Some(self.sessions.entry(id).or_default())
     }
 
-    /// Returns a session, adding it if necessary; `None` if there is no room for it.
+    /// Returns a session, adding it if necessary; `None` if the maximum number of sessions is reached.
     pub(super) fn session(&mut self, id: Option<SessionId>) -> Option<&mut Session> {
         self.make_room(id).then(|| self.sessions.entry(id).or_default())
     }
 
-    /// Returns true if there is room for a session, after evicting one without findings if necessary.
+    /// Returns true if the session is present or can be added. At the limit, evicts a session without findings.
     fn make_room(&mut self, id: Option<SessionId>) -> bool {
         if self.sessions.len() < SESSIONS || self.sessions.contains_key(&id) {
             return true;
@@ -163,7 +164,7 @@ impl Entries {
         clean.is_some_and(|clean| self.sessions.remove(&clean).is_some())
     }
 
-    /// Records a state change of a session. A session that closes without findings is forgotten.
+    /// Records a state change of a session. Forgets the session if it closes without findings.
     pub(super) fn change(&mut self, id: Option<SessionId>, change: &SessionChange) {
         if change.state == State::Online
             && let Some(session) = self.session(id)
@@ -178,7 +179,7 @@ impl Entries {
         }
     }
 
-    /// Returns the findings. `run` is the number of this run, `version` the version stated by the server.
+    /// Returns the findings of the run with number `run`. `version` is the version stated by the server.
     pub(super) fn findings(&self, run: u32, version: Option<&str>) -> impl Iterator<Item = Finding> {
         let sessions = self.sessions.iter();
         let entries =
@@ -195,7 +196,7 @@ impl Entries {
         self.sessions.clear();
     }
 
-    /// Returns the number of oddities discarded for lack of room.
+    /// Returns the number of oddities discarded because a limit was reached.
     pub(super) const fn unlisted(&self) -> u64 {
         self.unlisted
     }

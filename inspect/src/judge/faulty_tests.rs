@@ -214,7 +214,7 @@ fn the_server_is_not_accused_of_a_fault_of_the_client() {
     }
 }
 
-/// The client leaves after two seconds: what it has shown until then is enough.
+/// A client that disconnects after two seconds has shown enough to identify its fault.
 #[test]
 fn short_sessions_have_the_likeliest_reason() {
     let mut wrong = Vec::new();
@@ -228,7 +228,7 @@ fn short_sessions_have_the_likeliest_reason() {
             let (found, _) = findings(&setting, Some(fault));
             let first = found.list.first();
             let is_right = match fault.name {
-                // Only later is it certain that the number is never sent.
+                // Not before a later datagram is it certain that the skipped number is never sent.
                 "number skipped" => first.is_some_and(|first| {
                     let reason = "info was sent, but its receiver drops it (seq-ahead: got 2, expected 1)";
                     let sentence = first

@@ -1,4 +1,4 @@
-//! A finding: an oddity of a peer in a session, with its first place and its count.
+//! A finding: an oddity of a peer in a session, with its first occurrence and count.
 
 use std::{borrow::Cow, fmt, net::SocketAddr};
 
@@ -17,25 +17,25 @@ pub struct Finding {
     pub topic: Topic,
     /// The severity. A loss is at most a warning.
     pub severity: Severity,
-    /// The role in an explanation.
+    /// Whether the finding is a fault, a consequence of a fault, or an effect of the network.
     pub role: Role,
     /// The session; `None` outside of sessions.
     pub session: Option<SessionId>,
     /// Number of the run in the recording, from 1.
     pub run: u32,
-    /// The side whose bytes show the oddity.
+    /// The side that is responsible for the oddity.
     pub by: By,
     /// The release of that side; `None` if unknown.
     pub program: Option<Program>,
-    /// Meaning of the oddity, and the reaction of the receiver.
+    /// Explains the oddity and how the receiver reacts.
     pub text: Cow<'static, str>,
-    /// The first value received, and the value expected.
+    /// The value received at the first occurrence and the value expected instead; `None` if the oddity has no values.
     pub detail: Option<String>,
-    /// Where the oddity was first seen.
+    /// The first occurrence.
     pub first: Place,
-    /// Time when it was last seen.
+    /// Time of the last occurrence.
     pub last: Time,
-    /// Number of times it was seen.
+    /// Number of occurrences, at least 1.
     pub count: u64,
     /// True if the oddity may lead to a consequence.
     pub(super) leads: bool,
@@ -62,7 +62,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Returns a place with only a time.
+    /// Creates a place with a time and nothing else.
     #[must_use]
     pub const fn at(at: Time) -> Self {
         Self {
@@ -77,7 +77,8 @@ impl Place {
 }
 
 impl Finding {
-    /// Returns a filter expression for the lines that show the finding; `None` if there is none.
+    /// Returns a filter expression that selects the output lines of the finding; `None` if it has neither a session
+    /// nor a note code.
     #[must_use]
     pub fn filter(&self) -> Option<String> {
         let session = self.session.map(|session| format!("sess.id == {}", session.0));
@@ -106,7 +107,8 @@ impl Finding {
         format!("{}{message}: {}{detail}", self.topic, self.text)
     }
 
-    /// Returns the first place and the count, such as `session 3, c2s datagram 7, at 0.945 s, 5 times until 2.000 s`.
+    /// Describes the first occurrence and the count: `session 3, c2s datagram 7, at 0.945 s, 5 times until 2.000 s`.
+    /// With `with_frame`, names the frame of the capture instead of the datagram, if known.
     #[must_use]
     pub fn place(&self, with_frame: bool) -> String {
         let mut parts = Vec::new();

@@ -17,21 +17,21 @@ pub enum Topic {
 /// The faults that may have led to a consequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum LedBy {
-    /// All earlier faults that lead to anything.
+    /// Any earlier fault, except a harmless warning.
     #[default]
     Any,
-    /// All errors, but of the warnings only this topic, which the fate of the awaited message names.
+    /// Any error, and warnings with this topic: it explains why the awaited message failed.
     Only(Topic),
-    /// No fault of a peer, because the proxy kept the message back.
+    /// Errors only, because the proxy itself held the message back.
     Proxy,
 }
 
-/// The role of a finding in an explanation.
+/// The role of a finding when a failure is explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// A peer did something wrong.
     Fault,
-    /// A state that an earlier fault may have led to.
+    /// A failure that an earlier fault may have caused.
     Consequence,
     /// A loss, delay or reordering in the network or the recording; no peer is at fault.
     Network,
@@ -46,7 +46,7 @@ macro_rules! matters {
         }
 
         impl FindingCode {
-            /// All matters.
+            /// All codes, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             const fn row(self) -> (&'static str, Severity, Role) {
@@ -95,7 +95,7 @@ impl FindingCode {
             .find(|finding_code| finding_code.row().0 == name)
     }
 
-    /// Returns true if the proxy acted on its own because of a limit.
+    /// Returns true for an action that the proxy took because of one of its own limits.
     pub(super) const fn is_limit(self) -> bool {
         matches!(
             self,
@@ -103,13 +103,13 @@ impl FindingCode {
         )
     }
 
-    /// Returns true if the finding is about a login.
+    /// Returns true for a login that stalled or never finished.
     #[must_use]
     pub const fn is_about_login(self) -> bool {
         matches!(self, Self::LoginStalled | Self::NeverOnline | Self::NeverEntered)
     }
 
-    /// Returns the code of a notice; `None` if the notice is not about the traffic of peers.
+    /// Returns the code for a notice; `None` if the notice is not a finding.
     #[must_use]
     pub const fn of(notice: &Notice) -> Option<Self> {
         Some(match notice {
@@ -143,10 +143,10 @@ impl Topic {
         notes.chain(FindingCode::ALL.iter().copied().map(Self::FindingCode))
     }
 
-    /// Returns the topic with this name, which may be written `wrong-token`, `lint.wrong_token` or `!wrong-token`.
+    /// Parses the name of a topic: `wrong-token`, `lint.wrong_token` and `!wrong-token` are equivalent.
     ///
     /// # Errors
-    /// Returns a similar name that may have been meant, if there is one.
+    /// Returns a similar existing name if the name is unknown; `None` if no name is similar.
     pub fn named(word: &str) -> Result<Self, Option<&'static str>> {
         let word = word.trim().trim_start_matches('!');
         let name = word.strip_prefix("lint.").unwrap_or(word);
@@ -164,7 +164,7 @@ impl Topic {
         }
     }
 
-    /// Returns the severity in this role. A network finding is at most a warning.
+    /// Returns the severity for a finding with this role. Network findings are at most warnings.
     #[must_use]
     pub fn severity_as(self, role: Role) -> Severity {
         let severity = match self {
@@ -177,7 +177,7 @@ impl Topic {
         }
     }
 
-    /// Returns the usual role of such findings.
+    /// Returns the default role of a finding with this topic.
     #[must_use]
     pub fn role(self) -> Role {
         match self {
@@ -187,14 +187,14 @@ impl Topic {
         }
     }
 
-    /// Returns true if the affected bytes may be lost for their receiver or mislead it, so that later failures may be a
-    /// consequence. An error may always lead to a consequence.
+    /// Returns true if the oddity may cause later failures because the receiver may drop or misread the affected bytes.
+    /// Errors may cause failures regardless of this value.
     #[must_use]
     pub fn leads(self) -> bool {
         !matches!(self, Self::Note(code) if code.has(Property::Idle))
     }
 
-    /// Returns the filter condition that matches the datagrams of such findings; `None` if no datagram shows them.
+    /// Returns a filter expression for the datagrams with this note; `None` if no single datagram shows the oddity.
     #[must_use]
     pub fn filter(self) -> Option<String> {
         match self {
@@ -203,7 +203,7 @@ impl Topic {
         }
     }
 
-    /// Returns the page of the book that explains the topic, with an anchor if needed.
+    /// Returns the path of the book page that explains the topic, with an anchor if several topics share the page.
     #[must_use]
     pub fn page(self) -> String {
         match self {

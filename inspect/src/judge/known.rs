@@ -1,4 +1,4 @@
-//! The selection of reported findings, and the ignore file with known ones.
+//! Which findings are reported, and the ignore file that lists known findings.
 
 use teetap_wire::{Side, printable};
 
@@ -7,13 +7,13 @@ use super::{finding::Finding, finding_code::Topic, peers::By};
 /// Selects the findings to report.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Only these kinds; all kinds if empty.
+    /// Kinds to report; empty for all kinds.
     pub only: Vec<Topic>,
     /// Kinds to ignore.
     pub ignored: Vec<Ignored>,
 }
 
-/// A kind of finding that is ignored.
+/// A kind of finding to ignore, optionally for one side only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ignored {
     /// The kind of finding.
@@ -23,7 +23,7 @@ pub struct Ignored {
 }
 
 impl Wanted {
-    /// Returns true if a finding is to be reported.
+    /// Returns true if the finding is selected and not ignored.
     #[must_use]
     pub fn takes(&self, finding: &Finding) -> bool {
         let is_wanted = self.only.is_empty() || self.only.contains(&finding.topic);
@@ -37,8 +37,8 @@ impl Ignored {
         self.topic == finding.topic && is_by
     }
 
-    /// Parses an ignore file: each line has a code, then `client` or `server` to ignore only that side, then a comment
-    /// after `#`.
+    /// Parses an ignore file. Each line has a code, optionally followed by `client` or `server` to ignore only the
+    /// findings of that side. `#` starts a comment.
     ///
     /// # Errors
     /// Returns each invalid line with its number, from 1.

@@ -10,7 +10,7 @@ use crate::{DecodedEvent, Stated};
 
 /// The findings of a live run, shared by its decoder and its summary; cheap to clone.
 ///
-/// The decoder passes every event, so that an output that falls behind loses no finding.
+/// The decoder records every event here directly, so that no finding is lost if an output falls behind.
 #[derive(Clone, Debug)]
 pub struct Live(Arc<Mutex<Judge>>);
 
@@ -21,14 +21,14 @@ impl Live {
         Self(Arc::new(Mutex::new(Judge::new(secrets, stated))))
     }
 
-    /// Records an event that was decoded whole.
+    /// Records a fully decoded event.
     pub(crate) fn event(&self, decoded: &DecodedEvent) {
         if may_matter(decoded) {
             self.judge().event(decoded);
         }
     }
 
-    /// Records that events were missed.
+    /// Records that some events were lost before they were decoded.
     pub(crate) fn gap(&self) {
         self.judge().gap();
     }
@@ -40,12 +40,12 @@ impl Live {
     }
 
     fn judge(&self) -> MutexGuard<'_, Judge> {
-        // A panic leaves the collected findings consistent.
+        // The findings stay consistent even if a thread panicked while it held the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns true if an event may lead to a finding or identify a peer. Other traffic takes no lock.
+/// Returns true if an event may lead to a finding or identify a peer. All other events are skipped before the lock.
 fn may_matter(decoded: &DecodedEvent) -> bool {
     match (&decoded.event.what, &decoded.reading) {
         (What::Datagram(datagram), Some(reading)) => {

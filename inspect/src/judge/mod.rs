@@ -1,21 +1,21 @@
-//! Findings of a run or a recording: oddities grouped by peer, with the first place of each, ranked.
+//! Findings of a run or a recording: oddities grouped by session and peer, and ranked by importance.
 //!
 //! ```text
 //! event ── decoder ──> reading ──> Judge::event ──┐
 //!          oddities of a session ─> Judge::report ┴─> Findings: causes first, losses last
 //! ```
 //!
-//! Law: pure and bounded. A datagram without notes costs only a look at its note lists, and a repeated oddity only a
-//! counter; text is built once per kind, peer and session. At most [`MOST`] findings and [`SESSIONS`] sessions are
-//! kept; oddities beyond that are only counted.
+//! Law: the judge does no I/O, and its memory is bounded. It keeps at most [`MOST`] findings and [`SESSIONS`] sessions,
+//! and only counts further oddities. A datagram without notes costs a check of empty lists, a repeated oddity costs an
+//! increment, and text is built once per kind of oddity, peer and session.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `notes.rs` | findings from the notes of datagrams |
 //! | `report.rs` | findings that no single datagram shows |
-//! | `entries.rs` | findings while they are collected |
+//! | `entries.rs` | storage of the findings of the current run |
 //! | `finding_code.rs` | the kinds of findings, their severity and role |
-//! | `finding.rs` | a finding, its place and its description |
+//! | `finding.rs` | a finding, its first occurrence and its description |
 //! | `peers.rs` | the release of each peer |
 //! | `known.rs` | which findings are reported or ignored |
 //! | `rank.rs` | the ranking of findings |
@@ -85,8 +85,8 @@ impl Judge {
         }
     }
 
-    /// Decodes and records an item of a recording, preceded by the events that were due before it. Returns its event
-    /// for reuse.
+    /// Decodes and records an item of a recording, after the decoder's own events that were due before it. Returns the
+    /// event of the item so that its memory can be reused.
     pub fn take(&mut self, item: Item, decoder: &mut Decoder) -> Option<Event> {
         match item {
             Item::Start { .. } => {
@@ -114,7 +114,7 @@ impl Judge {
         None
     }
 
-    /// Records the events that were due at the end of a recording, and the joins that have not ended.
+    /// Ends a recording: records the decoder's events that are still due, and the joins that are still in progress.
     pub fn finish(&mut self, decoder: &mut Decoder) {
         while let Some(due) = decoder.due(self.last) {
             self.event(&due);
@@ -124,7 +124,7 @@ impl Judge {
         }
     }
 
-    /// Records an event that was decoded whole.
+    /// Records a fully decoded event.
     pub fn event(&mut self, decoded: &DecodedEvent) {
         let event = &decoded.event;
         self.last = self.last.max(event.at);
@@ -148,7 +148,7 @@ impl Judge {
         }
     }
 
-    /// Starts another run of the recording, which has sessions of its own.
+    /// Starts the next run of the recording. Findings so far are kept; session ids start anew.
     pub fn restart(&mut self) {
         self.before.extend(self.current());
         self.run = self.run.saturating_add(1);
@@ -156,7 +156,7 @@ impl Judge {
         self.last = Time::ZERO;
     }
 
-    /// Records that events were missed.
+    /// Records that events are missing from the recording or were lost before they were decoded.
     pub const fn gap(&mut self) {
         self.missed = true;
     }

@@ -1,5 +1,4 @@
-//! Faultless clients and servers on bad networks: whatever the network loses, duplicates, delays and reorders, no peer
-//! is accused.
+//! Faultless clients and servers on bad networks: losses, duplicates, delays and reordering are blamed on no peer.
 
 use teetap_kit::{
     codec::Variant,
@@ -19,7 +18,7 @@ fn half(random: &mut Random) -> Conditions {
     let percent = |random: &mut Random, most: u64| random.below(most + 1) as f64 / 1000.0;
     Conditions {
         delay: random.below(101) * MS,
-        // Jitter above the time between two datagrams reorders them.
+        // Jitter that exceeds the interval between two datagrams reorders them.
         jitter: match random.below(3) {
             0 => 0,
             1 => random.below(20) * MS,
@@ -50,7 +49,7 @@ fn a_bad_network_accuses_no_peer() {
             let has_entered = reached == Some(Step::EnterGame);
             entered += u64::from(has_entered);
             lost += u64::from(findings.list.iter().any(|one| one.role == Role::Network));
-            // A session that never began has a finding about where it stopped.
+            // A session that never entered the game has a finding about the step at which its join stalled.
             let accuses = |one: &&Finding| {
                 one.role == Role::Fault && one.severity >= Severity::Warning
                     || has_entered && one.role == Role::Consequence && one.severity == Severity::Error

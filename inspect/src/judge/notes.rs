@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Message, Reading, sentence};
 
-/// A datagram and its reading.
+/// A datagram of a session with its decoded contents.
 pub(super) struct Seen<'a> {
     pub(super) at: Time,
     pub(super) session: Option<SessionId>,
@@ -55,10 +55,10 @@ impl Judge {
         let sender = By::from(datagram.dir.sender());
         if by == By::Proxy && origin == Origin::Proxy && self.entries.known(session, topic, sender).is_some()
         {
-            // The proxy repeats the peer's handshake on the other leg, including its oddities.
+            // The proxy copies oddities of the peer's handshake when it repeats the handshake on the other leg.
             return;
         }
-        // Nothing is lost with an empty datagram. If 256 chunks were announced as 0, that count is the fault.
+        // An empty datagram loses no data. If the chunk count wrapped from 256 to 0, the wrapped count is the fault.
         let mut notes = reading.notes.iter();
         let mut has_wrapped = || notes.any(|other| other.code == Code::ChunkCountCut);
         let is_empty = note.code == Code::EmptyNoResend && (reading.payload == 0 || has_wrapped());

@@ -1,4 +1,4 @@
-//! The peers of a session and the release of the game that each of them runs.
+//! Which release of the game each peer of a session runs.
 
 use std::fmt;
 
@@ -10,20 +10,21 @@ use teetap_wire::{
 
 use crate::{Layer, Message, Reading};
 
-/// Number of datagrams per direction in which peers may identify themselves, losses included.
+/// Highest ordinal of a datagram that can identify its sender. High enough that the introduction may be lost and sent
+/// again.
 const INTRODUCTIONS: u64 = 64;
 
-/// Messages with the version of a DDNet client. Clients send the older message to all servers.
+/// Messages that state the version of a DDNet client. DDNet clients send the legacy message to servers of any kind.
 const VERSIONS: [&str; 2] = ["client_version", "cl_is_ddnet_legacy"];
 
-/// The side that a finding is about.
+/// The side that is responsible for a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
     /// The client.
     Client,
     /// The server.
     Server,
-    /// The proxy: a rule or a person made the bytes, or the proxy itself caused the finding.
+    /// The proxy: a rule, the user or the proxy itself wrote the bytes or caused the finding.
     Proxy,
 }
 
@@ -58,14 +59,14 @@ impl By {
     }
 }
 
-/// The release of a peer, in words.
+/// The release of the game that a peer runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The name and number, such as `DDNet 18.3`.
+    /// The name and version number, such as `DDNet 18.3`.
     pub name: String,
-    /// True if the peer did not identify itself, so that the usual release of its protocol is assumed.
+    /// True if the peer did not identify itself; `name` is then the usual release of its protocol.
     pub assumed: bool,
-    /// True if the name is from the server info.
+    /// True if the name was taken from the server info.
     pub by_info: bool,
 }
 
@@ -80,7 +81,7 @@ impl fmt::Display for Program {
     }
 }
 
-/// Evidence for the releases of both peers of a session.
+/// Evidence of the releases that the two peers of a session run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peers {
     proto: Option<Proto>,
@@ -98,7 +99,7 @@ impl Peers {
         datagram.ordinal <= INTRODUCTIONS && reading.messages.iter().any(introduces)
     }
 
-    /// Records what a datagram shows about its sender.
+    /// Records evidence of the sender's release in a datagram.
     pub(super) fn learn(&mut self, datagram: &Datagram, reading: &Reading) {
         if reading
             .messages
@@ -123,7 +124,8 @@ impl Peers {
         }
     }
 
-    /// Records a datagram with an oddity. A CLOSE alone does not identify a server.
+    /// Records the sender of a datagram with an oddity. Control packets alone, such as a CLOSE, do not identify a
+    /// server.
     pub(super) fn odd(&mut self, datagram: &Datagram, reading: &Reading) {
         self.proto = Some(datagram.proto);
         let mut messages = reading.messages.iter();
@@ -141,8 +143,8 @@ impl Peers {
         self.proto = Some(proto);
     }
 
-    /// Returns the release of a side; `None` for a server that has shown no evidence. `version` is the version in the
-    /// server's replies to browsers.
+    /// Returns the release of a side; `None` for a server without evidence. `version` is the version in the server's
+    /// replies to server browsers.
     pub(super) fn program(&self, side: Side, version: Option<&str>) -> Option<Program> {
         let proto = self.proto?;
         let signs = Signs {
@@ -155,7 +157,7 @@ impl Peers {
             return None;
         }
         let Identified { release, assumed } = identify(&signs);
-        // A release between two in the table still has a name of its own.
+        // The table has only some releases; a stated version number names the exact one.
         let named = match signs.client_version.filter(|number| *number >= 1000) {
             Some(number) => Some(ddnet(number)),
             None => signs.version.and_then(reported),
@@ -168,14 +170,14 @@ impl Peers {
     }
 }
 
-/// Returns true for a system message with a definition that only DDNet sends, and for a message with a client's
-/// version.
+/// Returns true for a message that identifies its sender as DDNet: an extended system message with a definition, or a
+/// message that states a client version.
 fn introduces(message: &Message) -> bool {
     let is_extended = message.layer == Layer::System && message.uuid.is_some() && message.name.is_some();
     is_extended || message.name.is_some_and(|name| VERSIONS.contains(&name))
 }
 
-/// Returns true for the CONNECT with `TKEN` that DDNet clients send to any server, whatever its protocol.
+/// Returns true for a CONNECT with `TKEN`, which DDNet clients send to servers of any protocol.
 fn is_tken_connect(datagram: &Datagram, message: &Message) -> bool {
     datagram.proto == Proto::Ddnet && datagram.dir.sender() == Side::Client && message.name == Some("connect")
 }
@@ -189,7 +191,8 @@ fn ddnet(number: i32) -> String {
     }
 }
 
-/// Returns the name of the release in a reply to a browser, such as `0.6, 16.4` or `0.7.5`.
+/// Returns the release named by the version in a server info, such as `0.6, 16.4` or `0.7.5`; `None` if the version
+/// names none.
 pub(crate) fn reported(version: &str) -> Option<String> {
     let is_number = |text: &str| {
         !text.is_empty() && text.len() < 12 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')

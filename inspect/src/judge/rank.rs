@@ -1,4 +1,4 @@
-//! The order of findings: causes before their consequences, losses last.
+//! The ranking of findings: causes precede their consequences, and losses in the network are last.
 
 use std::cmp::Reverse;
 
@@ -16,9 +16,9 @@ use super::{
 pub struct Findings {
     /// The findings, in order of rank.
     pub list: Vec<Finding>,
-    /// Number of oddities without a finding, because there were too many different ones.
+    /// Number of oddities that are not listed because the maximum number of findings or sessions was reached.
     pub unlisted: u64,
-    /// True if events were missed, whose oddities are unknown.
+    /// True if events were lost, so that findings may be missing.
     pub missed: bool,
 }
 
@@ -36,13 +36,13 @@ pub struct Counts {
 impl Findings {
     /// Sorts findings by importance.
     ///
-    /// Faults and consequences precede network findings; within each group errors precede warnings and early findings
-    /// late ones. Surplus bytes that no receiver reads are last.
+    /// Faults and consequences precede network findings. Within each group, errors precede warnings, and earlier
+    /// findings precede later findings. Surplus bytes that no receiver reads are last.
     ///
-    /// A fault seen before the end of a consequence in its session ranks at least as high as that consequence: an error
-    /// always, a warning only if the fate of the awaited message does not point elsewhere. A warning also ranks as high
-    /// as an error of the same peer in the same or the next datagram. A harmless warning ranks below other findings of
-    /// its severity if its session has a consequence.
+    /// A fault that precedes the end of a consequence in the same session ranks at least as high as the consequence.
+    /// For a warning this holds only if the consequence does not name another cause. A warning also ranks as high as an
+    /// error of the same peer in the same or the next datagram. If a session has a consequence, its harmless warnings
+    /// rank below other findings of the same severity.
     pub(super) fn rank(list: Vec<Finding>) -> Vec<Finding> {
         let consequences: Vec<_> = list.iter().filter(|one| one.role == Role::Consequence).collect();
         let keys: Vec<Key> = list
@@ -77,7 +77,7 @@ impl Finding {
     fn led_to(&self, end: &Self) -> bool {
         let is_error = self.severity == Severity::Error;
         let may_lead = match end.led_by {
-            // A join that waits for a silent peer already says so, and names the awaited message.
+            // A stalled join that waits for a silent peer already reports that peer, and names the awaited message.
             LedBy::Any => self.leads && !(self.is_silence() && end.is_of_login_of(self.by)),
             LedBy::Only(topic) => self.topic == topic,
             LedBy::Proxy => false,
@@ -89,14 +89,13 @@ impl Finding {
         self.topic == Topic::FindingCode(FindingCode::PeerSilent)
     }
 
-    /// Returns true if this finding is a join that waits for this side.
+    /// Returns true if this finding is a stalled or unfinished join for which the side `by` is responsible.
     fn is_of_login_of(&self, by: By) -> bool {
         matches!(self.topic, Topic::FindingCode(finding_code) if finding_code.is_about_login())
             && self.by == by
     }
 
-    /// Returns an error of the same peer that may follow from this warning, because it is in the same or the next
-    /// datagram.
+    /// Returns an error of the same peer in the same or the next datagram, which this warning may have caused.
     fn next_error<'a>(&self, all: &'a [Self]) -> Option<&'a Self> {
         let own = self
             .first
@@ -117,7 +116,7 @@ impl Finding {
 /// Sort key of a finding; the lowest key is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    /// True for bytes that no receiver reads.
+    /// True for surplus bytes, which no receiver reads.
     is_trifle: bool,
     is_network: bool,
     severity: Reverse<Severity>,
@@ -147,7 +146,7 @@ impl Key {
             severity: Reverse(finding.severity.max(severity.unwrap_or(Severity::Info))),
             is_beside: is_harmless && consequences.iter().copied().any(|end| same(&end)),
             run: finding.run,
-            // A consequence is dated by its end, so that the faults that prolonged it precede it.
+            // A consequence is sorted by its end, so that faults that prolonged it precede it.
             at: match finding.role {
                 Role::Consequence => finding.last,
                 Role::Fault | Role::Network => finding.first.at,

@@ -14,11 +14,11 @@ use super::{
 };
 use crate::joins::{self, Join, JoinOutcome};
 
-/// CLOSE reasons of a side that gives up (`CNetConnection::Update` and `QueueChunkEx` in `network_conn.cpp` of
-/// Teeworlds 0.6.5 and 0.7.5, and of DDNet).
+/// Prefixes of the CLOSE reasons that a peer sends when it gives up on a connection (`CNetConnection::Update` and
+/// `QueueChunkEx` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of DDNet).
 const LIMITS: [&str; 2] = ["Timeout", "Too weak connection"];
 
-/// An oddity that no single datagram shows, or that other code found.
+/// An oddity that no single datagram shows, or that code outside the judge found.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The kind of oddity.
@@ -29,11 +29,11 @@ pub struct Report {
     pub by: By,
     /// The severity; `None` for the usual severity of the topic.
     pub severity: Option<Severity>,
-    /// Meaning of the oddity, and the reaction of the receiver.
+    /// Explains the oddity and how the receiver reacts.
     pub text: Cow<'static, str>,
-    /// The received value and the expected value.
+    /// The value received and the value expected instead; `None` if the oddity has no values.
     pub detail: Option<String>,
-    /// The place. A state that lasts is reported repeatedly; the latest time is its end so far.
+    /// Where the oddity was seen. An ongoing state is reported repeatedly; the latest report is its end so far.
     pub place: Place,
 }
 
@@ -43,7 +43,8 @@ impl Judge {
         self.add(report, None);
     }
 
-    /// Records an oddity, or counts it if its kind was recorded before. Strangers are counted by kind of mistake.
+    /// Records an oddity; increments the count if the same kind was recorded before. Datagrams of unknown senders are
+    /// counted separately for each kind of stranger.
     fn add(&mut self, report: Report, stranger: Option<Stranger>) {
         let at = report.place.at;
         let key = (report.topic, report.by, stranger);
@@ -85,7 +86,7 @@ impl Judge {
                 Some(Rejection::WrongVersion | Rejection::WrongPassword)
             );
             let is_of_client = is_rejected || join.is_of_client;
-            // If the message was sent in vain, its sender is at fault, whatever was acked.
+            // If the receiver ignores the message, its sender is at fault even if nothing was acked.
             let acked = join.acked.filter(|_| join.misstep.is_none());
             let awaited = join.awaited.map(|(_, side)| cause(side, acked));
             let awaited = if is_of_client { Some(Side::Client) } else { awaited };
@@ -100,7 +101,7 @@ impl Judge {
         }
     }
 
-    /// Records a finding about a join that waits because of the side `cause`, or because the proxy kept a message back.
+    /// Records a stalled or unfinished join. `cause` is the side that blocks it, unless the proxy held a message back.
     fn joins(&mut self, found: joins::Finding, cause: Option<By>, led_by: LedBy) {
         let Some(finding_code) = FindingCode::named(found.code) else {
             return;
@@ -150,8 +151,8 @@ impl Judge {
         }
     }
 
-    /// Counts decisions caused by a limit of the proxy that were reported only as a number. Of affected sessions only
-    /// the first ones are listed.
+    /// Adds notices about limits of the proxy that were suppressed and reported only as a count. Only sessions with an
+    /// earlier notice of that kind are counted.
     fn suppressed(&mut self, event: &Event, of: &str, count: u64) {
         let finding_code =
             FindingCode::named(&of.replace('_', "-")).filter(|finding_code| finding_code.is_limit());
@@ -164,7 +165,8 @@ impl Judge {
         }
     }
 
-    /// Records the end of a session if a side gave up because of a timeout or another limit.
+    /// Records a finding if a peer closed the session because of a timeout or another limit. The finding is attributed
+    /// to the other peer.
     pub(super) fn closed(&mut self, event: &Event, change: &SessionChange) {
         let is_end = matches!(change.state, State::Closing | State::Closed);
         let (Some(by), Some(reason)) = (change.by.filter(|_| is_end), &change.reason) else {
@@ -187,7 +189,7 @@ impl Judge {
         });
     }
 
-    /// Lowers the severity of a peer's silence, because the peer sends again.
+    /// Lowers the severity of an earlier silence of a peer that sends again.
     pub(super) fn is_back(&mut self, session: Option<SessionId>, by: By) {
         let silent = Topic::FindingCode(FindingCode::PeerSilent);
         if let Some(entry) = self.entries.known(session, silent, by) {
@@ -218,7 +220,7 @@ impl Judge {
                 _ if finding_code.is_limit() => By::Proxy,
                 _ => By::Client,
             },
-            // Bytes that resemble nothing in the game need not be from a client.
+            // Bytes that resemble no packet of the game may be from another program than a client.
             severity: stranger
                 .is_some_and(|what| finding_code == FindingCode::OpensNothing && !what.is_mistake())
                 .then_some(Severity::Warning),
@@ -233,8 +235,8 @@ impl Judge {
     }
 }
 
-/// Returns the side at fault for a stalled join. If its last message was not acked, the sender of that message is at
-/// fault.
+/// Returns the side at fault for a stalled join that waits for `awaited`. If the last message was not acked, the other
+/// side is at fault.
 fn cause(awaited: Side, acked: Option<bool>) -> Side {
     if acked == Some(false) {
         awaited.other()

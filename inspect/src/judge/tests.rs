@@ -1,4 +1,4 @@
-//! Tests of the judge: what it counts, names and ranks, and its bounds.
+//! Tests of the judge: counts, names, ranks and limits.
 
 use std::{fs, fs::File, io::BufReader, path::Path};
 
@@ -147,7 +147,7 @@ fn causes_come_before_their_consequences_and_losses_last() {
     run.judge.report(report(note(Code::TrailingBytes), 30));
     run.judge.report(report(note(Code::UnknownFlags), 5000));
     run.judge.report(report(silent, 2000));
-    // For a state that lasts, the last report is its end so far.
+    // An ongoing state is reported repeatedly; the last report is its end so far.
     run.judge.report(report(silent, 3000));
     run.judge.report(report(note(Code::MissingField), 9000));
     run.judge.report(report(note(Code::WrongToken), 8000));
@@ -206,7 +206,7 @@ fn a_warning_is_a_cause_in_its_own_session_up_to_the_end_of_the_consequence() {
     run.judge.report(of(note(Code::TrailingBytes), 700, 1));
     // This session has no consequence.
     run.judge.report(of(note(Code::LateReply), 800, 3));
-    // One is within the time of the consequence, the other after its end.
+    // The first warning precedes the end of the consequence, the second follows it.
     run.judge.report(of(note(Code::NotVital), 2000, 1));
     run.judge.report(of(note(Code::OutOfRange), 4001, 1));
     let list = run.judge.findings().list;
@@ -221,7 +221,7 @@ fn a_warning_is_a_cause_in_its_own_session_up_to_the_end_of_the_consequence() {
         ("late-reply", 1),
     ];
     assert_eq!(order(list.clone()), expected);
-    // The fate of the awaited message names one of the warnings, or the proxy.
+    // The consequence names one of the warnings as its cause, or the proxy.
     let led = |led_by| {
         let list = list.iter().cloned();
         order(list.map(|one| Finding { led_by, ..one }).collect())
@@ -530,7 +530,7 @@ fn captures_of_real_peers_have_no_errors() {
     assert!(files >= 14, "{files}");
 }
 
-/// Records an item of a capture, whose type belongs to another build of this crate.
+/// Records an item of a capture. Converts it, since the item's type belongs to another build of this crate.
 pub(super) fn take(judge: &mut Judge, decoder: &mut Decoder, item: teetap_capture::Item) {
     use teetap_capture::Item as Read;
     let item = match item {
@@ -553,7 +553,7 @@ fn of_capture(path: &Path) -> Findings {
     judge.findings()
 }
 
-/// The probe of a run states the release of the server, which a recording has as a log line.
+/// A run learns the release of the server from its probe, which a recording has as a log line.
 #[test]
 fn the_release_that_the_probe_was_told_is_named() {
     let line = "the server answers 0.6 in 0.4 ms (\"a, b\", version 0.6.4, 16.4, DM on dm1, 0/16 players) and 0.7 in 0.5 ms";
