@@ -1,4 +1,4 @@
-//! The fate of a join's message on its way to the receiver.
+//! Whether a message of a join reaches its receiver, and the reason if it does not.
 
 use std::{fmt, time::Duration};
 
@@ -23,7 +23,7 @@ pub(super) enum Fate {
     Arrives,
     /// The message has no effect, because an earlier copy was delivered or a later copy will be.
     Nothing,
-    /// The receiver does not act on the message.
+    /// The receiver does not get the message or drops it.
     Lost(Why),
 }
 
@@ -32,18 +32,18 @@ pub(super) enum Fate {
 pub(super) enum Why {
     /// The receiver drops the whole datagram.
     Datagram(Code),
-    /// The receiver drops the message; the text has the values behind the note.
+    /// The receiver drops the message. The text has the received and expected values, if known.
     Message(Code, Option<String>),
     /// The message of the map download is flawed.
     Map(Flaw),
-    /// A rule dropped or lost the message; has the names of the rules.
+    /// The named rules dropped the message, or suppressed this transmission of it.
     Rule(String),
-    /// A rule holds the message; has the names of the rules.
+    /// The named rules hold the message.
     Held(String),
-    /// Link lines lost its datagram.
+    /// A link line lost the datagram of the message.
     Link(Lost),
-    /// The message is vital or not vital against the rules, too early or too late. The text names the message that has
-    /// to precede it.
+    /// The message is in the wrong kind of chunk (vital or not), too early or too late. The text names the message that
+    /// must precede it; empty if there is none.
     Verdict(MessageVerdict, &'static str),
 }
 
@@ -58,7 +58,7 @@ impl Why {
         }
     }
 
-    /// Returns true if the proxy has kept the message back, so that no peer is at fault.
+    /// Returns true if a rule or a link line dropped or holds the message, so that no peer is at fault.
     pub(super) const fn is_of_proxy(&self) -> bool {
         matches!(self, Self::Rule(_) | Self::Held(_) | Self::Link(_))
     }
@@ -101,7 +101,8 @@ impl fmt::Display for Why {
     }
 }
 
-/// Returns the fate of a message, regardless of what its receiver does with messages of its kind.
+/// Returns the fate of a message on its way to the receiver. Does not check whether the receiver accepts such messages
+/// at this stage of the join.
 pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> Fate {
     let names = || {
         let names: Vec<&str> = message.rules.iter().map(|name| &**name).collect();
@@ -142,7 +143,7 @@ pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> F
     }
 }
 
-/// Returns the name of the message that was sent under a wrong id, and the reason why it has no effect.
+/// Returns the name of the message that the sender meant, and the reason, if the message was sent under a wrong id.
 pub(super) fn meant(message: &Message, reading: &Reading) -> Option<(&'static str, Why)> {
     let code = Code::WrongId;
     let mut notes = message.notes.iter();
@@ -153,14 +154,14 @@ pub(super) fn meant(message: &Message, reading: &Reading) -> Option<(&'static st
     Some((other.name, Why::Message(code, Some(other.to_string()))))
 }
 
-/// Returns the reason why link lines lost all copies of a datagram; `None` if a copy was sent.
+/// Returns the reason if link lines lost all copies of a datagram; `None` if at least one copy was sent.
 pub(super) fn lost(datagram: &Datagram) -> Option<Lost> {
     let first = datagram.link.first()?.lost;
     let mut transits = datagram.link.iter();
     first.filter(|_| transits.all(|transit| transit.lost.is_some()))
 }
 
-/// Returns the delay of a datagram by link lines; `None` if a copy was sent at once.
+/// Returns the delay of the earliest copy of a datagram by link lines; `None` if a copy was sent without delay.
 pub(super) fn delay(datagram: &Datagram) -> Option<Duration> {
     let left = datagram.link.iter().filter(|transit| transit.lost.is_none());
     left.map(|transit| transit.delay)

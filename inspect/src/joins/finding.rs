@@ -8,7 +8,7 @@ use super::{Join, JoinOutcome};
 /// A fault of a join.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The code, which is stable for scripts; `docs/src/joins.md` has a section for each.
+    /// The code, which is stable for scripts; `docs/src/joins.md` has a section for each code.
     pub code: &'static str,
     /// The severity.
     pub severity: Severity,
@@ -16,7 +16,7 @@ pub struct Finding {
     pub session: SessionId,
     /// Time of the stall, or of the end of the join.
     pub at: Time,
-    /// The description in words.
+    /// The step at which the join stopped, and the most likely reason.
     pub sentence: String,
 }
 
@@ -31,8 +31,8 @@ impl Finding {
         JoinOutcome::NeverEntered.name(),
     ];
 
-    /// Returns the finding for a notice of a stalled login. If the client may still be loading the map, its severity is
-    /// only info.
+    /// Returns the finding for a notice of a stalled login; `None` for other events. The severity is info if the client
+    /// may still be loading the map.
     #[must_use]
     pub fn of_event(event: &Event) -> Option<Self> {
         let What::Notice(
@@ -57,8 +57,8 @@ impl Finding {
         })
     }
 
-    /// Returns the finding about a join that never came online or never entered the game. It is only a warning if the
-    /// join neither stalled nor has a known reason, or if the proxy kept a message back.
+    /// Returns the finding for a join that never came online or never entered the game; `None` for other joins. The
+    /// severity is a warning if the proxy held a message back, or if the join neither stalled nor has a known reason.
     #[must_use]
     pub fn of_join(join: &Join) -> Option<Self> {
         let stopped = join.stopped()?;

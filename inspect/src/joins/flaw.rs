@@ -1,4 +1,4 @@
-//! Flaws of the messages of a map download.
+//! Mistakes in the messages of a map download.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use std::fmt;
 pub(super) enum Flaw {
     /// A request for a part that the map does not have.
     NoSuchPart { got: i64, parts: i64 },
-    /// A part other than the one that the client waits for.
+    /// A part that the client neither awaits nor has requested.
     OtherPart { got: i64, expected: i64 },
     /// A part of another map.
     OtherMap { got: i64, expected: i64 },
     /// A part without data.
     Empty { got: i64 },
-    /// The last part without the mark of the last part.
+    /// The last part, which is not marked as the last.
     NotLast { got: i64 },
-    /// A part before the last one that is marked as the last.
+    /// A part that is marked as the last although more parts follow.
     EarlyLast { got: i64, parts: i64 },
     /// A part that is shorter than the part size in `map_change`.
     Short { got: i64, expected: i64 },

@@ -16,37 +16,37 @@ pub struct Join {
     pub session: SessionId,
     /// The kind of join.
     pub kind: JoinKind,
-    /// The time at which it began.
+    /// Time at which the join began.
     pub begin: Time,
-    /// The time at which it ended.
+    /// Time at which the join ended.
     pub end: Time,
     /// How far the join progressed.
     pub outcome: JoinOutcome,
-    /// The messages of the join that were sent, in order of time.
+    /// The steps that the join has passed, in order of time.
     pub steps: Vec<PassedStep>,
     /// Number of times the join stalled.
     pub stalls: u32,
-    /// True if every stall followed a lost message: the receiver sent datagrams that do not ack it.
+    /// True if the join stalled, and only after messages that were lost.
     pub is_by_loss: bool,
     /// How the join ended.
     pub ended: Ended,
-    /// The last message of the join; [`Self::acked`] tells whether it was acked.
+    /// The last message of the join; `None` if the join has no message.
     pub after: Option<&'static str>,
     /// True if the receiver acked the message `after`; `None` if that message is not vital.
     pub acked: Option<bool>,
     /// The awaited message and its sender; `None` after the last message of the join.
     pub awaited: Option<(&'static str, Side)>,
-    /// Why the awaited message did not count although it was sent: `came in a chunk that is not vital and is ignored`.
+    /// Why the awaited message had no effect although it was sent: `came in a chunk that is not vital and is ignored`.
     pub misstep: Option<String>,
-    /// True if a rule or a link line kept the awaited message back.
+    /// True if a rule or a link line dropped, held or delayed the awaited message or an earlier message.
     pub kept: bool,
-    /// The note that explains why the awaited message did not count.
+    /// The code of the note that explains why the awaited message had no effect.
     pub note: Option<Code>,
-    /// Another reason why the awaited message was not sent, such as a server of another protocol.
+    /// Why the awaited message was not sent, such as a server of another protocol; `None` if unknown.
     pub cause: Option<String>,
-    /// Progress of the map download at the end: `the client has 2 of 3 parts of the map`.
+    /// Final progress of the map download: `the client has 2 of 3 parts of the map`. `None` if no download was running.
     pub parts: Option<String>,
-    /// True if `cause` is a mistake of the client, although the server is awaited.
+    /// True if `cause` is a mistake of the client, even if the awaited message is the server's.
     pub is_of_client: bool,
 }
 
@@ -59,7 +59,7 @@ pub enum JoinOutcome {
     NeverEntered,
     /// The server has not accepted CONNECT.
     NeverOnline,
-    /// The run ended before the join stalled, so it might have progressed.
+    /// The run ended before the join stalled, so the join might have succeeded.
     Interrupted,
 }
 
@@ -83,25 +83,25 @@ pub enum Ended {
     Entered,
     /// The session was closed.
     Closed {
-        /// The side that closed it; `None` for the proxy, or the end of the recording.
+        /// The side that closed the session; `None` if the proxy closed it.
         by: Option<Side>,
         /// The reason, without control characters.
         reason: Option<String>,
     },
-    /// The events ended during the join.
+    /// The recording ended during the join.
     Open,
 }
 
 impl Ended {
-    /// Returns true if the session was closed at the end of the run. In a capture of the client leg, the CLOSE of the
-    /// proxy looks like one of the server.
+    /// Returns true if the proxy closed the session at the end of its run. In a capture of the client leg, the proxy's
+    /// CLOSE appears to be sent by the server.
     #[must_use]
     pub fn is_by_teetap(&self) -> bool {
         matches!(self, Self::Closed { by: None | Some(Side::Server), reason: Some(reason) } if reason == STOPPED)
     }
 }
 
-/// A message of a join, with the time spent waiting for it.
+/// A step that a join has passed, and the time that it took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedStep {
     /// Name of the message; `map_data` is the whole download.
@@ -142,7 +142,7 @@ impl Delayed {
 }
 
 impl Join {
-    /// Returns the rejection named in the CLOSE of the server, if there is one.
+    /// Returns the rejection that the reason in the server's CLOSE states; `None` if there is none.
     #[must_use]
     pub fn rejection(&self) -> Option<Rejection> {
         match &self.ended {
@@ -154,7 +154,7 @@ impl Join {
         }
     }
 
-    /// Returns the step at which the join stopped and the most likely reason; `None` for a join that entered the game
+    /// Describes the step at which the join stopped and the most likely reason. `None` for a join that entered the game
     /// or was interrupted.
     #[must_use]
     pub fn stopped(&self) -> Option<String> {
@@ -195,7 +195,7 @@ impl Join {
         Some(format!("{after}{never}{cause}{}", self.end_text("; closed")))
     }
 
-    /// Describes the end of the join, starting a CLOSE with the text `closed`; empty if the cause of the end is unknown.
+    /// Describes the end of the join, with `closed` as the words for a closed session. Empty if the cause is unknown.
     fn end_text(&self, closed: &str) -> String {
         match &self.ended {
             Ended::Entered

@@ -1,15 +1,15 @@
-//! The joins of sessions: how far each has progressed, and why it stalls.
+//! Tracks how far the join of each session has progressed, and why it stalls.
 //!
-//! The order of a join is a table in `wire` ([`JoinKind`]). This module follows it in the messages of a session, from
-//! its opening to the first snapshot. A join that makes no progress for [`PATIENCE`] becomes a notice, once for each
-//! step at which it stalls; a finished join becomes a [`Join`] with the time of each step.
+//! A join consists of the messages between the opening of a session and the first snapshot. Their order is a table in
+//! `wire` ([`JoinKind`]). If a join makes no progress for [`PATIENCE`], the tracker creates a notice, once for each
+//! step at which the join stalls. A finished join becomes a [`Join`] with the time of each step.
 //!
 //! Law: the only clock is the time of the events, so that a recording yields the same notices as its run.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `follow/` | a join in progress |
-//! | `fate.rs` | whether one message of a join arrives |
+//! | `fate.rs` | whether a message of a join is delivered |
 //! | `flaw.rs` | why a message of a map download has no effect |
 //! | `join.rs` | a finished join |
 //! | `finding.rs` | the faults of joins, for programs that check sessions |
@@ -40,18 +40,18 @@ use teetap_wire::receiver::JoinKind;
 /// The reason in the CLOSE that the proxy sends to peers at the end of a run.
 pub const STOPPED: &str = "teetap was stopped";
 
-/// Time without progress after which a login is stalled.
+/// Time without progress after which a login counts as stalled.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Additional time to wait for the ack of the last message. Peers that have nothing to send ack with their keepalive,
-/// more than a second after their last datagram.
+/// Additional timeout while the last message is not acked. An idle peer acks only with its next keepalive, more than a
+/// second after its last datagram.
 pub const FOR_ACK: Duration = Duration::from_millis(300);
 
-/// The joins of all sessions, at most [`SESSIONS`].
+/// Tracks the joins of all sessions, at most [`SESSIONS`].
 #[derive(Default)]
 pub struct JoinTracker {
     joins: BTreeMap<SessionId, Follow>,
-    /// No join stalls before this time; `None` if none can stall.
+    /// Earliest time at which a join may stall; `None` if no join can stall.
     next: Option<Time>,
     /// The join ended by the last event.
     ended: Option<Arc<Join>>,
@@ -59,35 +59,35 @@ pub struct JoinTracker {
 }
 
 impl JoinTracker {
-    /// Follows no joins from now on, because not all events are received.
+    /// Stops tracking joins for good, because not all events are received.
     pub(crate) fn ignore(&mut self) {
         self.is_blind = true;
         self.restart();
     }
 
-    /// Returns true while the session is joining.
+    /// Returns true if the session has a join in progress.
     pub(crate) fn is_joining(&self, session: Option<SessionId>) -> bool {
         session.is_some_and(|session| self.joins.contains_key(&session))
     }
 
-    /// Returns the message from this side for which the join of a session waits.
+    /// Returns the message that the join of a session awaits from the side `from`; `None` if it awaits none.
     pub(crate) fn awaits(&self, session: Option<SessionId>, from: Side) -> Option<&'static str> {
         self.joins.get(&session?)?.awaits(from)
     }
 
-    /// Forgets all joins, because another run begins, with sessions of its own.
+    /// Forgets all joins, because the next run of the recording begins.
     pub(crate) fn restart(&mut self) {
         self.joins.clear();
         self.next = None;
         self.ended = None;
     }
 
-    /// Forgets all joins, because events of all sessions were missed.
+    /// Forgets all joins, because events of any session may have been lost.
     pub(crate) fn gap(&mut self) {
         self.joins.clear();
     }
 
-    /// Forgets the join of one session, because some of its events were missed.
+    /// Forgets the join of one session, because some of its events were lost.
     pub(crate) fn gap_in(&mut self, session: Option<SessionId>) {
         if let Some(session) = session {
             self.joins.remove(&session);
@@ -159,18 +159,18 @@ impl JoinTracker {
         self.expect(progress);
     }
 
-    /// Returns the join ended by the last event.
+    /// Removes and returns the join that the last event ended.
     pub(crate) fn take_ended(&mut self) -> Option<Arc<Join>> {
         self.ended.take()
     }
 
-    /// Records that a join has made progress at this time.
+    /// Schedules the timeout of a join that progressed at the time `progress`.
     fn expect(&mut self, progress: Time) {
         let due = progress + PATIENCE;
         self.next = Some(self.next.map_or(due, |next| next.min(due)));
     }
 
-    /// Returns the notice of the first login that stalled before `before`, dated when its patience ended.
+    /// Returns a notice for the first login that stalled before `before`, with the time of its timeout.
     pub(crate) fn due(&mut self, before: Time) -> Option<Event> {
         if self.next.is_none_or(|next| next >= before) {
             return None;
@@ -194,7 +194,7 @@ impl JoinTracker {
         })
     }
 
-    /// Ends all joins at the end of the events. Returns them in the order of their sessions.
+    /// Ends all joins at the end of the recording. Returns them in the order of their session ids.
     pub(crate) fn finish(&mut self, at: Time) -> Vec<Arc<Join>> {
         let joins = std::mem::take(&mut self.joins).into_values();
         let joins = joins.map(|join| Arc::new(join.end(at, Ended::Open)));

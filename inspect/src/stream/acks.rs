@@ -1,6 +1,6 @@
-//! The acks and resend requests of the receiver of one direction.
+//! Acks and resend requests that the receiver of one direction sends.
 //!
-//! Law: sequence numbers in this file are those of the forwarded messages, which the receiver acks.
+//! Law: all sequence numbers here are the forwarded ones, since the receiver acks those.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -9,56 +9,56 @@ use teetap_wire::Seq;
 
 use super::needless::{Needless, Requests};
 
-/// Maximum number of earlier acks kept.
+/// Maximum number of replaced acks kept to recognize reordered datagrams.
 const RECENT: usize = 8;
 
-/// Maximum distance of a reordered ack below the first known ack.
+/// Maximum distance by which a reordered ack may be behind the first known ack.
 const NEAR: u16 = 64;
 
-/// Maximum time by which a reordered datagram may be late.
+/// Maximum delay of a reordered datagram.
 const LATE: Duration = Duration::from_millis(300);
 
-/// Maximum number of request times kept.
+/// Maximum number of resend requests whose times are kept.
 const REQUESTS: usize = 64;
 
-/// Time after which an unacked message shows that the ack is stuck.
+/// Time after which the ack counts as stuck if the oldest message is still unacked.
 pub(super) const STUCK: Duration = Duration::from_secs(4);
 
-/// [`STUCK`] for a receiver that has answered the message.
+/// The value for a receiver that has already replied to the message, used instead of [`STUCK`].
 const STUCK_AFTER_ANSWER: Duration = Duration::from_millis(1500);
 
-/// [`STUCK`] for a network that loses datagrams, since it may lose the same message many times.
+/// The value for a network that loses datagrams, used instead of [`STUCK`], since all copies may have been lost.
 const STUCK_WITH_LOSSES: Duration = Duration::from_secs(7);
 const SIGHTS_WITH_LOSSES: u8 = 8;
 
-/// Minimum number of times that messages were sent in that time, at least [`APART`] apart; the second value is for a
-/// receiver that has answered.
+/// Minimum number of transmissions, at least [`APART`] apart, before the ack counts as stuck. The second value is for a
+/// receiver that has already replied.
 pub(super) const SIGHTS: u8 = 4;
 const SIGHTS_AFTER_ANSWER: u8 = 2;
 pub(super) const APART: Duration = Duration::from_millis(300);
 
-/// Minimum datagrams of the receiver in that time.
+/// Minimum number of datagrams from the receiver before the ack counts as stuck.
 pub(super) const REPLIES: u8 = 3;
 
-/// Assumed maximum round-trip time to the receiver if none was measured.
+/// Assumed maximum round-trip time to the receiver before one is measured.
 const TRIP: Duration = Duration::from_millis(300);
 
-/// The acks of one direction.
+/// Tracks the acks and resend requests for the messages of one direction.
 #[derive(Debug, Default)]
 pub(super) struct Acks {
-    /// The highest number that was forwarded.
+    /// Highest forwarded sequence number.
     pub(super) top: Option<Seq>,
     /// The last valid ack.
     pub(super) last: Option<Seq>,
     /// The first known ack and its time.
     first: Option<(Seq, Time)>,
-    /// True if messages were forwarded with numbers other than those of their sender.
+    /// True if the proxy has changed sequence numbers, so that the sender's numbers differ from the forwarded ones.
     pub(super) is_shifted: bool,
-    /// Earlier acks, each with the time at which it was replaced.
+    /// Earlier acks, each with the time at which a later ack replaced it.
     recent: VecDeque<(Seq, Time)>,
     pending: Option<Pending>,
     requests: VecDeque<Time>,
-    /// Shortest time from a message to its ack.
+    /// Shortest measured time from a message to its ack.
     trip: Option<Duration>,
     needless: Requests,
 }
@@ -74,11 +74,11 @@ struct Pending {
     last_sight: Time,
     replies: u8,
     is_reported: bool,
-    /// Name of the message with which the receiver has answered this message or a later one.
+    /// Name of the receiver's reply to this message or to a later message.
     answer: Option<&'static str>,
 }
 
-/// An ack that does not advance.
+/// Evidence that the ack of a receiver does not advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stuck {
     pub(super) missing: Seq,
@@ -88,18 +88,18 @@ pub(super) struct Stuck {
 }
 
 impl Acks {
-    /// Records the number with which a vital message was forwarded, whatever the fate of its datagram.
+    /// Records the forwarded number of a vital message, even if the datagram was not sent.
     pub(super) fn gave(&mut self, seq: Seq) {
         if self.top.is_none_or(|top| !seq.is_behind(top)) {
             self.top = Some(seq);
         }
     }
 
-    /// Records a vital message that was sent to the receiver. `counts` is true if the receiver accepts datagrams like
-    /// this one; `is_ahead` if an earlier number was not sent, so that no receiver acks this one yet.
+    /// Records a vital message that was sent to the receiver. `counts` is true if every receiver accepts the datagram.
+    /// `is_ahead` is true if an earlier message is missing, so that the receiver cannot ack this message yet.
     pub(super) fn sent(&mut self, seq: Seq, at: Time, counts: bool, is_ahead: bool) {
         self.gave(seq);
-        // Only a message ahead of a missing one causes a resend request: neither the next message nor a repeat does.
+        // Only a message ahead of a missing message causes a resend request, not the next message or a retransmission.
         if self.last.is_none_or(|last| !seq.is_behind(last.next())) {
             self.needless.caused(at);
         }
@@ -123,13 +123,13 @@ impl Acks {
         }
     }
 
-    /// Returns true once an ack of a message was recorded.
+    /// Returns true if the receiver has acked at least one message.
     pub(super) fn has_acked(&self) -> bool {
         self.first.is_some() && self.last != Some(Seq::ZERO)
     }
 
-    /// Records a valid ack. Returns the stuck state once, if the ack does not advance. `is_rough` is true if the
-    /// network has lost datagrams.
+    /// Records a valid ack. Returns evidence, at most once per message, if the ack does not advance. `is_rough` is true
+    /// if the network has lost datagrams.
     pub(super) fn acked(&mut self, ack: Seq, at: Time, is_rough: bool) -> Option<Stuck> {
         self.first.get_or_insert((ack, at));
         if let Some(last) = self.last.replace(ack).filter(|last| *last != ack) {
@@ -176,8 +176,8 @@ impl Acks {
         })
     }
 
-    /// Records a resend request, which shows that the receiver knows that it lacks a message. Returns the requests once
-    /// they exceed the number that messages can have caused.
+    /// Records a resend request. Restarts the time of the oldest unacked message, since the receiver knows that it
+    /// lacks a message. Returns the counts if there are more requests than messages can have caused.
     pub(super) fn requested(&mut self, at: Time) -> Option<Needless> {
         self.requests.push_back(at);
         if self.requests.len() > REQUESTS {
@@ -189,16 +189,16 @@ impl Acks {
         self.needless.requested(at)
     }
 
-    /// Records that the receiver replied to this message before acking it. A client that joins with a second player
-    /// sends the same replies without waiting, so one reply alone proves nothing.
+    /// Records that the receiver replied to the message `seq` before acking it. One reply alone is no proof, because a
+    /// client that joins with a second player sends the same messages without waiting.
     pub(super) fn answered(&mut self, seq: Seq, answer: &'static str) {
         if let Some(pending) = self.pending.as_mut().filter(|pending| pending.seq.is_behind(seq)) {
             pending.answer = Some(answer);
         }
     }
 
-    /// Returns the first and the last unacked number, and the number of times that the first one was sent; `None` if
-    /// all are acked.
+    /// Returns the first and the last unacked number, and the number of copies of the first message; `None` if every
+    /// message is acked.
     pub(super) fn unacked(&self) -> Option<(Seq, Seq, u8)> {
         let pending = self.pending?;
         let top = self
@@ -207,27 +207,27 @@ impl Acks {
         Some((pending.seq, top, pending.copies))
     }
 
-    /// Returns the number of resend requests since a time; `None` if that exceeds the requests kept.
+    /// Returns the number of resend requests since a time; `None` if too many to be known ([`REQUESTS`] or more).
     pub(super) fn requests_since(&self, since: Time) -> Option<usize> {
         let count = self.requests.iter().filter(|at| **at >= since).count();
         Some(count).filter(|count| *count < REQUESTS)
     }
 
-    /// Returns true if an ack is no older than the last ack of a short time ago, so that its datagram was reordered.
+    /// Returns true if `ack` would have been valid [`LATE`] ago, so that its datagram was probably reordered.
     pub(super) fn was_last(&self, ack: Seq, at: Time) -> bool {
         let mut recent = self.recent.iter().rev();
         recent.any(|(known, until)| known.is_behind(ack) && at.since(*until) <= LATE)
     }
 
-    /// Returns true if an ack is slightly older than the first known ack and arrives soon after it: its datagram was
-    /// overtaken by one that is unknown here.
+    /// Returns true if `ack` is slightly behind the first known ack and was received soon after it, so that its
+    /// datagram was probably reordered.
     pub(super) fn is_before_first(&self, ack: Seq, at: Time) -> bool {
         let is_before = |first: Seq| ack.is_behind(first) && ack.distance_to(first) <= NEAR;
         self.first
             .is_some_and(|(first, since)| is_before(first) && at.since(since) <= LATE)
     }
 
-    /// Returns true if a message last sent at `sent` must have been lost, given that it is unacked at `now`.
+    /// Returns true if a message last sent at `sent` and still unacked at `now` must have been lost.
     pub(super) fn is_lost(&self, sent: Time, now: Time) -> bool {
         now.since(sent) > self.trip.map_or(TRIP, |trip| trip * 2 + APART / 6)
     }

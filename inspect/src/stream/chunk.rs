@@ -1,4 +1,4 @@
-//! The analysis of a chunk: its sequence number, earlier copies, and the question that it answers.
+//! Analyses a chunk: its sequence number, its earlier copies, and the message to which it replies.
 
 use teetap_proxy::session::{Action, SessionId, Time};
 use teetap_wire::{
@@ -15,31 +15,31 @@ use super::{
     numbers::{Order, Placing},
 };
 
-/// Number of sequence numbers at the start of a session within which it may continue another session.
+/// Highest number of a new session before which a jump may continue the numbers of another session.
 const START: u16 = 8;
 
-/// A chunk and the decision about it.
+/// A chunk and the proxy's decision about it.
 #[derive(Clone, Copy)]
 pub(crate) struct Piece<'a> {
     pub(crate) chunk: &'a Chunk<'a>,
-    /// The decision of the core; `None` if the whole datagram was not forwarded.
+    /// The proxy's decision; `None` if the whole datagram was not forwarded.
     pub(crate) action: Option<Action>,
-    /// The number with which it was forwarded.
+    /// The forwarded sequence number; `None` if the chunk was not forwarded or is not vital.
     pub(crate) seq_out: Option<Seq>,
 }
 
-/// A vital chunk in the order of its direction.
+/// The position of a chunk in the order of its direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
-    /// True for the first copy that the receiver may accept, false for another copy; `None` if the chunk is not vital,
-    /// was refused, or its datagram was not forwarded.
+    /// True for the first copy that the receiver may accept, false for any other copy; `None` if the chunk is not
+    /// vital, was refused, or its datagram was not forwarded.
     pub(crate) is_first: Option<bool>,
-    /// The expected number, if the chunk is ahead of it.
+    /// The expected number, for a chunk that is ahead of it and was not forwarded for that reason.
     pub(crate) expected: Option<Seq>,
 }
 
 impl Streams {
-    /// Records the forwarded number of a message that no peer sent.
+    /// Records the sequence number of a message that the proxy inserted.
     pub(crate) fn made(&mut self, session: SessionId, dir: Dir, seq: Seq) {
         let (own, _) = self.of(session).both(dir);
         own.acks.is_shifted = true;
@@ -68,7 +68,7 @@ impl Streams {
                 let (own, _) = stream.both(seen.datagram.dir);
                 own.numbers.may_have(seq);
             }
-            // This copy does not count, and the message will be retransmitted.
+            // The receiver does not accept this copy, so the sender will retransmit the message.
             let is_first = Some(false).filter(|_| stream.is_void && piece.action.is_some());
             return Counted {
                 is_first,
@@ -79,7 +79,7 @@ impl Streams {
             && seen.datagram.dir == Dir::S2c
             && stream.both(Dir::S2c).0.copies.differs(seq, piece.chunk.data)
         {
-            // The number of a different message is a restarted one.
+            // A different message under a known number shows that the server has restarted its numbers.
             stream.renumber();
             stream.may_renumber = false;
         }
@@ -127,18 +127,18 @@ impl Streams {
     }
 }
 
-/// A number with its position in the order, and the last number before it.
+/// A sequence number with its position in the order, and the numbers before it.
 #[derive(Clone, Copy)]
 struct Ordered {
     seq: Seq,
     order: Order,
     base: Option<Seq>,
-    /// The highest number before it.
+    /// The highest number sent before this chunk.
     high: Option<Seq>,
 }
 
 impl Stream {
-    /// Adds the notes about copies of a message.
+    /// Adds notes about retransmissions: missing resend flag, too many copies, changed contents.
     fn note_copies(
         &mut self,
         seen: &Seen<'_>,
@@ -175,10 +175,10 @@ impl Stream {
                     };
                     found.add(of_chunk(piece, Code::ResendUnmarked), fact);
                 }
-                // Resend requests of the last 3 s: those of the current second, and earlier ones that the network has
-                // delayed or whose replies it has.
+                // Requests of the last 3 s may have caused these copies, since the network may delay requests and
+                // replies.
                 let since = Time(seen.at.0.saturating_sub(3_000_000));
-                // The first copy, the copies of the timer, and one for each request.
+                // One copy for each request, and three for the first transmission and the resend timer.
                 let expected = own.acks.requests_since(since).map(|requests| requests + 3);
                 if let Some((copies, expected)) = storm.zip(expected)
                     && usize::from(copies) > expected
@@ -206,7 +206,7 @@ impl Stream {
         likeness
     }
 
-    /// Adds the note about a message that is not the next one.
+    /// Adds a note if a message is not the next message in order.
     fn note_order(
         &mut self,
         seen: &Seen<'_>,
@@ -221,7 +221,7 @@ impl Stream {
         let (code, fact) = match order {
             Order::Next => return,
             Order::Ahead(expected) => (Code::SeqAhead, Fact::Ahead { got: seq, expected }),
-            // While all messages are known, an unknown message must be new.
+            // If every message since the start was seen, a message under an old number that was never seen is new.
             Order::Again
                 if likeness == Likeness::New
                     && own.numbers.is_whole()
@@ -244,13 +244,13 @@ impl Stream {
                 (Code::SeqAgain, fact)
             }
         };
-        // The receiver may lack a repeated message that it has not acked.
+        // A receiver may still need a retransmitted message that it has not acked, so its reaction is unknown.
         let is_known = !matches!(fact, Fact::Again { got, acked, .. } if acked.is_none_or(|acked| !got.is_behind(acked)));
         let consequence = is_known.then(|| self.consequence(seen, piece, base)).flatten();
         found.add_with(of_chunk(piece, code), fact, consequence);
     }
 
-    /// Returns what the receiver does with a chunk, if `base` is its last in-order number.
+    /// Returns the receiver's reaction to a chunk; `base` is the receiver's last in-order number.
     fn consequence(&self, seen: &Seen<'_>, piece: &Piece<'_>, base: Seq) -> Option<Consequence> {
         let mut verdict = None;
         let (receiver, side) = self.judge(seen, base, |finding| {
@@ -265,8 +265,8 @@ impl Stream {
         })
     }
 
-    /// Returns what the receiver does with a datagram before its chunks: the verdict that ends it, or else the last
-    /// verdict. For a control packet only a drop is returned, because its other effects depend on more than its form.
+    /// Returns the receiver's reaction to the framing of a datagram: the last verdict before its chunks. For a control
+    /// packet, returns only a drop, because other reactions depend on more than the framing.
     pub(super) fn consequence_of_form(&self, seen: &Seen<'_>, base: Seq) -> Option<Consequence> {
         let is_control = seen.packet.header.flags.contains(Flags::CONTROL);
         let mut verdict = None;
@@ -283,8 +283,8 @@ impl Stream {
         })
     }
 
-    /// Reports each verdict of the receiver on a datagram, if `base` is its last in-order number. Returns the release
-    /// of the receiver.
+    /// Passes each verdict of the receiver on a datagram to `each`, and returns the receiver's release and side. `base`
+    /// is the receiver's last in-order number.
     fn judge(&self, seen: &Seen<'_>, base: Seq, each: impl FnMut(Finding)) -> Option<(Identified, Side)> {
         let (proto, side) = (seen.datagram.proto, seen.datagram.dir.receiver());
         let receiver = self.receiver(seen);
@@ -316,8 +316,8 @@ impl Stream {
         }
     }
 
-    /// Adds a note if a message answers a question only with the flush of its connection. Records the question that the
-    /// message asks.
+    /// Adds a note if a message is a late reply that its sender queued until the next flush. Records the message itself
+    /// if the other peer has to reply to it.
     fn note_answer(&mut self, seen: &Seen<'_>, piece: &Piece<'_>, found: &mut Found<'_>) {
         let (dir, data) = (seen.datagram.dir, piece.chunk.data);
         let Some(known) = seen.registry.known_message(seen.datagram.proto, dir, data) else {
@@ -335,7 +335,7 @@ impl Stream {
         let is_rough = networks
             .iter()
             .any(|network| network.is_rough || network.has_repeats);
-        // A retransmitted message was lost before, so it is not late.
+        // A retransmitted reply was probably lost before, so its delay proves nothing.
         let late = own.pace.answered(&def.name, seen.at, is_rough);
         if let Some(late) = late.filter(|_| !piece.chunk.header.resend) {
             let fact = Fact::Late {
@@ -351,7 +351,7 @@ impl Stream {
         }
         let row = message(receiver.release, dir.receiver(), &def.name);
         if let Some((row, answer)) = row.and_then(|row| Some((row, row.answer?))) {
-            // A message kept back by a rule or a link line is answered later.
+            // If a rule or a link line holds the message, the delay of its reply proves nothing.
             let is_sent = piece.seq_out.is_some() && seen.datagram.link.is_empty();
             match is_sent {
                 true => other.pace.asked(row.name, answer, seen.at),
@@ -365,7 +365,7 @@ impl Stream {
 }
 
 impl Stream {
-    /// Forgets the question of a retransmitted message: it may have been lost before, so that its answer is not late.
+    /// Stops timing the reply to a retransmitted message, since earlier copies of the message may have been lost.
     fn forget_question(&mut self, seen: &Seen<'_>, piece: &Piece<'_>) {
         let (proto, dir) = (seen.datagram.proto, seen.datagram.dir);
         let Some(known) = seen.registry.known_message(proto, dir, piece.chunk.data) else {
@@ -377,7 +377,7 @@ impl Stream {
         }
     }
 
-    /// Adds a note if the server requests a map that the client is already loading.
+    /// Adds a note if the server announces a map that the client is already loading.
     fn note_map(&mut self, def: &Def, dir: Dir, piece: &Piece<'_>, found: &mut Found<'_>) {
         match (dir, &*def.name) {
             (Dir::S2c, "map_change") => {
@@ -400,13 +400,13 @@ impl Stream {
 }
 
 impl super::Way {
-    /// Returns the last ack; `None` if the receiver counts in other numbers than the sender.
+    /// Returns the last ack of the receiver; `None` if the forwarded numbers differ from the sender's.
     fn acked(&self) -> Option<Seq> {
         self.acks.last.filter(|_| !self.acks.is_shifted)
     }
 }
 
-/// Adds a note if an unexpected message belongs to another session.
+/// Adds a note if an unexpected message seems to belong to another session.
 fn note_foreign_message(
     past: &super::past::Past,
     stream: &Stream,
@@ -416,8 +416,8 @@ fn note_foreign_message(
     found: &mut Found<'_>,
 ) {
     let dir = seen.datagram.dir;
-    // Clients that do the same in each session number the same messages alike: a message that continues this session
-    // proves nothing, nor does one that was acked in the other.
+    // Clients often send the same messages with the same numbers in each session. Therefore a message that continues
+    // this session is no evidence, nor is a message that was acked in the other session.
     let continues = high.is_some_and(|high| seq == high.next());
     let same = past
         .with_unacked(dir, seq, copies::hash(piece.chunk.data))
@@ -434,7 +434,7 @@ fn note_foreign_message(
     }
 }
 
-/// Returns the offset of the version in a message of a DDNet client; `None` for other messages.
+/// Returns the offset of the version number in the body of a DDNet client's version message; `None` for other messages.
 fn version_at(def: &Def) -> Option<usize> {
     match (def.class, &*def.name) {
         // The version follows a UUID.
@@ -444,7 +444,7 @@ fn version_at(def: &Def) -> Option<usize> {
     }
 }
 
-/// Returns a note about a chunk.
+/// Creates a note that marks the header of a chunk.
 fn of_chunk(piece: &Piece<'_>, code: Code) -> Note {
     let Chunk { at, data, .. } = piece.chunk;
     Note {

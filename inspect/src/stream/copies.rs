@@ -1,6 +1,6 @@
-//! The last vital messages of one direction, by which copies are recognized.
+//! Recognizes copies of recent vital messages and datagrams in one direction.
 //!
-//! Law: bounded. Only the number, length and hash of a message are kept, not its bytes.
+//! Law: memory is bounded, and only the number, length and hash of a message are kept, not its bytes.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -13,17 +13,17 @@ const MOST: usize = 128;
 /// Maximum number of datagrams kept.
 const DATAGRAMS: usize = 16;
 
-/// Time within which the network may deliver a datagram twice.
+/// Time within which equal datagrams count as duplicates made by the network.
 const DOUBLED: Duration = Duration::from_secs(2);
 
-/// Time over which the copies of a message are counted.
+/// Time over which copies of a message are counted.
 const BURST: Duration = Duration::from_secs(1);
 
-/// Number of copies within [`BURST`] that make a storm. DDNet answers 10 requests per second, and the resend timer of a
-/// chunk is one second.
+/// Minimum number of copies within [`BURST`] to report. DDNet answers at most 10 requests per second, and the resend
+/// timer of a chunk is one second.
 const STORM: u8 = 12;
 
-/// The last vital messages of one direction.
+/// Recent vital messages and datagrams of one direction.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     messages: VecDeque<Known>,
@@ -42,27 +42,27 @@ struct Known {
     was_plain: bool,
     burst_since: Time,
     burst: u8,
-    /// True if the current burst was reported.
+    /// True once the current burst was reported.
     is_storm: bool,
 }
 
-/// How a message relates to earlier ones with the same number.
+/// How a message relates to earlier messages with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Likeness {
     /// No earlier message has this number.
     New,
-    /// A copy of an earlier message. `was_plain` is true if an earlier copy had no resend flag; `storm` is the number
-    /// of copies within a second if that is too many.
+    /// A copy of an earlier message. `was_plain` is true if an earlier copy had no resend flag. `storm` is the number
+    /// of copies within [`BURST`], if there are too many and they were not reported yet.
     Copy { was_plain: bool, storm: Option<u8> },
-    /// A different message had this number; `len` is its length in bytes.
+    /// An earlier, different message had the same number. `len` is the earlier length in bytes.
     Other { len: u16 },
 }
 
 /// An odd number without a pattern, as usual for hash multipliers: 2^64 divided by the golden ratio.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Returns a hash that is the same in each run. It is computed for every datagram, so speed matters more than collision
-/// resistance: a peer that constructs collisions deceives only itself.
+/// Returns a hash that is the same in each run. Speed matters more than collision resistance, because the hash is
+/// computed for every datagram, and collisions made by a peer only hide that peer's own mistakes.
 pub(super) fn hash(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks();
     let mut last = [0; 8];
@@ -75,9 +75,10 @@ pub(super) fn hash(bytes: &[u8]) -> u64 {
 }
 
 impl Copies {
-    /// Records a vital message. `is_resent` is its resend flag. `is_repeat` is true if the receiver already has a
-    /// message with this number; until then a copy ahead of a missing number was refused, and another message may have
-    /// its number. `is_double` is true if the network may have delivered the datagram twice.
+    /// Records a vital message and compares it with earlier messages under the same number. `is_resent` is its resend
+    /// flag. `is_repeat` is true if the receiver already has a message with this number; otherwise an earlier message
+    /// was refused, and a different message may replace it. `is_double` is true if the network may have duplicated the
+    /// datagram.
     pub(super) fn take(
         &mut self,
         seq: Seq,
@@ -123,21 +124,21 @@ impl Copies {
         }
     }
 
-    /// Returns true if a different message with this number is known.
+    /// Returns true if the last known message with this number has other contents.
     pub(super) fn differs(&self, seq: Seq, data: &[u8]) -> bool {
         let mut messages = self.messages.iter().rev();
         let known = messages.find(|known| known.seq == seq);
         known.is_some_and(|known| known.hash != hash(data))
     }
 
-    /// Records that the copies of a message were reported, so that the rest of the burst is not.
+    /// Records that the copies of a message were reported, so that the same burst is not reported again.
     pub(super) fn reported(&mut self, seq: Seq) {
         if let Some(known) = self.messages.iter_mut().rev().find(|known| known.seq == seq) {
             known.is_storm = true;
         }
     }
 
-    /// Records a datagram. Returns the number of times that the same bytes were received within [`DOUBLED`] before.
+    /// Records a datagram. Returns how many equal datagrams were received within the last [`DOUBLED`].
     pub(super) fn deliveries(&mut self, bytes: &[u8], at: Time) -> usize {
         let hash = hash(bytes);
         let known = self.datagrams.iter();
@@ -150,13 +151,13 @@ impl Copies {
         count
     }
 
-    /// Returns true if one of the last datagrams had these bytes.
+    /// Returns true if a recent datagram had the same bytes.
     pub(super) fn knows(&self, bytes: &[u8]) -> bool {
         let hash = hash(bytes);
         self.datagrams.iter().any(|(known, _)| *known == hash)
     }
 
-    /// Returns the time of the last copy of a message.
+    /// Returns the time of the last copy of the message `seq`; `None` if the message is unknown.
     pub(super) fn last_of(&self, seq: Seq) -> Option<Time> {
         let mut messages = self.messages.iter().rev();
         messages.find(|known| known.seq == seq).map(|known| known.at)
@@ -168,7 +169,7 @@ impl Copies {
         messages.any(|known| known.seq == seq && known.hash == hash)
     }
 
-    /// Drops the datagrams and keeps the messages, for a closed session.
+    /// Keeps only the messages, for the record of a closed session.
     pub(super) fn into_messages(self) -> Self {
         Self {
             datagrams: VecDeque::new(),

@@ -15,16 +15,16 @@ use super::{
 };
 use crate::meant::{OtherFields, OtherId};
 
-/// The values behind a note.
+/// A note with the received and expected values that led to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail {
     /// The code of the note.
     pub code: Code,
-    /// The offset of the note.
+    /// Offset of the marked bytes in the datagram.
     pub at: usize,
-    /// The values behind the note.
+    /// The received and expected values.
     pub fact: Fact,
-    /// What the receiver does with the datagram or chunk; `None` if its table does not say.
+    /// The receiver's reaction to the datagram or chunk; `None` if unknown.
     pub consequence: Option<Consequence>,
 }
 
@@ -39,58 +39,58 @@ impl Detail {
     }
 }
 
-/// What a receiver does, according to the table of its release.
+/// The reaction of a receiver, according to the table of its release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Consequence {
     /// The release of the receiver.
     pub receiver: Identified,
     /// The side of the receiver.
     pub side: Side,
-    /// What the receiver does.
+    /// The reaction of the receiver.
     pub verdict: Verdict,
 }
 
 /// The values behind a note about sequence numbers, acks, pace or ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
-    /// A message ahead of a missing one.
+    /// A message is ahead of a missing message.
     Ahead {
         /// Its sequence number.
         got: Seq,
         /// The missing number.
         expected: Seq,
     },
-    /// A number that was sent before.
+    /// A sequence number was sent before.
     Again {
         /// Its sequence number.
         got: Seq,
         /// The last in-order number.
         last: Seq,
-        /// The last ack of the receiver; `None` if the receiver counts in other numbers.
+        /// The last ack of the receiver; `None` if the proxy has changed the numbers.
         acked: Option<Seq>,
     },
-    /// A message that was never sent before, under an old number.
+    /// A new message has an old sequence number.
     Behind {
         /// Its sequence number.
         got: Seq,
-        /// The number of the next message.
+        /// The number that the next message should have.
         expected: Seq,
     },
-    /// A known message under a different number.
+    /// A known message was sent again under a different number.
     Renumbered {
         /// Its sequence number.
         got: Seq,
         /// Its earlier number.
         before: Seq,
     },
-    /// A token with reversed bytes.
+    /// The bytes of a token are reversed.
     Reversed {
         /// The token as received.
         got: Token,
         /// The expected token.
         expected: Token,
     },
-    /// A different message under a known number.
+    /// A different message was sent under a known number.
     Changed {
         /// Its sequence number.
         got: Seq,
@@ -99,21 +99,21 @@ pub enum Fact {
         /// Length of this message, in bytes.
         now: usize,
     },
-    /// A number that is never sent.
+    /// A sequence number was skipped.
     Never {
         /// The missing number.
         missing: Seq,
         /// Time since a later number was sent.
         after: Duration,
     },
-    /// An ack beyond a number that was never sent.
+    /// An ack covers a number that was never sent.
     Beyond {
         /// The ack.
         got: Seq,
         /// The missing number.
         missing: Seq,
     },
-    /// An ack that does not advance.
+    /// An ack does not advance.
     Stuck {
         /// The ack.
         got: Seq,
@@ -121,84 +121,84 @@ pub enum Fact {
         missing: Seq,
         /// Time for which the ack has been stuck.
         after: Duration,
-        /// Number of times that messages were sent since then.
+        /// Number of transmissions since then.
         times: u8,
-        /// The reply of the peer to the message that it does not ack.
+        /// Name of the peer's reply to a message that it does not ack; `None` without a reply.
         answer: Option<&'static str>,
         /// True if every copy was compressed, and the peer has acked no compressed message.
         is_packed: bool,
     },
-    /// An ack that never covers a compressed message.
+    /// An ack never covers a compressed message.
     NotInflating {
         /// The ack.
         got: Seq,
         /// The evidence.
         deaf: NotInflating,
     },
-    /// Resend requests without a cause.
+    /// Resend requests have no cause.
     Needless {
         /// Number of requests.
         requests: u16,
-        /// Number of vital messages that may have caused them.
+        /// Number of vital messages that may have caused the requests.
         chunks: u16,
-        /// The time over which both were counted.
+        /// Time over which requests and messages were counted.
         within: Duration,
     },
-    /// A message that its sender fails to retransmit.
+    /// The sender fails to retransmit an unacked message.
     Unrepeated(Unrepeated),
-    /// A message that its sender retransmits although it has received the ack.
+    /// The sender retransmits a message although it has received the ack.
     Repeated(Repeated),
-    /// A resend request.
+    /// The receiver requests a retransmission.
     Request {
-        /// The number that the receiver lacks; `None` if it lacks none.
+        /// The number that the receiver lacks; `None` if every number was acked.
         missing: Option<Seq>,
-        /// True if that number was forwarded, so that it was lost afterwards.
+        /// True if the missing number was forwarded, so that it was lost behind the proxy.
         was_sent: bool,
     },
-    /// Too many copies of a message.
+    /// A message was retransmitted too often.
     Storm {
         /// Its sequence number.
         got: Seq,
         /// Number of copies within a second.
         copies: u8,
-        /// Maximum number of copies that a game sends in answer to these requests.
+        /// Maximum number of copies that the game sends for the received requests.
         expected: usize,
     },
-    /// A reply that waited for a flush.
+    /// A reply was queued until the next flush.
     Late {
         /// The message to which it replies.
         question: &'static str,
         /// Time since that message.
         after: Duration,
     },
-    /// A silent peer.
+    /// A peer was silent.
     Silent {
         /// The length of the silence.
         for_: Duration,
     },
-    /// A reply much larger than its request.
+    /// A reply is much larger than its request.
     Amplified {
-        /// The requests in words.
+        /// Description of the address or request to which the reply was sent.
         to: &'static str,
         /// Size of the requests, in bytes.
         asked: u32,
         /// Size of the reply, in bytes.
         answered: u32,
     },
-    /// A part of a datagram that belongs to another session.
+    /// A part of a datagram belongs to another session.
     Foreign {
         /// The other session.
         session: u32,
         /// The part.
         part: Part,
     },
-    /// A message under the id of another message.
+    /// A message was sent under the id of another message.
     OtherId(OtherId),
-    /// Fields in the format of another version.
+    /// Fields are encoded in the format of another version.
     OtherFields(OtherFields),
-    /// The form of a datagram. Its values are taken from its bytes, so there are none here.
+    /// The framing of a datagram is odd. Has no values, because the bytes of the datagram show them.
     Form,
-    /// An older ack in a reordered datagram.
+    /// A reordered datagram has an older ack.
     Overtaken {
         /// The ack.
         got: Seq,
@@ -208,7 +208,7 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// Returns the values for a reply; `to` names its requests.
+    /// Creates the fact about a reply that is too large. `to` describes its requests or its address.
     pub(super) const fn amplified(much: Amplified, to: &'static str) -> Self {
         let Amplified { asked, answered } = much;
         Self::Amplified { to, asked, answered }
@@ -216,7 +216,7 @@ impl Fact {
 }
 
 impl Fact {
-    /// Writes the values of facts that are amounts or times.
+    /// Formats the facts whose values are amounts or times.
     fn fmt_amount(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stuck {
@@ -287,16 +287,16 @@ impl Fact {
     }
 }
 
-/// A part of a datagram that belongs to another session.
+/// Which part of a datagram belongs to another session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The token.
     Token,
     /// The ack.
     Ack(Seq),
-    /// The number of a message.
+    /// The sequence number of a message.
     Number(Seq),
-    /// A message with its number.
+    /// A message, identified by its sequence number and contents.
     Message(Seq),
 }
 

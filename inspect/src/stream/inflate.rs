@@ -1,11 +1,12 @@
-//! Vital messages in compressed datagrams, which are lost on a peer that does not inflate them.
+//! Detects peers that cannot inflate compressed datagrams.
 //!
-//! Law: an ack covers all earlier messages, so the first message that such a peer misses blocks its acks for ever. The
-//! proof is a message that was sent repeatedly, compressed each time, to a peer that demonstrably accepts uncompressed
-//! messages: it acked some before, or it requests the missing message, as a receiver does on a later message. A peer
-//! that has ever acked a message sent only in compressed datagrams does inflate, however bad the network is later.
+//! Law: an ack covers all earlier messages, so the acks of such a peer stop for good before the first message that it
+//! cannot read. A peer is reported if it does not ack a message that was sent repeatedly, always compressed, although
+//! the peer accepts uncompressed messages: it has acked some of them, or it requests the missing message, as receivers
+//! do after a later message. A peer that has ever acked a message sent only in compressed datagrams can inflate,
+//! however bad the network is later.
 //!
-//! Bounded: at most [`MOST`] messages.
+//! Memory is bounded: at most [`MOST`] messages per direction.
 
 use std::{collections::VecDeque, fmt, time::Duration};
 
@@ -20,20 +21,20 @@ use super::{
 /// Maximum number of messages kept.
 const MOST: usize = 64;
 
-/// Minimum requests for the missing message that show that the peer receives later ones.
+/// Minimum number of requests for the missing message. So many requests show that the peer receives later messages.
 const REQUESTS: u16 = 3;
 
-/// The unacked messages of one direction, and the evidence so far.
+/// Unacked messages of one direction, and the evidence whether their receiver can inflate.
 #[derive(Debug, Default)]
 pub(super) struct Inflation {
     open: VecDeque<Open>,
     /// The last ack.
     acked: Option<Seq>,
-    /// True if the receiver has acked a message that was only sent compressed, so that it inflates.
+    /// True if the receiver can inflate, since it has acked a message that was only sent compressed.
     is_proven: bool,
     /// Number of acked messages that were sent uncompressed.
     plain: u16,
-    /// Datagrams and resend requests of the receiver since the oldest message was sent.
+    /// Number of datagrams and resend requests from the receiver since the oldest unacked message was sent.
     replies: u8,
     requests: u16,
     is_reported: bool,
@@ -50,7 +51,7 @@ struct Open {
     last_sight: Time,
 }
 
-/// A peer that does not receive compressed messages.
+/// Evidence that a peer does not read compressed messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotInflating {
     pub(super) missing: Seq,
@@ -61,7 +62,7 @@ pub struct NotInflating {
 }
 
 impl Inflation {
-    /// Records a vital message sent to the receiver. `counts` is true if the receiver accepts datagrams like this one.
+    /// Records a vital message sent to the receiver. `counts` is true if every receiver accepts the datagram.
     pub(super) fn sent(&mut self, seq: Seq, at: Time, is_packed: bool, counts: bool) {
         if self.is_proven {
             return;
@@ -78,7 +79,7 @@ impl Inflation {
         if is_acked || self.open.len() >= MOST {
             return;
         }
-        // If the message is older than others, its first copies may have been lost.
+        // First copies of a message that is sent after later messages may have been lost.
         let place = self.open.partition_point(|open| open.seq.is_behind(seq));
         if place == 0 {
             (self.replies, self.requests) = (0, 0);
@@ -93,23 +94,24 @@ impl Inflation {
         self.open.insert(place, open);
     }
 
-    /// Records that the receiver has replied to a message, whatever it acks.
+    /// Records that the receiver has replied to a message, even if it has not acked the message.
     pub(super) fn answered(&mut self, seq: Seq) {
         self.is_proven |= self.open.iter().any(|open| open.seq == seq && open.is_packed);
     }
 
-    /// Returns true if all copies of this message were compressed, and the receiver is not known to inflate.
+    /// Returns true if all copies of the message `seq` were compressed, and the receiver has not shown that it
+    /// inflates.
     pub(super) fn is_packed(&self, seq: Seq) -> bool {
         !self.is_proven && self.open.iter().any(|open| open.seq == seq && open.is_packed)
     }
 
-    /// Returns true once the receiver was reported as not inflating.
+    /// Returns true once the receiver was reported.
     pub(super) const fn is_reported(&self) -> bool {
         self.is_reported
     }
 
-    /// Records a valid ack, with or without a resend request. Returns the proof, once, that the receiver does not
-    /// inflate.
+    /// Records a valid ack. `is_request` is true if its header also requests a resend. Returns, at most once, the
+    /// evidence that the receiver does not inflate.
     pub(super) fn acked(&mut self, ack: Seq, is_request: bool, at: Time) -> Option<NotInflating> {
         if self.is_proven {
             return None;

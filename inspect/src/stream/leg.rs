@@ -1,11 +1,11 @@
-//! The datagrams as they were sent to each peer.
+//! Tracks the datagrams that the proxy sends to each peer.
 //!
-//! Law: a leg is what a capture between the proxy and its peer would show. A message lost by a rule or link line was
-//! not sent on the leg, a datagram delayed by the link was sent when it left the proxy, and sequence numbers are those
-//! of the leg. Therefore a run, its recording and a capture of the leg alone have the same notes. In a capture of
-//! another program both legs have the same datagrams.
+//! Law: the state of a leg is the same as if it were computed from a capture between the proxy and the peer. A message
+//! that a rule or a link line loses is not sent on the leg, a delayed datagram is sent when it leaves the proxy, and
+//! sequence numbers are the ones on the leg. Therefore a run, its recording and a capture of the leg alone have the
+//! same notes. In a capture by another program, both legs have the same datagrams.
 //!
-//! Bounded: at most [`LATE`] datagrams delayed by the link.
+//! Memory is bounded: at most [`LATE`] delayed datagrams per direction.
 
 use std::collections::VecDeque;
 
@@ -17,17 +17,17 @@ use super::{
     numbers::{Numbers, Order},
 };
 
-/// Maximum number of datagrams kept while link lines delay them.
+/// Maximum number of delayed datagrams kept per direction.
 const LATE: usize = 256;
 
-/// The datagrams of one direction as they were sent to the receiver.
+/// The datagrams of one direction as the proxy sent them to the receiver.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     /// The order of the vital messages.
     pub(super) numbers: Numbers,
-    /// Signs of a bad network among the datagrams.
+    /// Evidence of losses, copies or reordering before the datagrams were sent to the receiver.
     pub(super) network: Network,
-    /// The datagrams delayed by the link, by departure time.
+    /// Datagrams that link lines delay, sorted by departure time.
     late: VecDeque<Sent>,
 }
 
@@ -36,25 +36,25 @@ pub(super) struct Heard {
 struct Sent {
     at: Time,
     ack: Seq,
-    /// Sequence numbers of the vital messages, each with its resend flag.
+    /// Sequence number and resend flag of each vital message.
     numbers: Vec<(Seq, bool)>,
     is_packed: bool,
     doubt: Doubt,
 }
 
-/// Why a peer may not read a datagram.
+/// How likely it is that the receiver drops a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Doubt {
-    /// No reason.
+    /// Every receiver accepts the datagram.
     None,
     /// Some receivers drop the datagram or a part of it.
     Form,
-    /// The receiver drops the datagram, as far as the tracker knows.
+    /// The receiver presumably drops the datagram.
     Dropped,
 }
 
 impl Heard {
-    /// Creates an empty record for a session seen from its start.
+    /// Creates the initial state of a session that was seen from its start.
     pub(super) fn from_the_start() -> Self {
         Self {
             numbers: Numbers::from_the_start(),
@@ -62,10 +62,11 @@ impl Heard {
         }
     }
 
-    /// Keeps a datagram until its departure.
+    /// Queues a datagram until its departure. If the queue is full, discards it and records that numbers may be
+    /// missing.
     fn push(&mut self, sent: Sent) {
         if self.late.len() >= LATE {
-            // Without this the datagram would look lost.
+            // Otherwise the numbers of the discarded datagram would appear to be lost.
             self.numbers.miss();
             return;
         }
@@ -73,14 +74,14 @@ impl Heard {
         self.late.insert(place, sent);
     }
 
-    /// Returns the next datagram that has departed by `now`.
+    /// Removes and returns the next datagram that has departed by `now`.
     fn pop(&mut self, now: Time) -> Option<Sent> {
         self.late.pop_front_if(|sent| sent.at <= now)
     }
 }
 
 impl Streams {
-    /// Records the datagram at this index among those that an event has sent.
+    /// Records a datagram that the proxy sent. `index` is its position among the datagrams that the event sent.
     pub(crate) fn heard(
         &mut self,
         (at, session): (Time, SessionId),
@@ -113,7 +114,7 @@ impl Streams {
 }
 
 impl Stream {
-    /// Records a message in a control packet, which only some releases read.
+    /// Records the number of a message in a control packet. Only some releases read such messages.
     fn may_take(&mut self, datagram: &Datagram, seq: Seq) {
         let (own, _) = self.both(datagram.dir);
         if datagram.leg != Some(datagram.dir.sender()) {
@@ -155,7 +156,7 @@ impl Stream {
         self.catch_up(at);
     }
 
-    /// Records the datagrams that have left the link by `now`.
+    /// Records all delayed datagrams that have departed by `now`.
     pub(super) fn catch_up(&mut self, now: Time) {
         for dir in [Dir::C2s, Dir::S2c] {
             while let Some(sent) = self.both(dir).0.heard.pop(now) {

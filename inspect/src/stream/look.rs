@@ -1,4 +1,4 @@
-//! The analysis of a datagram: its token and ack, the silence before it, a resend request.
+//! Analyses a datagram: its token and ack, its resend request, and the silence before it.
 
 use teetap_proxy::session::SessionId;
 use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Property, Proto, Seq, Side, Token};
@@ -6,12 +6,12 @@ use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Property, Proto, Seq, 
 use super::{Detail, Fact, Found, Part, Seen, Stream, Streams, past::Past};
 use crate::reading::Expected;
 
-/// Length of the header bytes marked by a note about the ack.
+/// Length in bytes of the header field that a note about the ack marks.
 const ACK: usize = 2;
 
 impl Streams {
-    /// Records a datagram, before its chunks. `found` has its notes so far. Returns the expected values for those that
-    /// are wrong.
+    /// Records a datagram, before its chunks. `found` contains its notes so far. Returns the values expected instead of
+    /// a wrong token or ack.
     pub(crate) fn begin(&mut self, seen: &Seen<'_>, found: &mut Found<'_>) -> Expected {
         let (dir, packet) = (seen.datagram.dir, seen.packet);
         let token = packet.header.token.filter(|token| *token != Token::NONE);
@@ -75,7 +75,7 @@ impl Streams {
         expected
     }
 
-    /// Adds a note if a wrong token belongs to another session.
+    /// Adds a note if a wrong token is the token of another session.
     fn note_foreign_token(&self, seen: &Seen<'_>, token: Option<Token>, found: &mut Found<'_>) {
         let (Some(token), dir) = (token, seen.datagram.dir) else {
             return;
@@ -105,12 +105,12 @@ impl Streams {
 }
 
 impl Stream {
-    /// Tracks whether a DDNet server has a slot for the client. Returns true for a message that the server drops
-    /// because it has no slot yet.
+    /// Tracks whether a DDNet server has a slot for the client. Returns true if the server drops the datagram because
+    /// it has no slot yet.
     fn is_before_slot(&mut self, seen: &Seen<'_>) -> bool {
         let (dir, leg, control) = (seen.datagram.dir, seen.datagram.leg, seen.packet.control());
         if dir == Dir::S2c {
-            // Without a slot the server can only accept, refuse, or challenge a client without a token.
+            // A server without a slot can send only these packets; any other packet shows that it has a slot.
             let is_stateless = matches!(
                 control,
                 Some(Control::ConnectAccept { .. } | Control::Close { .. } | Control::Token { .. })
@@ -131,7 +131,7 @@ impl Stream {
         self.awaits_accept && control.is_none()
     }
 
-    /// Counts the bytes sent to a client whose address is not proven, and adds a note if there are too many.
+    /// Counts the bytes sent to a client address that may be spoofed, and adds a note if they are too many.
     fn note_surplus(&mut self, seen: &Seen<'_>, token: Option<Token>, notes: bool, found: &mut Found<'_>) {
         let Some(bytes) = seen.datagram.received().map(<[u8]>::len) else {
             return;
@@ -154,7 +154,7 @@ impl Stream {
         }
     }
 
-    /// Turns the note on an ack that is too low into a note on a reordered datagram, if the datagram was reordered.
+    /// Replaces the note about an ack that is behind with a note about reordering, if the datagram was reordered.
     fn note_overtaken(&self, seen: &Seen<'_>, found: &mut Found<'_>) {
         let (dir, packet) = (seen.datagram.dir, seen.packet);
         let [c2s, s2c] = &self.ways;
@@ -187,18 +187,19 @@ impl Stream {
         }
     }
 
-    /// Records the token and the ack. Returns the expected values for those that are wrong.
+    /// Records the token and the ack of a datagram. Returns the values expected instead of a wrong token or ack.
     fn expect(&mut self, seen: &Seen<'_>, token: Option<Token>, found: &Found<'_>) -> Expected {
         let (packet, leg, dir) = (seen.packet, seen.datagram.leg, seen.datagram.dir);
         let (own, other) = self.both(dir);
         if found.has(Code::WrongToken) || found.has(Code::MissingToken) {
             return Expected {
-                // The received token is wrong, so the same token cannot be the expected one, which is then unknown.
+                // If the known token equals the received wrong token, the known token is outdated, and the expected one
+                // unknown.
                 token: own.token.filter(|expected| Some(*expected) != token),
                 ack: None,
             };
         }
-        // The proxy writes its own tokens on each leg, which are not those of the peer on the other leg.
+        // The proxy writes a different token on each leg, so only the sender's leg has the token of the sender.
         let is_of_peer = leg.is_none_or(|leg| leg == dir.sender());
         own.token = token.filter(|_| is_of_peer).or(own.token);
         if let Some(Control::ConnectAccept {
@@ -206,7 +207,8 @@ impl Stream {
         }) = packet.control()
             && packet.proto == Proto::V65
         {
-            // Both sides write the token of the server; only this datagram has the token of the client.
+            // Both sides write the server's token, `given`, into their headers. Only the header of this packet has the
+            // client's.
             if is_of_peer {
                 own.token = Some(given);
             }
@@ -225,7 +227,7 @@ impl Stream {
             }
             None
         };
-        // If the received ack agrees with a value, that value is not what was expected instead.
+        // A value that the received ack satisfies cannot be the value expected instead.
         let agrees = |expected: Seq| match found.has(Code::AckAhead) {
             true => packet.header.ack.is_behind(expected),
             false => expected.is_behind(packet.header.ack),
@@ -236,13 +238,13 @@ impl Stream {
         }
     }
 
-    /// Adds a note if an ack ahead of all numbers continues another session of the client.
+    /// Adds a note if an ack that is ahead continues the acks of another session of the same client.
     fn note_foreign_ack(&self, past: &Past, seen: &Seen<'_>, expected: Option<Seq>, found: &mut Found<'_>) {
         if !found.has(Code::AckAhead) {
             return;
         }
         let ack = seen.packet.header.ack;
-        // An ack slightly ahead of this session's numbers belongs to this session.
+        // An ack that is only slightly ahead belongs to this session.
         if expected.unwrap_or(Seq::ZERO).distance_to(ack) <= 8 {
             return;
         }
@@ -253,7 +255,7 @@ impl Stream {
         }
     }
 
-    /// Records what the receiver does with a datagram of an odd form, if its release is known.
+    /// Adds the receiver's reaction to an oddly framed datagram, if the receiver's release is known.
     fn note_form(&self, seen: &Seen<'_>, found: &mut Found<'_>) {
         let mut odd = found
             .notes
@@ -280,7 +282,7 @@ impl Stream {
         bytes.map_or(0, |bytes| own.copies.deliveries(bytes, seen.at))
     }
 
-    /// Records a valid ack, and the resend request in the same header.
+    /// Records a valid ack and the resend flag of the same header, and adds notes about them.
     fn take_ack(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
         let (at, header) = (seen.at, &seen.packet.header);
         let (own, other) = self.both(seen.datagram.dir);
@@ -292,7 +294,7 @@ impl Stream {
         let is_first_ack = !other.acks.has_acked();
         let stuck = other.acks.acked(ack, at, is_rough);
         let deaf = other.inflation.acked(ack, requests, at);
-        // An ack of a number that was never sent has a note of its own.
+        // A different note covers an ack of a number that was never forwarded.
         let is_sent = other.acks.top.is_some_and(|top| ack.is_behind(top));
         // After a challenge the server acks the first vital chunk whatever its number (`AcceptLegacy` in
         // network_conn.cpp of 0.6.5).
@@ -337,7 +339,7 @@ impl Stream {
             let was_sent = missing.is_some_and(is_there);
             let code = Code::ResendRequest;
             found.add(Note { code, at: 0, len: 1 }, Fact::Request { missing, was_sent });
-            // A request sent before the message arrived does not show that the receiver lacks it.
+            // A request that was sent before the message arrived does not prove that the message was lost.
             let sent = missing.and_then(|seq| other.copies.last_of(seq));
             if !other.acks.is_shifted && was_sent && sent.is_some_and(|sent| other.acks.is_lost(sent, at)) {
                 other.numbers.lacks_after(ack);
@@ -345,7 +347,8 @@ impl Stream {
         }
     }
 
-    /// Records the token in the server's reply, and adds a note if the server reverses its bytes later.
+    /// Records the server's token, and adds a note if a later packet of the server contains the token with reversed
+    /// bytes.
     fn look_at_token(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
         let is_of_proxy = seen.datagram.leg == Some(Side::Client);
         if seen.datagram.dir != Dir::S2c || is_of_proxy {
@@ -374,7 +377,7 @@ impl Stream {
         }
     }
 
-    /// Adds a note once a message should have been retransmitted.
+    /// Adds a note if the sender fails to retransmit its oldest unacked message.
     fn look_for_repeat(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
         let (own, _) = self.both(seen.datagram.dir);
         let chunks = seen.packet.control().is_none().then(|| seen.packet.chunks());
@@ -385,7 +388,7 @@ impl Stream {
         }
     }
 
-    /// Adds a note once it is clear that a missing number will never be sent.
+    /// Adds a note if a sequence number is missing and will not be sent anymore.
     fn look_for_missing(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
         let (own, _) = self.both(seen.datagram.dir);
         if !own.numbers.has_gap() || seen.packet.control().is_some() && !notes {
@@ -409,13 +412,13 @@ impl Stream {
     }
 }
 
-/// Returns a note about a whole datagram.
+/// Creates a note that marks a whole datagram.
 pub(super) fn whole(seen: &Seen<'_>, code: Code) -> Note {
     let len = seen.datagram.received().map_or(0, <[u8]>::len);
     Note { code, at: 0, len }
 }
 
-/// Returns a note about the ack of a header.
+/// Creates a note that marks the ack in the header.
 const fn of_ack(code: Code) -> Note {
     Note {
         code,

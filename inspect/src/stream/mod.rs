@@ -1,34 +1,37 @@
-//! Sequence numbers, acks and pace of the datagrams in sessions, and the notes that need more than one datagram.
+//! Tracks sequence numbers, acks and timing of the datagrams of each session, and adds the notes that depend on more
+//! than one datagram.
 //!
 //! ```text
-//! Streams::begin   a datagram: its token and ack, the silence before it, a resend request
-//! Streams::chunk   each of its chunks in order: its number, and the copies before it
+//! Streams::begin   for a datagram: token, ack, resend request, and the silence before it Streams::chunk   for each of
+//! its chunks in order: sequence number, and earlier copies
 //! ```
 //!
-//! Law: a pure function of the events, so that a run and its recording yield the same notes. A datagram is analysed
-//! both as its sender sent it and as it was sent to the other peer, and the table in [`teetap_wire::receiver`] decides
-//! whether a chunk counts for the receiver on that leg. Effects of the network (losses, copies, reordering) are
-//! information; a warning or error is reserved for behaviour that no correct peer shows, however bad the network.
-//! Bounded: 128 messages and 16 datagrams in each direction of a session, [`SESSIONS`] sessions, the last 32 closed
-//! sessions, and 256 addresses outside of sessions.
+//! Law: the notes depend only on the events, so that a run and its recording have the same notes. A datagram is
+//! analysed as its sender sent it, and again as the proxy sent it to the other peer. The table in
+//! [`teetap_wire::receiver`] decides whether the receiver accepts a chunk. Effects of the network (losses, duplicates,
+//! reordering) are infos; warnings and errors are reserved for behaviour that no correct peer shows, however bad the
+//! network.
+//!
+//! Memory is bounded: 128 messages and 16 datagrams in each direction of a session, [`SESSIONS`] sessions, the last 32
+//! closed sessions, and 256 addresses outside of sessions.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `numbers.rs` | the order of vital messages: next, repeated, ahead, never sent |
+//! | `numbers.rs` | the order of vital messages: next, retransmitted, ahead, skipped |
 //! | `copies.rs` | copies of messages and of datagrams |
-//! | `leg.rs` | the datagrams as they were sent to each peer |
+//! | `leg.rs` | the datagrams as the proxy sent them to each peer |
 //! | `acks.rs` | acks and resend requests, and when they are missing or excessive |
-//! | `inflate.rs` | peers that do not receive compressed messages |
-//! | `own.rs` | the vital messages of a peer until they are acked |
+//! | `inflate.rs` | peers that cannot inflate compressed datagrams |
+//! | `own.rs` | vital messages that a peer has to retransmit until they are acked |
 //! | `needless.rs` | resend requests without a cause |
 //! | `silence.rs` | peers that have stopped sending |
-//! | `shown.rs` | messages that a peer has answered without an ack |
+//! | `shown.rs` | messages to which a peer has replied without an ack |
 //! | `surplus.rs` | replies that are much larger than their requests |
 //! | `pace.rs` | silences and late replies |
 //! | `past.rs` | closed sessions |
 //! | `look.rs` | the analysis of a datagram |
 //! | `chunk.rs` | the analysis of a chunk |
-//! | `detail.rs` | the values behind notes |
+//! | `detail.rs` | the received and expected values of notes |
 //! | `words.rs` | numbers, counts and times in words |
 
 mod acks;
@@ -81,41 +84,41 @@ pub(crate) struct Streams {
     sessions: Table<Stream>,
     past: Past,
     browsers: Browsers,
-    /// Earliest time at which a peer's silence may have to be reported; `None` if none can be.
+    /// Earliest time at which a silent peer may have to be reported; `None` if no peer is silent.
     next_silence: Option<Time>,
-    /// True if some datagrams are not read; no notes are added then.
+    /// True while some datagrams are not read. No notes are added then.
     is_partial: bool,
 }
 
-/// The two directions of a session.
+/// The state of a session.
 #[derive(Debug, Default)]
 struct Stream {
     client: Option<IpAddr>,
-    /// The two directions, each with the acks of its receiver.
+    /// The two directions, client to server first.
     ways: [Way; 2],
     /// The version number stated by a DDNet client.
     client_version: Option<i32>,
-    /// The map that the client has to load and has not loaded yet: hash and sequence number of the message.
+    /// Hash and sequence number of the last `map_change`, until the client has loaded that map.
     map: Option<(u64, Seq)>,
     /// The token in the server's reply to a token request.
     server_token: Option<Token>,
-    /// True if the receiver drops the current datagram, or the datagram was not forwarded.
+    /// True if the receiver drops the current datagram, or if the datagram is on one leg only.
     is_void: bool,
     /// True if some receivers drop the current datagram or a part of it.
     is_doubtful: bool,
-    /// The client's address, until it is proven.
+    /// Whether the client has proven its address, and the bytes sent to it before.
     unproven: Unproven,
-    /// Number of earlier deliveries of the current datagram.
+    /// Number of recent datagrams with the same bytes as the current datagram.
     deliveries: usize,
-    /// True if the session is online, so that both peers send messages.
+    /// True once the session is online, so that both peers send messages.
     is_online: bool,
     /// True if the session is closed.
     is_over: bool,
-    /// True if a DDNet ACCEPT was sent amid messages, so that the server may restart its sequence numbers with other
-    /// messages.
+    /// True if a DDNet client sent ACCEPT during the session, so that the server may restart its sequence numbers and
+    /// use them for other messages.
     may_renumber: bool,
-    /// True from the start of a session until the server is known to have a slot, which a DDNet server creates only for
-    /// ACCEPT. It drops messages that overtake ACCEPT (DDNet 16.4 and 20.1, network_server.cpp, `Recv` and
+    /// True until the server is known to have a slot for the client. A DDNet server creates the slot for ACCEPT, and
+    /// drops messages that it receives before ACCEPT (DDNet 16.4 and 20.1, network_server.cpp, `Recv` and
     /// `OnPreConnMsg`).
     awaits_accept: bool,
 }
@@ -127,25 +130,25 @@ struct Way {
     token: Option<Token>,
     numbers: Numbers,
     copies: Copies,
-    /// Signs of a bad network in the datagrams of the sender.
+    /// Evidence of losses, copies or reordering before the datagrams were received here.
     network: Network,
-    /// The datagrams as they were sent to the receiver.
+    /// The datagrams as the proxy sent them to the receiver.
     heard: Heard,
     /// The acks of the receiver.
     acks: Acks,
-    /// The compressed messages that the receiver has not acked.
+    /// Whether the receiver can inflate compressed datagrams.
     inflation: Inflation,
-    /// The vital messages of the sender until they are acked.
+    /// The vital messages that the sender has to retransmit until they are acked.
     own: Own,
     /// The current silence of the sender.
     silence: Silence,
-    /// The pace of the sender.
+    /// Pauses and reply times of the sender.
     pace: Pace,
-    /// The messages that the sender has to answer.
+    /// The messages to which the sender has to reply.
     shown: Shown,
 }
 
-/// Signs of a network that loses, duplicates or delays datagrams.
+/// Evidence that the network loses, duplicates or delays datagrams.
 #[derive(Clone, Copy, Debug, Default)]
 struct Network {
     /// True if a datagram was lost, duplicated or reordered.
@@ -154,7 +157,7 @@ struct Network {
     has_repeats: bool,
 }
 
-/// A datagram of a session.
+/// A datagram of a session with its context.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'a> {
     pub(crate) at: Time,
@@ -168,7 +171,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) registry: &'static Registry,
 }
 
-/// Collects the notes of a datagram, and the values behind them.
+/// Collects the notes of a datagram with their values.
 #[derive(Debug)]
 pub(crate) struct Found<'a> {
     pub(crate) notes: &'a mut Vec<Note>,
@@ -199,8 +202,8 @@ impl Found<'_> {
 }
 
 impl Streams {
-    /// Sets whether some datagrams are not read. Notes require that all are read; the sequence state starts over when
-    /// that becomes true.
+    /// Sets whether some datagrams are not read. No notes are added while this is true. When it becomes false, the
+    /// sequence state starts anew.
     pub(crate) fn set_partial(&mut self, is_partial: bool) {
         if std::mem::replace(&mut self.is_partial, is_partial) && !is_partial {
             self.gap();
@@ -227,7 +230,7 @@ impl Streams {
                 };
             }
             State::Closed => {
-                // Recordings may have datagrams after CLOSE.
+                // A recording may contain datagrams of the session after its CLOSE.
                 self.forget(session);
                 self.of(session).is_over = true;
             }
@@ -239,8 +242,8 @@ impl Streams {
         }
     }
 
-    /// Records a datagram outside a connection. Returns the values of a note if it completes a reply that is much
-    /// larger than its request.
+    /// Records a datagram outside a connection. Returns a note with its values if the datagram completes a reply that
+    /// is much larger than its request.
     pub(crate) fn connless(&mut self, at: Time, connless: &Connless) -> Option<Detail> {
         let bytes = connless.bytes.len().saturating_add(connless.cut);
         let much = self.browsers.take(at, connless.client, connless.dir, bytes)?;
@@ -252,12 +255,12 @@ impl Streams {
         })
     }
 
-    /// Records that messages of all sessions were missed.
+    /// Records that datagrams of any session may have been lost before they were read.
     pub(crate) fn gap(&mut self) {
         self.sessions.values_mut().for_each(Stream::gap);
     }
 
-    /// Records that messages of one session were missed.
+    /// Records that datagrams of one session were lost before they were read.
     pub(crate) fn gap_in(&mut self, session: SessionId) {
         if let Some(stream) = self.sessions.get_mut(session.0) {
             stream.gap();
@@ -272,14 +275,14 @@ impl Streams {
         }
     }
 
-    /// Forgets everything, because another run begins.
+    /// Forgets all sessions, because the next run of the recording begins.
     pub(crate) fn restart(&mut self) {
         self.sessions.clear();
         self.past.clear();
         self.browsers.clear();
     }
 
-    /// Removes a session, and keeps the part of its state with which later sessions are compared.
+    /// Removes a session, but keeps the part of its state that is needed to recognize its packets in later sessions.
     fn forget(&mut self, session: SessionId) {
         if let Some(stream) = self.sessions.remove(session.0) {
             self.past.add(session, stream);
@@ -309,7 +312,7 @@ impl Stream {
         }
     }
 
-    /// Forgets the sequence numbers, if there are any, because the same numbers may be used for other messages.
+    /// Forgets the sequence numbers if any were used, because they may be reused for other messages.
     fn renumber(&mut self) {
         let has_numbers = |way: &Way| way.numbers.last().is_some_and(|last| last != Seq::ZERO);
         if self.ways.iter().any(has_numbers) {
@@ -318,7 +321,7 @@ impl Stream {
         }
     }
 
-    /// Returns the direction `dir`, then the opposite direction.
+    /// Returns the state of the direction `dir`, then the state of the opposite direction.
     const fn both(&mut self, dir: Dir) -> (&mut Way, &mut Way) {
         let [c2s, s2c] = &mut self.ways;
         match dir {

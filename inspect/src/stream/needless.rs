@@ -1,22 +1,21 @@
-//! Resend requests without a cause.
+//! Detects resend requests without a cause.
 //!
-//! Law: a receiver sets the resend flag after a vital chunk that is ahead of a missing one, and only in one datagram.
-//! Therefore it cannot request a resend more often than vital chunks other than the next expected one were sent to it,
-//! however bad the network. [`TIMES`] allows for copies of chunks and requests, and for chunks missing from a
-//! recording.
+//! Law: a receiver sets the resend flag in one datagram after each vital chunk that is ahead of a missing chunk.
+//! Therefore the number of requests cannot exceed the number of such chunks sent to the receiver, however bad the
+//! network. [`TIMES`] allows for copies of chunks and requests, and for chunks that are missing from a recording.
 
 use std::time::Duration;
 
 use teetap_proxy::session::Time;
 
-/// Time over which requests and chunks are counted. Chunks of the preceding window also count, because they may still
-/// be under way.
+/// Time over which requests and chunks are counted. The chunks of the preceding window count as well, because they may
+/// still be in flight.
 const WINDOW: Duration = Duration::from_secs(4);
 
-/// Minimum number of requests to report.
+/// Minimum number of requests in a window to report.
 const MANY: u16 = 16;
 
-/// Minimum ratio of requests to chunks.
+/// Minimum ratio of requests to chunks to report.
 const TIMES: u16 = 4;
 
 /// The resend requests of a receiver, and the vital chunks that may have caused them.
@@ -30,7 +29,7 @@ pub(super) struct Requests {
     is_reported: bool,
 }
 
-/// Resend requests without a cause.
+/// Counts of resend requests that exceed their possible causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Needless {
     pub(super) requests: u16,
@@ -39,13 +38,13 @@ pub(super) struct Needless {
 }
 
 impl Requests {
-    /// Records a vital chunk sent to the receiver that may be ahead of a missing one.
+    /// Records a vital chunk that was sent to the receiver and may be ahead of a missing chunk.
     pub(super) fn caused(&mut self, at: Time) {
         self.look(at);
         self.chunks = self.chunks.saturating_add(1);
     }
 
-    /// Records a request. Returns the requests of the window once they exceed the number that chunks can have caused.
+    /// Records a request. Returns the counts of the window if there are more requests than the chunks can have caused.
     pub(super) fn requested(&mut self, at: Time) -> Option<Needless> {
         let since = self.look(at);
         self.requests = self.requests.saturating_add(1);
@@ -61,7 +60,7 @@ impl Requests {
         })
     }
 
-    /// Starts a new window if the current one has ended. Returns the start of the window.
+    /// Starts a new window if the current window has ended. Returns the start of the current window.
     fn look(&mut self, at: Time) -> Time {
         let since = *self.since.get_or_insert(at);
         if at.since(since) < WINDOW {

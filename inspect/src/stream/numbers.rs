@@ -1,57 +1,59 @@
-//! The order of vital messages in one direction.
+//! Tracks the order of vital messages in one direction.
 //!
-//! Law: a message counts once. The last in-order number only grows, whatever is retransmitted; the messages that the
-//! receiver may lack are tracked separately.
+//! Law: retransmissions never move the last in-order number back. The messages that the receiver still lacks are
+//! tracked separately.
 
 use std::{collections::VecDeque, time::Duration};
 
 use teetap_proxy::session::Time;
 use teetap_wire::Seq;
 
-/// Time after which a missing number counts as skipped, if later numbers were retransmitted without it.
+/// Time after which a missing number counts as skipped if later numbers were retransmitted but not the missing one.
 const SKIPPED: Duration = Duration::from_millis(1500);
 
-/// Number of retransmissions of later numbers without the missing one. Each answers a resend request, and a correct
-/// sender resends all unacked chunks.
+/// Minimum number of such retransmissions. Each of them answers a resend request, and a correct sender would retransmit
+/// all unacked chunks.
 const ROUNDS: u8 = 4;
 
-/// Minimum time between two such retransmissions, because one may take several datagrams.
+/// Minimum time between two such retransmissions, since the datagrams of one retransmission count once.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// Time after which the oldest message that is not acked counts as never sent, whatever else was sent. The timer of
-/// the games resends it each second (`CNetConnection::Update` in network_conn.cpp of 0.6.5).
+/// Time after which the oldest unacked message counts as skipped, even without retransmissions of later messages. The
+/// resend timer of the games retransmits the oldest message each second (`CNetConnection::Update` in network_conn.cpp
+/// of 0.6.5).
 const NEVER: Duration = Duration::from_secs(5);
 
-/// Minimum datagrams of the sender within [`NEVER`].
+/// Minimum number of datagrams from the sender within [`NEVER`].
 const DATAGRAMS: u16 = 4;
 
-/// Maximum number of doubtful numbers kept.
+/// Maximum number of sequence numbers kept that the receiver may or may not have.
 const DOUBTFUL: usize = 16;
 
-/// The sequence numbers of one direction, as given by their sender.
+/// The sequence numbers of one direction, before any change by the proxy.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     /// The last in-order number; `None` until one is known.
     last: Option<Seq>,
-    /// The last number that the receiver has, if the receiver has shown that it lacks later ones.
+    /// The receiver's last in-order number, if the receiver is known to lack later messages; `None` if it equals
+    /// `last`.
     back: Option<Seq>,
     gap: Option<Gap>,
-    /// Numbers that the receiver may have although they did not count here: from datagrams that it should drop, or
-    /// ahead of a missing number. If the order changes on the way, the receiver may accept them.
+    /// Numbers that are not counted here but that the receiver may have: numbers in datagrams that the receiver should
+    /// drop, and numbers ahead of a missing number, which the network may reorder.
     doubtful: VecDeque<Seq>,
     /// True if every number since the first one was seen.
     is_whole: bool,
-    /// Number of in-order numbers since the first one.
+    /// Number of in-order numbers so far.
     count: u64,
-    /// The highest number, whatever is missing before it.
+    /// The highest number, in order or not.
     high: Option<Seq>,
 }
 
-/// A gap: numbers that were not sent although later ones were.
+/// A gap in the order: a number is missing although later numbers were sent.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     since: Time,
-    /// Time of the last datagram that shows that the sender still lacks an ack of an older message.
+    /// Time of the last datagram that retransmits a message before the gap, so that its ack has not reached the sender.
     unheard: Time,
     rounds: u8,
     last_round: Time,
@@ -64,20 +66,20 @@ struct Gap {
 pub(super) enum Order {
     /// The next message for the receiver.
     Next,
-    /// A repeat of an earlier message.
+    /// A retransmission of an earlier message.
     Again,
-    /// A message ahead of this missing number.
+    /// A message ahead of the contained missing number.
     Ahead(Seq),
 }
 
-/// A vital message with its position in the order.
+/// The position of a vital message in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placing {
-    /// The position for the receiver.
+    /// The position from the receiver's point of view.
     pub(super) order: Order,
-    /// True if the message was in order, and is the first copy.
+    /// True for the first in-order copy of the message.
     pub(super) is_first: bool,
-    /// The highest number before it; `None` if unknown.
+    /// The highest number sent before the message; `None` if unknown.
     pub(super) high: Option<Seq>,
 }
 
@@ -89,7 +91,7 @@ pub(super) struct Never {
 }
 
 impl Numbers {
-    /// Creates the state for a session seen from its start.
+    /// Creates the initial state of a session that was seen from its start.
     pub(super) fn from_the_start() -> Self {
         Self {
             last: Some(Seq::ZERO),
@@ -104,7 +106,7 @@ impl Numbers {
         self.last
     }
 
-    /// Returns the last number that the receiver has, as far as known.
+    /// Returns the receiver's last in-order number; `None` if unknown.
     pub(super) fn base(&self) -> Option<Seq> {
         self.back.or(self.last)
     }
@@ -114,18 +116,18 @@ impl Numbers {
         self.is_whole
     }
 
-    /// Returns true if this number, which is not the next one, precedes the first number of the session.
+    /// Returns true if a number that is not the next in order was not used in this session before.
     pub(super) fn never_had(&self, seq: Seq) -> bool {
         let back = self.last.map(|last| seq.distance_to(last));
         self.is_whole && back.is_some_and(|back| u64::from(back) >= self.count)
     }
 
-    /// Records that some numbers may have been sent unseen.
+    /// Records that datagrams were not seen, so that any number may have been sent.
     pub(super) const fn miss(&mut self) {
         self.is_whole = false;
     }
 
-    /// Records a number that did not count here but that the receiver may have.
+    /// Records a number that is not counted as sent but that the receiver may have.
     pub(super) fn may_have(&mut self, seq: Seq) {
         if self.doubtful.contains(&seq) {
             return;
@@ -136,19 +138,19 @@ impl Numbers {
         }
     }
 
-    /// Returns true if a number is missing in the order.
+    /// Returns true if a number is missing although later numbers were sent.
     pub(super) const fn has_gap(&self) -> bool {
         self.gap.is_some()
     }
 
-    /// Records the number of a vital message, and whether it has the resend flag. Returns its position in the order.
+    /// Records the number and the resend flag of a vital message. Returns the position of the message in the order.
     pub(super) fn take(&mut self, seq: Seq, is_resent: bool, at: Time) -> Placing {
         let high = self.high;
         if high.is_none_or(|high| !seq.is_behind(high)) {
             self.high = Some(seq);
         }
         let Some(last) = self.last else {
-            // A resent message may be older than the messages before the recording.
+            // A retransmission may be older than the last in-order message before the recording began.
             self.last = Some(seq).filter(|_| !is_resent);
             return Placing {
                 order: Order::Next,
@@ -180,7 +182,7 @@ impl Numbers {
         } else if seq.is_behind(base) {
             Order::Again
         } else {
-            // The receiver accepts it if it has the missing message after all.
+            // The receiver accepts this message if it has received the missing message after all.
             self.may_have(seq);
             Order::Ahead(base.next())
         };
@@ -191,8 +193,8 @@ impl Numbers {
         }
     }
 
-    /// Records an ack of these numbers. If it acks beyond the last in-order number, returns the missing number
-    /// unless the receiver may have it.
+    /// Records an ack from the receiver. If the ack is ahead of the last in-order number, returns the first missing
+    /// number, unless the receiver may have it.
     pub(super) fn acked(&mut self, ack: Seq) -> Option<Seq> {
         let last = self.last?;
         if !ack.is_behind(last) {
@@ -215,16 +217,16 @@ impl Numbers {
         None
     }
 
-    /// Records that the receiver has everything up to `ack` and has requested a resend of the next message.
+    /// Records that the receiver lacks all messages after `ack`, because it has requested their retransmission.
     pub(super) fn lacks_after(&mut self, ack: Seq) {
         self.back = self.last.filter(|last| *last != ack).map(|_| ack);
     }
 
-    /// Records a datagram of the sender while a number is missing, given its vital numbers and their resend flags.
-    /// Returns the missing number once it is clear that it will never be sent.
+    /// Records a datagram of the sender while a number is missing. `numbers` are its vital numbers with their resend
+    /// flags. Returns the missing number, once, when it is certain that the sender has skipped it.
     ///
-    /// The timer of the games resends only the oldest message that is not acked. `oldest` is the time since which the
-    /// missing message is the oldest one for its sender; `None` if it is not.
+    /// The resend timer of the games retransmits only the oldest unacked message. `oldest` is the time since which the
+    /// missing message is the sender's oldest unacked message; `None` if it is not the oldest.
     pub(super) fn look_for_missing(
         &mut self,
         at: Time,
@@ -244,7 +246,7 @@ impl Numbers {
             return None;
         }
         if has_older {
-            // Its sender has not received the ack of an older message yet.
+            // The sender retransmits an older message, so it has not received the ack of that message yet.
             gap.unheard = at;
         }
         if is_round && at.since(gap.last_round) >= BETWEEN {

@@ -1,56 +1,57 @@
-//! The vital messages of one peer: those that are unacked, and the last ones that were acked.
+//! Checks that a peer retransmits its unacked vital messages, and only those.
 //!
-//! Law: the games retransmit the oldest unacked message after a second until it is acked, and forget a message once it
-//! is acked (`CNetConnection::Update` and `AckChunks` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of
-//! DDNet). Acks in this file are those that were sent to the peer. The peer may have missed some of them; an ack is
-//! known to be received once the peer acks a message that was sent along with that ack.
+//! Law: the games retransmit the oldest unacked message each second, and stop once it is acked
+//! (`CNetConnection::Update` and `AckChunks` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of DDNet). Acks
+//! are recorded when they are sent to the peer, which may not receive all of them. An ack is known to be received once
+//! the peer acks a message that was sent along with it or later.
 //!
-//! Bounded: at most [`MOST`] messages of each kind.
+//! Memory is bounded: at most [`MOST`] unacked and [`MOST`] acked messages per peer.
 
 use std::{collections::VecDeque, time::Duration};
 
 use teetap_proxy::session::Time;
 use teetap_wire::Seq;
 
-/// Maximum number of unacked, and of acked messages kept.
+/// Maximum number of unacked messages kept, and of acked messages kept.
 const MOST: usize = 64;
 
-/// Time within which a peer that sends other datagrams has to retransmit an unacked message. In this time three
-/// retransmissions are due; five in the longer time for a network that loses datagrams.
+/// Time within which a peer that sends other datagrams has to retransmit its oldest unacked message. Three
+/// retransmissions are due in this time, and five in the longer time for a network that loses datagrams.
 const AGAIN: Duration = Duration::from_secs(3);
 const AGAIN_WITH_LOSSES: Duration = Duration::from_secs(5);
 
-/// Maximum part of a pause between two datagrams that counts toward that time, because an idle game sends a keepalive
-/// each second.
+/// Maximum contribution of a pause between two datagrams to that time. Since an idle game sends a keepalive each
+/// second, a longer pause means that the peer is suspended or its datagrams are lost.
 const AWAKE: Duration = Duration::from_millis(1100);
 
-/// Number of retransmissions of other messages without the oldest one.
+/// Minimum number of retransmissions of later messages without the oldest message, if there are any.
 const ROUNDS: u8 = 4;
 
-/// Minimum time between two of these retransmissions.
+/// Minimum time between two such retransmissions.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// Time for which a peer may still send a message after receiving its ack, in a datagram that it had already begun.
+/// Time after receiving an ack during which a peer may still retransmit the acked message, because it may have queued
+/// the message before.
 const BEGUN: Duration = Duration::from_secs(1);
 
-/// Number of copies sent after that time that are reported.
+/// Number of retransmissions after that time at which a message is reported.
 const REPEATS: u8 = 2;
 
-/// The vital messages of one peer.
+/// The unacked and the recently acked vital messages of one peer.
 #[derive(Debug, Default)]
 pub(super) struct Own {
-    /// Unacked messages, in the order of their numbers.
+    /// Unacked messages, sorted by number.
     open: VecDeque<Open>,
-    /// The last acked messages.
+    /// Recently acked messages.
     done: VecDeque<Done>,
-    /// The highest ack that was sent to the peer, and the time at which it was sent first.
+    /// Highest ack sent to the peer, and the time at which it was sent first.
     shown: Option<Seq>,
     shown_at: Time,
     /// Time of the last datagram of the peer.
     last: Option<Time>,
-    /// Time during which the peer has sent datagrams without the oldest message.
+    /// Time during which the peer has sent datagrams without retransmitting the oldest unacked message.
     awake: Duration,
-    /// Number of retransmissions of other messages during that time.
+    /// Number of retransmissions of later messages during that time.
     rounds: u8,
     last_round: Option<Time>,
     /// True if a datagram of the peer was lost or reordered.
@@ -73,9 +74,9 @@ struct Open {
 struct Done {
     seq: Seq,
     name: Option<&'static str>,
-    /// The first message to the peer that was sent along with the ack or after it.
+    /// Number of the first message sent to the peer along with the ack or after it.
     proof: Option<Seq>,
-    /// Time at which the peer acked `proof`, and so had received the ack.
+    /// Time at which the peer acked `proof`, which shows that it has received the ack.
     known: Option<Time>,
     repeats: u8,
 }
@@ -87,7 +88,7 @@ pub struct Unrepeated {
     pub seq: Seq,
     /// Name of the message; `None` if unknown.
     pub name: Option<&'static str>,
-    /// Time since its last copy.
+    /// Time since the last copy of the message.
     pub for_: Duration,
 }
 
@@ -103,7 +104,7 @@ pub struct Repeated {
 }
 
 impl Own {
-    /// Creates the state of a peer at the start of its session, when nothing is acked.
+    /// Creates the state of a peer at the start of its session, with nothing acked.
     pub(super) fn from_the_start() -> Self {
         Self {
             shown: Some(Seq::ZERO),
@@ -111,7 +112,7 @@ impl Own {
         }
     }
 
-    /// Records an ack that was sent to the peer along with the message `with`.
+    /// Records an ack that was sent to the peer. `with` is the number of a new message in the same datagram, if any.
     pub(super) fn shown(&mut self, ack: Seq, with: Option<Seq>, at: Time) {
         if self.shown.is_some_and(|shown| ack.is_behind(shown)) {
             self.along(with);
@@ -121,7 +122,7 @@ impl Own {
         if from != Some(ack) {
             self.shown_at = at;
         }
-        // Numbers before the first one are behind every ack, although none acks them.
+        // Half of all numbers are behind an ack; only numbers between the previous ack and this ack are newly acked.
         let is_acked = |open: &mut Open| match from {
             Some(from) => open.seq.is_acked_between(from, ack),
             None => open.seq.is_behind(ack),
@@ -140,20 +141,20 @@ impl Own {
             }
         }
         if self.open.len() != before {
-            // The new oldest message was not the oldest until now, so its time starts here.
+            // Another message is the oldest from now on, so its time starts now.
             self.begin(at);
         }
         self.along(with);
     }
 
-    /// Restarts the time of the oldest message, because it is a different message or was retransmitted.
+    /// Restarts the time of the oldest message, because another message is the oldest now or the peer retransmitted it.
     fn begin(&mut self, at: Time) {
         (self.awake, self.rounds, self.last_round) = (Duration::ZERO, 0, None);
         self.last = self.last.map(|last| last.max(at));
         self.is_reported = false;
     }
 
-    /// Makes this message the proof of all acks without one.
+    /// Makes the message `with` the proof of all acks that have none.
     fn along(&mut self, with: Option<Seq>) {
         if with.is_some() {
             let unproved = self.done.iter_mut().filter(|done| done.proof.is_none());
@@ -161,13 +162,13 @@ impl Own {
         }
     }
 
-    /// Returns the time since which this number is the oldest one without an ack for the peer; `None` if it is not.
+    /// Returns the time since which `seq` is the oldest unacked number of the peer; `None` if it is not the oldest.
     pub(super) fn oldest_since(&self, seq: Seq) -> Option<Time> {
         let shown = self.shown.filter(|shown| shown.next() == seq);
         shown.map(|_| self.shown_at)
     }
 
-    /// Records an ack of the peer.
+    /// Records an ack sent by the peer, which proves that the peer has received earlier acks.
     pub(super) fn proved(&mut self, ack: Seq, at: Time) {
         let has = |proof: Seq| proof.is_behind(ack);
         let new = self.done.iter_mut().filter(|done| done.known.is_none());
@@ -175,8 +176,8 @@ impl Own {
             .for_each(|done| done.known = Some(at));
     }
 
-    /// Records a datagram of the peer, given its vital numbers and their resend flags. Returns the oldest message once
-    /// it should have been retransmitted.
+    /// Records a datagram of the peer. `numbers` are its vital numbers with their resend flags. Returns the oldest
+    /// unacked message, once, if the peer should have retransmitted it by now.
     pub(super) fn said(
         &mut self,
         at: Time,
@@ -189,7 +190,7 @@ impl Own {
         let oldest = *self.open.front()?;
         let (mut has_it, mut is_round) = (false, false);
         for (seq, is_resent) in numbers {
-            // A peer that has missed an ack retransmits an older message.
+            // A peer that did not receive the last ack retransmits a message before the oldest unacked one.
             has_it |= seq.is_behind(oldest.seq);
             is_round |= is_resent && !seq.is_behind(oldest.seq);
         }
@@ -203,7 +204,7 @@ impl Own {
             self.last_round = Some(at);
         }
         let time = if self.has_losses { AGAIN_WITH_LOSSES } else { AGAIN };
-        // The copies of the oldest message may be lost one by one.
+        // A few retransmissions without the oldest message are no proof, since its copies may have been lost.
         let is_open = (1..ROUNDS).contains(&self.rounds);
         if self.awake < time || is_open || std::mem::replace(&mut self.is_reported, true) {
             return None;
@@ -215,8 +216,8 @@ impl Own {
         })
     }
 
-    /// Records a vital message of the peer. Returns the message once if the peer repeats it although it has received
-    /// its ack.
+    /// Records a vital message of the peer. Returns the message, at most once per session, if the peer retransmits it
+    /// although it has received the ack.
     pub(super) fn sent(&mut self, seq: Seq, name: Option<&'static str>, at: Time) -> Option<Repeated> {
         if self.shown.is_some_and(|shown| seq.is_behind(shown)) {
             return self.repeated(seq, at);
@@ -227,7 +228,7 @@ impl Own {
         }
         let last = self.open.back().map(|last| last.seq).or(self.shown);
         self.has_losses |= last.is_some_and(|last| seq != last.next());
-        // A reordered datagram may bring this message after later ones.
+        // A message in a reordered datagram is recorded after later messages.
         let later = self.open.iter().rev().take_while(|open| seq.is_behind(open.seq));
         let place = self.open.len() - later.count();
         if place == 0 {

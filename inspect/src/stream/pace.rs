@@ -1,33 +1,35 @@
-//! The pace of one peer: its silences and its reply times.
+//! Measures the silences and reply times of one peer.
 //!
-//! Law: a peer is silent only while the other peer sends; a pause of both peers is a pause of the recording.
+//! Law: a peer counts as silent only while the other peer sends; a pause of both peers is a pause of the recording.
 
 use std::time::Duration;
 
 use teetap_proxy::session::Time;
 
-/// Minimum silence to note. An idle peer sends a keepalive after a second, and one keepalive may be lost.
+/// Minimum silence to report. An idle peer sends a keepalive each second, and one keepalive may be lost.
 const SILENCE: Duration = Duration::from_millis(2500);
 
-/// Minimum datagrams of the other peer during that silence.
+/// Minimum number of datagrams from the other peer during the silence.
 const OTHERS: u32 = 2;
 
-/// Time after which a connection flushes its queued chunks, including the delays that network and main loop add.
+/// Time after the last datagram at which a connection flushes its queued chunks, with the delays of network and main
+/// loop.
 const FLUSH: std::ops::RangeInclusive<Duration> = Duration::from_millis(480)..=Duration::from_millis(560);
 
-/// Delay of a reply, beyond the usual round-trip time, that a flush explains. A longer delay has another cause.
+/// Delay of a reply, in addition to the shortest round-trip time, that waiting for a flush explains. A longer delay has
+/// another cause.
 const WAITED: std::ops::RangeInclusive<Duration> = Duration::from_millis(250)..=Duration::from_millis(560);
 
-/// Minimum number of measured round trips.
+/// Minimum number of measured round-trip times.
 const TRIPS: u8 = 2;
 
-/// Maximum spread of the round-trip times on a network that does not delay datagrams.
+/// Maximum spread of the round-trip times on a steady network.
 const SPREAD: Duration = Duration::from_millis(100);
 
-/// Maximum number of open questions kept.
+/// Maximum number of messages kept that wait for a reply.
 const MOST: usize = 4;
 
-/// The pace of one peer.
+/// Pauses and reply times of one peer.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     last: Option<Time>,
@@ -37,11 +39,11 @@ pub(super) struct Pace {
     others: u32,
     /// Time of the last datagram of the other peer.
     other: Option<Time>,
-    /// Round-trip times to this peer, measured when both peers sent one datagram at a time, as in handshakes.
+    /// Round-trip times to this peer, measured while the peers alternate, as in a handshake.
     trips: Trips,
-    /// [`Self::trips`] before the current datagram.
+    /// The value of [`Self::trips`] before the current datagram.
     trips_before: Trips,
-    /// Open questions to this peer: name of the question, name of the answer, time.
+    /// Messages to which this peer has not replied yet: name of the message, name of the reply, time.
     questions: Vec<(&'static str, &'static str, Time)>,
 }
 
@@ -65,7 +67,7 @@ impl Trips {
     }
 }
 
-/// A late reply.
+/// A reply that was queued until a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Late {
     pub(super) question: &'static str,
@@ -73,8 +75,8 @@ pub(super) struct Late {
 }
 
 impl Pace {
-    /// Records a datagram of this peer. Returns the silence before it if that was long, and true if the other peer was
-    /// not silent meanwhile.
+    /// Records a datagram of this peer. Returns the pause before it if that was at least [`SILENCE`], and true if the
+    /// other peer sent datagrams during the pause.
     pub(super) fn sent(&mut self, at: Time) -> (Option<Duration>, bool) {
         let last = self.last.replace(at);
         self.pause = last.map_or(Duration::ZERO, |last| at.since(last));
@@ -95,7 +97,7 @@ impl Pace {
         self.other = Some(at);
     }
 
-    /// Records a question that this peer has to answer.
+    /// Records a message, `question`, to which this peer has to reply with the message `answer`.
     pub(super) fn asked(&mut self, question: &'static str, answer: &'static str, at: Time) {
         self.questions.retain(|(_, known, _)| *known != answer);
         if self.questions.len() >= MOST {
@@ -104,19 +106,19 @@ impl Pace {
         self.questions.push((question, answer, at));
     }
 
-    /// Forgets the question with this answer.
+    /// Forgets the message to which `answer` is the reply.
     pub(super) fn forget(&mut self, answer: &str) {
         self.questions.retain(|(_, known, _)| *known != answer);
     }
 
-    /// Records a message of this peer in the current datagram. Returns the delay if the message is an answer that
-    /// waited for a flush of the connection. `is_rough` is true if the network has lost, duplicated or delayed a
+    /// Records a message of this peer in the current datagram. Returns the delay if the message is a reply that was
+    /// queued until a flush of the connection. `is_rough` is true if the network has lost, duplicated or reordered a
     /// datagram.
     pub(super) fn answered(&mut self, name: &str, at: Time, is_rough: bool) -> Option<Late> {
         let index = self.questions.iter().position(|(_, answer, _)| *answer == name)?;
         let (question, _, asked) = self.questions.remove(index);
         let after = at.since(asked);
-        // Without measured round trips, a distant peer or a network that delays datagrams would look the same.
+        // Without measured round-trip times, a slow network would look the same as a queued reply.
         let trips = self.trips_before;
         let waited = after.saturating_sub(trips.shortest);
         let is_steady = !is_rough && trips.count >= TRIPS && trips.longest - trips.shortest <= SPREAD;

@@ -1,6 +1,6 @@
-//! Closed sessions, so that parts of them are recognized in later sessions.
+//! Recognizes tokens, numbers and messages of closed sessions in later sessions.
 //!
-//! Law: bounded to the last [`MOST`] sessions.
+//! Law: memory is bounded, since only the last [`MOST`] closed sessions are kept.
 
 use std::{collections::VecDeque, net::IpAddr};
 
@@ -12,10 +12,10 @@ use super::{Stream, copies::Copies};
 /// Maximum number of closed sessions kept.
 const MOST: usize = 32;
 
-/// Maximum distance of a number from the last number of the session that it may continue.
+/// Maximum distance between the last number of a session and a number that continues it.
 const NEAR: u16 = 8;
 
-/// The last closed sessions.
+/// The last closed sessions, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Past(VecDeque<Over>);
 
@@ -33,13 +33,13 @@ struct Rest {
     token: Option<Token>,
     /// The last in-order number.
     last: Option<Seq>,
-    /// The last ack of these numbers.
+    /// The last ack for the direction.
     acked: Option<Seq>,
     copies: Copies,
 }
 
 impl Past {
-    /// Adds a closed session.
+    /// Adds a closed session. Forgets the oldest session if there are more than [`MOST`].
     pub(super) fn add(&mut self, session: SessionId, stream: Stream) {
         let client = stream.client;
         let ways = stream.ways.map(|way| Rest {
@@ -63,7 +63,7 @@ impl Past {
         self.0.clear();
     }
 
-    /// Returns the latest session that had this token in this direction.
+    /// Returns the latest session with the same token in the same direction.
     pub(super) fn with_token(&self, dir: Dir, token: Token) -> Option<SessionId> {
         self.find(|over| {
             over.ways
@@ -72,7 +72,7 @@ impl Past {
         })
     }
 
-    /// Returns the latest session that had this message with this number and no ack of it.
+    /// Returns the latest session with the same message under the same number, if the message was not acked there.
     pub(super) fn with_unacked(&self, dir: Dir, seq: Seq, hash: u64) -> Option<SessionId> {
         let is_open = |way: &Rest| way.acked.is_none_or(|acked| !seq.is_behind(acked));
         self.find(|over| {
@@ -81,13 +81,13 @@ impl Past {
         })
     }
 
-    /// Returns the latest session of the same client whose sequence numbers this number continues.
+    /// Returns the latest session of the same client whose sequence numbers `seq` continues.
     pub(super) fn with_number(&self, client: Option<IpAddr>, dir: Dir, seq: Seq) -> Option<SessionId> {
         self.continued(client, dir, seq, |way| way.last)
     }
 
-    /// Returns the latest session of the same client whose acks this ack continues. `dir` is the direction of the acked
-    /// numbers.
+    /// Returns the latest session of the same client whose acks `ack` continues. `dir` is the direction of the acked
+    /// messages.
     pub(super) fn with_ack(&self, client: Option<IpAddr>, dir: Dir, ack: Seq) -> Option<SessionId> {
         self.continued(client, dir, ack, |way| way.acked)
     }

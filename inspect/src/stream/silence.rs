@@ -1,8 +1,8 @@
-//! Detects silent peers by the clock alone.
+//! Detects peers that have stopped sending, by timeout.
 //!
-//! Law: a peer is silent only while datagrams are sent to it; a pause of both peers is a pause of the recording. The
-//! games send a keepalive after a second without another datagram, and drop a peer that was silent for 10 seconds, or
-//! 100 with DDNet (`CNetConnection::Update` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of DDNet).
+//! Law: a peer counts as silent only while datagrams are sent to it; a pause of both peers is a pause of the recording.
+//! The games send a keepalive after a second without another datagram, and drop a peer that was silent for 10 seconds,
+//! or 100 with DDNet (`CNetConnection::Update` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of DDNet).
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use teetap_wire::{Dir, Side};
 
 use super::{Stream, Streams};
 
-/// Minimum silence to report: three keepalives are missing.
+/// Minimum silence to report, in which three keepalives are missing.
 const SILENCE: Duration = Duration::from_millis(3500);
 
-/// Minimum datagrams sent to the peer during its silence.
+/// Minimum number of datagrams sent to the peer during its silence.
 const OTHERS: u8 = 3;
 
 /// The silence of one peer.
@@ -26,13 +26,13 @@ pub(super) struct Silence {
     others: u8,
     enough: Option<Time>,
     is_reported: bool,
-    /// True if the peer has sent messages in the session, so that its side of the handshake is over.
+    /// True once the peer has sent messages, which shows that its side of the handshake is over.
     talks: bool,
 }
 
 impl Silence {
-    /// Records a datagram of the peer; `talks` is true if it carries messages. Returns true if the silence before it
-    /// was reported.
+    /// Records a datagram of the peer. `talks` is true if the datagram contains messages. Returns true if the silence
+    /// before it was reported.
     pub(super) fn said(&mut self, at: Time, talks: bool) -> bool {
         let was_reported = self.is_reported;
         *self = Self {
@@ -51,7 +51,8 @@ impl Silence {
         }
     }
 
-    /// Returns the time from which the peer's silence has to be reported; `None` if it need not be, or was reported.
+    /// Returns the time at which the peer's silence is to be reported; `None` if it was reported, or if there is no
+    /// reason to report it.
     fn due(&self) -> Option<Time> {
         let (last, enough) = (self.last?, self.enough?);
         (self.talks && !self.is_reported).then(|| enough.max(last + SILENCE))
@@ -59,7 +60,7 @@ impl Silence {
 }
 
 impl Streams {
-    /// Updates the time of the next report, because the session may have a silent peer.
+    /// Updates the time of the next report after a change of a session.
     pub(super) fn expect_silence(&mut self, session: SessionId) {
         let due = self.sessions.get(session.0).and_then(Stream::silent);
         if let Some((due, _)) = due {
@@ -67,7 +68,7 @@ impl Streams {
         }
     }
 
-    /// Returns the time of the next report of a silent peer if it is earlier than `before`.
+    /// Returns the time of the next report of a silent peer; `None` if there is none before `before`.
     pub(crate) fn silent_before(&mut self, before: Time) -> Option<Time> {
         self.next_silence.filter(|next| *next < before)?;
         let sessions = self.sessions.iter();
@@ -76,7 +77,7 @@ impl Streams {
         self.next_silence.filter(|next| *next < before)
     }
 
-    /// Returns the notice about the next silent peer.
+    /// Reports the next silent peer: marks it as reported, and returns the notice.
     pub(crate) fn silent(&mut self) -> Option<Event> {
         let sessions = self.sessions.iter();
         let silent = sessions.filter_map(|(id, stream)| Some((stream.silent()?, id)));
@@ -90,14 +91,14 @@ impl Streams {
         })
     }
 
-    /// Records that the recording already has the notice about this silent peer.
+    /// Records that the recording already contains the notice about a silent peer.
     pub(crate) fn silence_is_known(&mut self, session: SessionId, side: Side) {
         if let Some(stream) = self.sessions.get_mut(session.0) {
             stream.both(sent_by(side)).0.silence.is_reported = true;
         }
     }
 
-    /// Records an unreadable datagram of a peer.
+    /// Records an unreadable datagram of a peer, which still ends its silence.
     pub(crate) fn said(&mut self, session: SessionId, dir: Dir, at: Time) {
         if let Some(stream) = self.sessions.get_mut(session.0) {
             stream.both(dir).0.silence.said(at, false);
@@ -106,7 +107,7 @@ impl Streams {
 }
 
 impl Stream {
-    /// Returns the first peer whose silence has to be reported, with the time of the report.
+    /// Returns the peer to report first and the time of the report; `None` if no peer is to be reported.
     fn silent(&self) -> Option<(Time, Side)> {
         let [c2s, s2c] = &self.ways;
         let of = |due: Option<Time>, side| Some((due?, side));

@@ -1,32 +1,34 @@
-//! Replies that are much larger than their requests.
+//! Detects amplification: replies that are much larger than their requests, to addresses that may be spoofed.
 //!
-//! Law: an address that has shown a token or an ack cannot be spoofed, so that datagrams sent to it flood nobody else:
-//! the games answer each of its resend requests with all unacked messages, up to 32 KiB (`Resend` in
-//! `network_conn.cpp`). Bounded: at most [`ADDRESSES`] addresses outside of sessions.
+//! Law: a client that has sent a token or an ack has received datagrams at its address, so the address is not spoofed.
+//! Large replies to such clients are legitimate, because the games answer each resend request with all unacked
+//! messages, up to 32 KiB (`Resend` in `network_conn.cpp`).
+//!
+//! Memory is bounded: at most [`ADDRESSES`] addresses outside of sessions.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use teetap_proxy::session::Time;
 use teetap_wire::{Dir, Token};
 
-/// Time after a request during which datagrams count as its reply.
+/// Time after a request during which datagrams count as part of the reply.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// Minimum size of a reply to report, in bytes: more than a map download needs.
+/// Minimum size of a reply to report, in bytes. Larger than any reply of a map download.
 const MUCH: u32 = 16 << 10;
 
-/// Minimum ratio of reply bytes to request bytes.
+/// Minimum ratio of reply bytes to request bytes to report.
 const TIMES: u32 = 20;
 
-/// Minimum reply bytes per request outside a connection, more than the games send: a server list takes up to 16
-/// datagrams (`mastersrv.cpp` of Teeworlds 0.6.5), the players of a full server fewer. A browser asks many servers at
-/// once, all of which a capture may contain.
+/// Minimum number of reply bytes per request outside a connection. The games send less: a server list has up to 16
+/// datagrams (`mastersrv.cpp` of Teeworlds 0.6.5), and the player list of a full server has fewer. Requests are counted
+/// because a browser asks many servers at once, and a capture may contain all replies.
 const FOR_EACH: u32 = 24 << 10;
 
-/// Maximum number of addresses outside of sessions.
+/// Maximum number of client addresses tracked outside of sessions.
 const ADDRESSES: usize = 256;
 
-/// The request bytes of one side and the reply bytes to it.
+/// Sizes of a client's recent requests and of the replies to them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Surplus {
     since: Option<Time>,
@@ -36,7 +38,7 @@ struct Surplus {
     is_reported: bool,
 }
 
-/// A reply much larger than its request.
+/// Sizes of a reply that is much larger than its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Amplified {
     /// Size of the requests, in bytes.
@@ -59,8 +61,8 @@ impl Surplus {
         self.asked = self.asked.saturating_add(bytes);
     }
 
-    /// Records a part of a reply. Returns the sizes once if the reply is much larger than its requests and has at least
-    /// `for_each` bytes per request.
+    /// Records a part of a reply. Returns the sizes, once, if the reply is much larger than its requests and has at
+    /// least `for_each` bytes per request.
     fn answered(&mut self, at: Time, bytes: usize, for_each: u32) -> Option<Amplified> {
         self.since.filter(|since| at.since(*since) < ANSWER)?;
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -77,7 +79,7 @@ impl Surplus {
     }
 }
 
-/// The address of a client, which may be spoofed until the client has shown that it receives datagrams there.
+/// Whether the address of a client may be spoofed, and the bytes sent to it in the meantime.
 #[derive(Debug, Default)]
 pub(super) struct Unproven {
     surplus: Surplus,
@@ -85,7 +87,7 @@ pub(super) struct Unproven {
 }
 
 impl Unproven {
-    /// Records a datagram of the client that is not dropped. `acks` is true if it acks a message.
+    /// Records an accepted datagram of the client. A token, or an ack of a message (`acks`), proves the address.
     pub(super) fn asked(&mut self, at: Time, bytes: usize, token: Option<Token>, acks: bool) {
         if token.is_some() || acks {
             self.is_proven = true;
@@ -94,7 +96,8 @@ impl Unproven {
         }
     }
 
-    /// Records a datagram to the client. Returns the sizes once if the reply is much larger than its request.
+    /// Records a datagram to the client. Returns the sizes, once, if the address is unproven and the reply is much
+    /// larger than its request.
     pub(super) fn answered(&mut self, at: Time, bytes: usize) -> Option<Amplified> {
         let surplus = &mut self.surplus;
         (!self.is_proven)
@@ -103,12 +106,12 @@ impl Unproven {
     }
 }
 
-/// The clients outside of sessions, by address.
+/// Sizes of requests and replies outside of sessions, by client address.
 #[derive(Debug, Default)]
 pub(super) struct Browsers(BTreeMap<SocketAddr, Surplus>);
 
 impl Browsers {
-    /// Records a datagram outside a connection. Returns the sizes once if a reply is much larger than its requests.
+    /// Records a datagram outside a connection. Returns the sizes, once, if a reply is much larger than its requests.
     pub(super) fn take(&mut self, at: Time, client: SocketAddr, dir: Dir, bytes: usize) -> Option<Amplified> {
         if dir == Dir::S2c {
             return self.0.get_mut(&client)?.answered(at, bytes, FOR_EACH);

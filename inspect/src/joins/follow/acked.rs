@@ -1,8 +1,8 @@
-//! The acks of one side during a join.
+//! Which sequence numbers one side has acked during a join.
 
 use teetap_wire::Seq;
 
-/// The acks of one side since it connected.
+/// Sequence numbers that one side has acked since it connected.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Acked {
     last: Seq,
@@ -19,8 +19,8 @@ impl Acked {
         }
     }
 
-    /// Returns true if the sequence number was acked since the side connected. Numbers before the first one used in the
-    /// connection are behind the last ack too, but were never sent.
+    /// Returns true if `seq` was acked since the side connected. Half of all sequence numbers are behind the last ack;
+    /// the count excludes numbers that this connection has not used yet.
     pub(super) const fn has(self, seq: Seq) -> bool {
         seq.is_behind(self.last) && seq.distance_to(self.last) < self.count
     }
@@ -30,7 +30,7 @@ impl Acked {
 mod tests {
     use super::*;
 
-    /// Compares all numbers around each ack with unwrapped numbers, over three wraps of the sequence numbers.
+    /// Checks all sequence numbers around each ack against unwrapped numbers, over three wraps.
     #[test]
     fn a_number_is_acked_only_if_the_acks_have_passed_it() {
         let seq = |number: i32| Seq::new(u16::try_from(number.rem_euclid(1024)).unwrap());
@@ -45,7 +45,7 @@ mod tests {
                     "number {number}, acked up to {last}"
                 );
             }
-            // A reordered, older ack does not revoke later ones.
+            // An older ack that arrives out of order does not revoke later acks.
             acked.advance(seq(last - 7));
             assert_eq!(acked.last, seq(last), "acked up to {last}");
         }

@@ -1,4 +1,4 @@
-//! The message that a join waits for, and the reasons why it has not been sent.
+//! The message that a join waits for, and the reasons why the message is missing.
 
 use teetap_proxy::session::Time;
 use teetap_wire::{Side, receiver::JoinStep};
@@ -11,13 +11,13 @@ impl Follow {
         due.find(|step| step.is_needed)
     }
 
-    /// Returns the next required message if `from` has to send it.
+    /// Returns the next required message if `from` is its sender; `None` otherwise.
     pub(in crate::joins) fn awaits(&self, from: Side) -> Option<&'static str> {
         let step = self.awaited_step().filter(|step| step.from == from);
         step.map(|step| step.name)
     }
 
-    /// Returns the awaited message and its sender.
+    /// Returns the awaited message and its sender; `None` after the last message of the join.
     pub(super) fn awaited(&self) -> Option<(&'static str, Side)> {
         if let Some(step) = self.skipped() {
             return Some((step.name, step.from));
@@ -34,19 +34,19 @@ impl Follow {
             .or_else(|| self.awaited_step().map(|step| (step.name, step.from)))
     }
 
-    /// Returns true if the server has accepted the client's CONNECT. The session may have come online although no
-    /// CONNECT_ACCEPT was recorded.
+    /// Returns true if the server has accepted the client's CONNECT. A session may be online without a recorded
+    /// CONNECT_ACCEPT.
     pub(super) fn is_accepted(&self) -> bool {
         self.is_online || self.passed.iter().any(|passed| passed.name == CONNECT_ACCEPT)
     }
 
-    /// Returns CONNECT_ACCEPT if the server did not send it but the client has continued anyway.
+    /// Returns the step CONNECT_ACCEPT if the client has continued although the server did not send it.
     fn skipped(&self) -> Option<&JoinStep> {
         let mut steps = self.steps.iter().take(self.next).filter(|_| !self.is_accepted());
         steps.find(|step| step.name == CONNECT_ACCEPT)
     }
 
-    /// Returns the last message of the join, and whether it was acked (`None` if it is not vital).
+    /// Returns the last message of the join, and whether it was acked (`None` for a message that is not vital).
     pub(super) fn after(&self) -> (Option<&'static str>, Option<bool>) {
         if self.skipped().is_some() {
             let has_come = self.passed.iter().any(|passed| passed.name == CONNECT);
@@ -58,7 +58,8 @@ impl Follow {
         (Some(last.name), last.seq.map(|_| last.acked.is_some()))
     }
 
-    /// Returns true if a rule or a link line dropped, held or delayed the message `name`.
+    /// Returns true if the proxy is the reason why the message `name` is missing: a rule or a link line dropped, held
+    /// or delayed it or an earlier message.
     pub(super) fn is_kept(&self, at: Time, name: &str) -> bool {
         let causes = &self.causes;
         match causes.misstep_of(name) {
@@ -71,7 +72,7 @@ impl Follow {
         }
     }
 
-    /// Returns true if the next required message is `ready`, which the client sends once it has the map.
+    /// Returns true if the next required message is `ready`, which the client sends after it has loaded the map.
     pub(super) fn awaits_ready(&self) -> bool {
         self.awaited_step().is_some_and(|step| step.name == "ready")
     }
@@ -81,12 +82,13 @@ impl Follow {
         [DOWNLOAD, REQUEST].contains(&name) && self.awaits_ready()
     }
 
-    /// Returns true if the client has started the map download again.
+    /// Returns true if the client has restarted the map download.
     fn is_anew(&self) -> bool {
         self.map.download.as_ref().is_some_and(Download::is_anew)
     }
 
-    /// Returns a reason, other than a misstep, why the message `name` was not sent.
+    /// Returns the reason why the message `name` was not sent; `None` if unknown. A message that was sent without
+    /// effect is a misstep instead.
     pub(super) fn cause_of(&self, at: Time, name: &str) -> Option<String> {
         let anew = "the client has begun the download anew, with part 0";
         let anew = (self.is_anew() && [DOWNLOAD, REQUEST].contains(&name)).then(|| anew.to_owned());
@@ -104,14 +106,15 @@ impl Follow {
             .or_else(|| self.causes.ack_of_connect(name))
     }
 
-    /// Describes the delay of the last step by link lines, if the delay is at least half of the time since that step.
+    /// Describes the delay of the last step by link lines; `None` if the delay is less than half of the time since
+    /// then.
     fn late(&self, at: Time) -> Option<String> {
         let step = self.passed.last()?;
         let delayed = step.delayed.as_ref().filter(|delayed| delayed.rules.is_none())?;
         (delayed.time * 2 >= at.since(step.at)).then(|| format!("{} was {delayed}", step.name))
     }
 
-    /// Describes how many parts of the map the client has, if `name` is a message of the download.
+    /// Describes the progress of the map download; `None` if `name` is not a message of a download in progress.
     pub(super) fn parts(&self, name: &str) -> Option<String> {
         let map = self.map.download.as_ref().filter(|_| self.is_of_download(name))?;
         let (come, all) = map.progress();

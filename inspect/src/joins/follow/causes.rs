@@ -14,22 +14,23 @@ use crate::joins::{
 /// Facts about messages that had no effect, were delayed or were lost.
 #[derive(Debug, Default)]
 pub(super) struct Causes {
-    /// Steps whose message is held: the names of the rules, and the time at which they held it.
+    /// Steps whose message is held, with the names of the rules and the time at which the rules held it.
     held: BTreeMap<(&'static str, Side), (String, Time)>,
     /// Delay of the current datagram by link lines.
     link_delay: Option<Duration>,
-    /// A message without effect, and the reason: the last one, or the last one about the awaited message.
+    /// The last message that had no effect, and the reason. The awaited message takes precedence over later other
+    /// messages.
     pub(super) misstep: Option<(&'static str, Why)>,
     /// The datagrams lost by link lines.
     pub(super) lost: Option<Losses>,
-    /// The cause named by a notice.
+    /// The cause stated by a notice of the proxy, such as an unreachable server.
     pub(super) known: Option<String>,
-    /// The ack of the last CONNECT, unless it is 0.
+    /// The ack in the last CONNECT; `None` if the ack is 0, as required.
     connect_ack: Option<Seq>,
 }
 
 impl Causes {
-    /// Records the cause that a notice of the session names, if any.
+    /// Records a notice of the session if it states a cause.
     pub(super) fn notice(&mut self, notice: &Notice) {
         self.known = match notice {
             Notice::OtherProtocol {
@@ -59,7 +60,8 @@ impl Causes {
         self.connect_ack = ack.filter(|ack| *ack != Seq::ZERO);
     }
 
-    /// Records that a rule holds a message of the join, or that the message was dropped or had no effect.
+    /// Records that a rule holds a message of the join. For any other reason, records that the message is no longer
+    /// held.
     pub(super) fn held(&mut self, at: Time, name: &'static str, sender: Side, why: &Why) {
         match why {
             Why::Held(rules) => {
@@ -71,8 +73,8 @@ impl Causes {
         }
     }
 
-    /// Records why a message had no effect. A reason about the awaited message is not replaced by a reason about another
-    /// message.
+    /// Records why a message had no effect. The reason for the awaited message is never replaced by the reason for
+    /// another message.
     pub(super) fn missed(&mut self, awaited: Option<&str>, name: &'static str, why: Why) {
         let is_kept = self
             .misstep
@@ -83,12 +85,12 @@ impl Causes {
         }
     }
 
-    /// Forgets why a message with this name had no effect, since another one had.
+    /// Forgets why the message `name` had no effect, because a later copy was accepted.
     pub(super) fn counted(&mut self, name: &str) {
         self.misstep = self.misstep.take().filter(|(of, _)| *of != name);
     }
 
-    /// Returns the delay of a step by rules or by link lines, whichever is longer.
+    /// Returns the longer of the delays of a step by rules and by link lines; `None` if the step was not delayed.
     pub(super) fn delay(&mut self, at: Time, name: &'static str, from: Side) -> Option<Delayed> {
         let held = self.held.remove(&(name, from));
         let held = held.map(|(rules, since)| Delayed {
@@ -100,13 +102,14 @@ impl Causes {
         held.into_iter().chain(link).max_by_key(|delayed| delayed.time)
     }
 
-    /// Returns the reason why a message with this name had no effect.
+    /// Returns the reason why the message `name` had no effect; `None` if no such reason is recorded.
     pub(super) fn misstep_of(&self, name: &str) -> Option<&Why> {
         let (of, why) = self.misstep.as_ref()?;
         (*of == name).then_some(why)
     }
 
-    /// Returns the reason why a server did not answer a CONNECT with an ack other than 0.
+    /// Describes the nonzero ack of the last CONNECT, because some servers drop such a CONNECT. `None` unless `name` is
+    /// CONNECT_ACCEPT.
     pub(super) fn ack_of_connect(&self, name: &str) -> Option<String> {
         let ack = self.connect_ack.filter(|_| name == CONNECT_ACCEPT)?;
         Some(format!(

@@ -1,4 +1,4 @@
-//! The delivery of a join's messages, derived from the acks of their receivers.
+//! Whether the messages of a join were delivered, according to the acks of their receivers.
 
 use std::time::Duration;
 
@@ -8,18 +8,19 @@ use teetap_wire::{Seq, Side};
 use super::acked::Acked;
 use crate::reading::Message;
 
-/// Time after which a message that its receiver does not ack is considered lost. Longer than a round trip.
+/// Time after which an unacked message is considered lost if its receiver sends datagrams. Longer than a round trip.
 const UNHEARD: Duration = Duration::from_millis(500);
 
 /// The last message of a join, and the acks of both sides.
 #[derive(Debug, Default)]
 pub(super) struct Delivery {
     pub(super) last: Option<Last>,
-    /// The acks of each side.
+    /// Sequence numbers acked by each side, indexed by [`Side`].
     acks: [Acked; 2],
     /// Highest sequence number sent by the client to the server.
     sent: Seq,
-    /// True if the server has acked sequence numbers without a recorded message: datagrams of the client are missing.
+    /// True if the server acked a sequence number that was not seen, so datagrams of the client are missing from the
+    /// recording.
     pub(super) has_unseen: bool,
 }
 
@@ -34,7 +35,7 @@ pub(super) struct Last {
     pub(super) acked: Option<Time>,
     /// Time at which the message was sent.
     at: Time,
-    /// True if its receiver sent later datagrams that do not ack it.
+    /// True if the receiver sent a datagram without an ack of the message [`UNHEARD`] or more after the message.
     is_unheard: bool,
 }
 
@@ -50,7 +51,7 @@ impl Delivery {
         self.sent = seq.filter(|seq| !seq.is_behind(self.sent)).unwrap_or(self.sent);
     }
 
-    /// Records a message of the join.
+    /// Records the latest message of the join.
     pub(super) fn on_message(&mut self, at: Time, name: &'static str, from: Side, message: &Message) {
         self.last = Some(Last {
             name,
@@ -62,7 +63,7 @@ impl Delivery {
         });
     }
 
-    /// Records the ack in a datagram of this side.
+    /// Records the ack in a datagram sent by `sender`.
     pub(super) fn on_ack(&mut self, at: Time, sender: Side, ack: Seq) {
         let Some(acked) = self.acks.get_mut(sender as usize) else {
             return;
@@ -81,7 +82,7 @@ impl Delivery {
         }
     }
 
-    /// Returns true if the acks of the receiver show that the last message was lost on the way.
+    /// Returns true if the last message was probably lost, because later datagrams of its receiver do not ack it.
     pub(super) fn is_unheard(&self) -> bool {
         self.last.is_some_and(|last| last.is_unheard)
     }

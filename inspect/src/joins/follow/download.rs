@@ -1,11 +1,11 @@
 //! The map download during a join: which side has to send the next message, and which messages have no effect.
 //!
-//! Law: a part counts if the client accepts it. In 0.6 a request names its part, and the client accepts only the part
-//! that it waits for (`NETMSG_REQUEST_MAP_DATA` in server.cpp and `NETMSG_MAP_DATA` in client.cpp of Teeworlds 0.6.5).
-//! DDNet also sends parts that the client has not requested yet (`sv_map_window`). In 0.7 a request is answered with
-//! the next few parts, which have no number.
+//! Law: a part counts if the client accepts it. In 0.6 a request contains the number of a part, and the client accepts
+//! only the part that it waits for (`NETMSG_REQUEST_MAP_DATA` in server.cpp and `NETMSG_MAP_DATA` in client.cpp of
+//! Teeworlds 0.6.5). DDNet servers also send parts before the client requests them (`sv_map_window`). In 0.7 the server
+//! answers a request with the next few parts, which are not numbered.
 //!
-//! Bounded: at most [`MOST`] out-of-order parts of each kind.
+//! Memory is bounded: at most [`MOST`] out-of-order parts are tracked per kind.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,10 @@ use crate::joins::flaw::Flaw;
 /// Size of each part in 0.6 except the last, in bytes: `1024 - 128` in server.cpp of each release.
 const PART: i64 = 896;
 
-/// Maximum number of tracked parts that were requested or sent ahead of others, per kind.
+/// Maximum number of tracked parts that were requested out of order, and of parts that were sent out of order.
 const MOST: usize = 64;
 
-/// The download of a map.
+/// Progress of a map download.
 #[derive(Clone, Debug)]
 pub(super) struct Download {
     form: Form,
@@ -32,13 +32,13 @@ pub(super) struct Download {
     parts: i64,
     /// First part that the client lacks.
     next: i64,
-    /// Parts after `next` that the client has.
+    /// Parts after `next` that the client has already received.
     later: BTreeSet<i64>,
     /// One more than the last requested part; in 0.7 the number of requested parts.
     asked: i64,
     /// Numbered parts that were requested but not sent yet.
     open: BTreeSet<i64>,
-    /// True once a message of the download was sent.
+    /// True once either side has sent a message of the download.
     is_wanted: bool,
     is_anew: bool,
     /// Sequence numbers of the last request and of the last `map_data`.
@@ -48,13 +48,13 @@ pub(super) struct Download {
 /// Message format of the download.
 #[derive(Clone, Copy, Debug)]
 enum Form {
-    /// 0.6: messages have the number of their part and the checksum of the map.
+    /// 0.6: messages contain the number of the part. Parts also contain the checksum of the map.
     Numbered { crc: i64 },
-    /// 0.7: each request is answered with this many parts.
+    /// 0.7: the server answers each request with `per_request` parts.
     Counted { per_request: i64 },
 }
 
-/// Parses `COUNT` varints at the start of `data`, and returns the remaining bytes as well.
+/// Parses `COUNT` varints at the start of `data`. Returns them and the remaining bytes.
 fn ints<const COUNT: usize>(data: &[u8]) -> Option<([i64; COUNT], &[u8])> {
     let mut rest = data;
     let mut ints = [0; COUNT];
@@ -67,7 +67,7 @@ fn ints<const COUNT: usize>(data: &[u8]) -> Option<([i64; COUNT], &[u8])> {
 }
 
 impl Download {
-    /// Returns the download announced by a `map_change` with these bytes; `None` if it cannot be followed.
+    /// Creates the download that the message `map_change` announces; `None` if a field is missing or invalid.
     pub(super) fn of(is_seven: bool, map_change: &[u8]) -> Option<Self> {
         let ([_id], rest) = ints(map_change)?;
         let name = rest.iter().position(|byte| *byte == 0)?;
@@ -95,17 +95,17 @@ impl Download {
         })
     }
 
-    /// Records that a message of the download was sent, whatever its fate.
+    /// Records that a message of the download was sent, even if it was lost.
     pub(super) const fn want(&mut self) {
         self.is_wanted = true;
     }
 
-    /// Returns true if the client has requested the first part again after later parts.
+    /// Returns true if the client has requested the first part again after a later part.
     pub(super) const fn is_anew(&self) -> bool {
         self.is_anew
     }
 
-    /// Returns true if a message of the download with this or a later sequence number was recorded before.
+    /// Records the sequence number of a message. Returns true if this or a later number was recorded before.
     pub(super) fn is_repeat(&mut self, name: &str, seq: Option<Seq>) -> bool {
         let [request, part] = &mut self.seen;
         let last = if name == REQUEST { request } else { part };
@@ -116,14 +116,14 @@ impl Download {
         is_repeat
     }
 
-    /// Returns the number of parts that the client has, and the total.
+    /// Returns the number of parts that the client has, and the number of all parts.
     pub(super) fn progress(&self) -> (i64, i64) {
         let later = i64::try_from(self.later.len()).unwrap_or(i64::MAX);
         (self.next.saturating_add(later), self.parts)
     }
 
-    /// Returns the awaited message and its sender; `None` before the first message, and once the client has the whole
-    /// map.
+    /// Returns the awaited message and its sender; `None` before the first message of the download, and after the last
+    /// part.
     pub(super) fn awaits(&self) -> Option<(&'static str, Side)> {
         if !self.is_wanted || self.next >= self.parts {
             return None;
@@ -161,12 +161,12 @@ impl Download {
         self.is_anew |= part == 0 && self.asked > 1;
         let is_again = part < self.asked;
         if is_again && part < self.next {
-            // The client has discarded this part and all later ones.
+            // A client that requests a part again has discarded that part and all later parts.
             self.next = part;
             self.later.clear();
         }
         self.asked = part + 1;
-        // The server has already sent a part that it sent ahead of the request.
+        // No new copy is due if the server sent the part before the client requested it.
         let is_there = part < self.next || self.later.contains(&part);
         if (is_again || !is_there) && self.open.len() < MOST {
             self.open.insert(part);

@@ -1,16 +1,16 @@
-//! Datagrams of a join lost by link lines.
+//! Datagrams that link lines lost during a join.
 
 use std::fmt;
 
 use teetap_proxy::session::Time;
 use teetap_wire::Dir;
 
-/// Counts the datagrams of a join lost by link lines.
+/// Number of datagrams that link lines lost during a join, and the first of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Losses {
     pub(super) count: u32,
     dir: Dir,
-    /// Ordinal of the first lost datagram in its direction; 0 if no peer sent it.
+    /// Ordinal of the first lost datagram in its direction; 0 if the datagram was not sent by a peer.
     ordinal: u64,
     at: Time,
 }

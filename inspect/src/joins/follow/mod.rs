@@ -1,4 +1,4 @@
-//! Follows one join until it ends.
+//! Tracks the progress of one join until it ends.
 
 mod acked;
 mod awaited;
@@ -31,21 +31,21 @@ use delivery::Delivery;
 use download::Download;
 use stalls::Stalls;
 
-/// Maximum number of recorded steps per join, since a server may change its map any number of times.
+/// Maximum number of recorded steps per join. Needed because a server may change its map any number of times.
 const STEPS: usize = 64;
 
-/// Name of the step for a map download, in which messages of both sides alternate.
+/// Name of the message with a part of the map. Also the name of the step that stands for the whole download.
 const DOWNLOAD: &str = "map_data";
 
 /// Name of the message that requests a part of the map.
 const REQUEST: &str = "request_map_data";
 
-/// Names of the packets that open a session: the request, the answer, and the packet that opens a slot on DDNet.
+/// Names of the packets that open a session: the client's request, the client's confirmation, and the server's reply.
 const CONNECT: &str = "connect";
 const ACCEPT: &str = "accept";
 const CONNECT_ACCEPT: &str = "connect_accept";
 
-/// Name of the message that a client needs to enter the game.
+/// Name of the message with which a client enters the game.
 const ENTER_GAME: &str = "enter_game";
 
 /// Names of messages that only DDNet servers send.
@@ -58,15 +58,15 @@ pub(super) struct Follow {
     begin: Time,
     kind: JoinKind,
     steps: Vec<JoinStep>,
-    /// Index of the awaited step; optional steps may be left out.
+    /// Index of the next step. If the step is optional, a later step may follow instead.
     next: usize,
-    /// Stage that the server has recorded for the client.
+    /// The client's stage in the server's state machine.
     stage: Stage,
     is_online: bool,
     has_entered: bool,
-    /// True once ENTER_GAME of the client or of a rule was sent to the server; false again after a map change.
+    /// True once an ENTER_GAME was sent to the server by the client or the proxy. Reset by a map change.
     has_asked: bool,
-    /// True between a challenge and the next `map_change`: messages about the map of the challenge do not count.
+    /// True during a challenge, until the next `map_change`. Messages about the map of the challenge are not steps.
     is_false: bool,
     passed: Vec<PassedStep>,
     stalls: Stalls,
@@ -75,7 +75,7 @@ pub(super) struct Follow {
     map: Map,
 }
 
-/// The map of a join.
+/// The map that the client downloads during a join.
 #[derive(Debug, Default)]
 struct Map {
     /// Start of the current download; `None` if no download is running.
@@ -84,7 +84,7 @@ struct Map {
     acked: Option<Seq>,
     /// The download that the last `map_change` announced.
     download: Option<Download>,
-    /// Sequence number of that `map_change`.
+    /// Sequence number of the last `map_change`.
     seq: Option<Seq>,
 }
 
@@ -120,8 +120,8 @@ impl Follow {
         self.has_entered
     }
 
-    /// Returns the time at which the join stalls if it makes no progress; `None` if the stall was reported, or if the
-    /// join waits for nothing. The ack of the last message is awaited a little longer.
+    /// Returns the time at which the join stalls unless it progresses; `None` if the stall was already reported, or if
+    /// no message is awaited. The timeout is longer while the last message is not acked.
     pub(super) fn due(&self) -> Option<Time> {
         if self.stalls.is_reported || self.awaited().is_none() {
             return None;
@@ -135,7 +135,7 @@ impl Follow {
         })
     }
 
-    /// Reports that the login has stalled.
+    /// Records a stall and returns the notice about it; `None` if no message is awaited.
     pub(super) fn stalled(&mut self, at: Time) -> Option<Notice> {
         let (waits_for, from) = self.awaited()?;
         let (after, acked) = self.after();
@@ -165,7 +165,7 @@ impl Follow {
         }
     }
 
-    /// Changes the kind of the join. Its position among the steps is kept.
+    /// Changes the kind of the join, and keeps its position in the list of steps.
     fn become_kind(&mut self, kind: JoinKind) {
         if kind == self.kind {
             return;
@@ -197,7 +197,8 @@ impl Follow {
         let (dir, leg) = (datagram.dir, datagram.leg);
         self.causes.link(at, datagram);
         let sender = dir.sender();
-        // Packets that the proxy sends on behalf of a peer are not part of the join; released messages are.
+        // Packets that the proxy sends on behalf of a peer are not part of the join, but messages that a rule releases
+        // are.
         let is_control = reading
             .messages
             .iter()
@@ -221,7 +222,7 @@ impl Follow {
         {
             self.causes.connect(reading.ack);
         }
-        // Both sides number their messages from the start again after one of these.
+        // Both sides restart their sequence numbers after a CONNECT or ACCEPT.
         let begins = |message: &Message| message.name.is_some_and(|name| [CONNECT, ACCEPT].contains(&name));
         if dir == Dir::C2s && is_control && reading.messages.iter().any(begins) {
             self.delivery.restart();
@@ -256,7 +257,7 @@ impl Follow {
     fn ack(&mut self, at: Time, sender: Side, ack: Option<Seq>) {
         let Some(ack) = ack else { return };
         self.delivery.on_ack(at, sender, ack);
-        // Each delivered part of the map is progress.
+        // A new ack of the client during the download shows that a part of the map was delivered.
         if self.map.begin.is_some() && sender == Side::Client && self.map.acked.replace(ack) != Some(ack) {
             self.stalls.progress_at(at);
         }
@@ -268,7 +269,7 @@ impl Follow {
         self.causes.missed(awaited, name, why);
     }
 
-    /// Records a message that is not delivered to its receiver, or has no effect on the receiver.
+    /// Records a message that was not delivered or that its receiver drops.
     fn lost(&mut self, at: Time, sender: Side, name: &'static str, why: Why) {
         let mut steps = self.steps.iter();
         let is_step = steps.any(|step| step.name == name && step.from == sender);
@@ -282,7 +283,7 @@ impl Follow {
         }
     }
 
-    /// Appends a passed step.
+    /// Appends a passed step, unless [`STEPS`] steps are recorded.
     fn add(&mut self, name: &'static str, from: Side, at: Time, took: Duration) {
         let delayed = self.causes.delay(at, name, from);
         if self.passed.len() < STEPS {
@@ -303,7 +304,8 @@ impl Follow {
         self.stalls.progress_at(at);
     }
 
-    /// Records a message of the map download. Returns false if the message has no effect; always true for other messages.
+    /// Records a message of the map download. Returns false if the message has no effect, and true for all other
+    /// messages.
     fn counts(&mut self, name: &'static str, message: &Message, reading: &Reading) -> bool {
         let data = reading.data(message);
         if name == "map_change" && self.map.seq != message.seq {

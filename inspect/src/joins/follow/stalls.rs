@@ -1,4 +1,4 @@
-//! The progress of a join, and the times at which it stalled.
+//! When a join last progressed, and how often it stalled.
 
 use teetap_proxy::session::Time;
 
@@ -12,7 +12,7 @@ pub(super) struct Stalls {
     /// True once the stall since the last progress was reported.
     pub(super) is_reported: bool,
     pub(super) count: u32,
-    /// Number of stalls after a message that was lost on the way.
+    /// Number of stalls after a message that was lost.
     pub(super) lost: u32,
 }
 
@@ -26,26 +26,26 @@ impl Stalls {
         }
     }
 
-    /// Records progress.
+    /// Records that the join progressed.
     pub(super) const fn progress_at(&mut self, at: Time) {
         self.progress = at;
         self.is_reported = false;
     }
 
-    /// Records a stall that is reported.
+    /// Records a stall that is reported now. `is_loss` is true if the last message was lost.
     pub(super) fn report(&mut self, is_loss: bool) {
         self.is_reported = true;
         self.count = self.count.saturating_add(1);
         self.lost = self.lost.saturating_add(u32::from(is_loss));
     }
 
-    /// Records a report of a stall in a recording. Does not count a stall again that was already found here.
+    /// Records a stall that the recording reports. Does not count the stall twice if it was already reported here.
     pub(super) fn on_report(&mut self) {
         self.count = self.count.saturating_add(u32::from(!self.is_reported));
         self.is_reported = true;
     }
 
-    /// Returns true if the join has not stalled at this time.
+    /// Returns true if the join has not stalled yet.
     pub(super) fn is_in_time(&self, at: Time) -> bool {
         !self.is_reported && at.since(self.progress) < PATIENCE
     }

@@ -1,4 +1,4 @@
-//! Advances a join by the messages of both sides.
+//! How the messages of both sides advance a join.
 
 use teetap_proxy::session::Time;
 use teetap_wire::{
@@ -20,13 +20,13 @@ impl Follow {
             }
             return;
         }
-        // During a challenge the server has no slot for the client, which cannot enter the game yet.
+        // During a challenge the server has no slot for the client yet, so the client cannot enter the game.
         self.has_asked |= name == ENTER_GAME && !self.is_false;
         if name == REQUEST {
             return self.part(at, name, Side::Client, message);
         }
         if self.is_false {
-            // During a challenge only the input that proves the client's address counts.
+            // During a challenge the server ignores all messages except the input that proves the client's address.
             if let Some(index) = self.find(name, Side::Client, false).filter(|_| name == "input") {
                 self.pass(at, index, message);
             }
@@ -65,7 +65,7 @@ impl Follow {
         }
     }
 
-    /// Returns true if a step with this name has not been passed yet.
+    /// Returns true if a step with this name is still to be passed.
     fn has_left_out(&self, name: &str) -> bool {
         let due = self.steps.get(self.next..).unwrap_or_default();
         due.iter().any(|step| step.name == name)
@@ -93,15 +93,16 @@ impl Follow {
             return;
         };
         match name {
-            // During a challenge only a `map_change` counts, and only after the client has proved its address.
+            // A challenge ends with the first `map_change` after the client has proved its address.
             _ if self.is_false && (name != "map_change" || !self.is_proved()) => return,
             "map_change" => (self.stage, self.is_false) = (Stage::Connecting, false),
-            // DDNet answers even a `ready` that had no effect, and continues to wait for a valid one.
+            // DDNet servers answer even a `ready` that has no effect, and then still wait for a valid `ready`.
             "con_ready" if self.kind.server().is_ddnet() && !self.is_ready() => return,
             "con_ready" => self.stage = self.stage.max(Stage::Ready),
             _ => {}
         }
-        // The server continues in any case, and a client other than those of the games may do so too.
+        // The server advances the client's stage although the game's client ignores the message; other clients may read
+        // it.
         let row = receiver::message(self.kind.server(), Side::Client, name).filter(|_| !is_control);
         let verdict = row.map(|row| row.judge(self.stage, message.vital));
         if let Some(verdict @ MessageVerdict::NeedsVital) = verdict {
@@ -110,13 +111,13 @@ impl Follow {
         self.pass(at, index, message);
     }
 
-    /// Returns true unless the last `ready` of the client was too early or not in a vital chunk.
+    /// Returns true unless the server ignored the last `ready` of the client because it was too early or not vital.
     fn is_ready(&self) -> bool {
         let has_no_effect = |(name, why): &(&str, Why)| *name == "ready" && matches!(why, Why::Verdict(..));
         self.stage >= Stage::Connecting && !self.causes.misstep.as_ref().is_some_and(has_no_effect)
     }
 
-    /// Returns true once the client has acked the secret tick, as far as the traffic shows.
+    /// Returns true once the client has sent the input that acks the secret tick of the challenge.
     fn is_proved(&self) -> bool {
         self.passed.iter().any(|step| step.name == "input")
     }
@@ -125,7 +126,7 @@ impl Follow {
         let is_challenge = name == "snap_empty"
             && match self.kind {
                 JoinKind::Challenge => self.is_false || !self.has_asked,
-                // A server that does not know DDNet's tokens challenges a DDNet client too.
+                // A server without support for DDNet's tokens also challenges DDNet clients.
                 JoinKind::Plain | JoinKind::Ddnet => !self.has_asked && !self.delivery.has_unseen,
                 JoinKind::Token | JoinKind::Seven | JoinKind::DdnetSeven => false,
             };
@@ -151,7 +152,7 @@ impl Follow {
         }
     }
 
-    /// Records a part of the map or the request for a part.
+    /// Records a part of the map, or a request for a part, as progress of the download.
     fn part(&mut self, at: Time, name: &'static str, from: Side, message: &Message) {
         if message.resend || !self.awaits_ready() {
             return;

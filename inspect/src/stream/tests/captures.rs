@@ -62,7 +62,7 @@ fn real_peers_have_no_bad_notes() {
         }
         again += counts.get("seq-again").copied().unwrap_or_default();
     }
-    // The client of the lossy recording had requested the other 8 of the 17 copies.
+    // The client in the recording with losses requested the other 8 of the 17 copies.
     assert_eq!(again, 9);
     assert!(late.len() >= 2, "{late:?}");
     for name in late {
@@ -71,7 +71,7 @@ fn real_peers_have_no_bad_notes() {
     }
 }
 
-/// Datagrams missing from a recording, between one in a hundred and one in five, are not a fault of the peers.
+/// A recording that lacks 1 % to 20 % of its datagrams shows no faults of the peers.
 #[test]
 fn recordings_with_losses_have_no_errors() {
     let mut ahead = 0;

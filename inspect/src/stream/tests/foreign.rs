@@ -1,4 +1,4 @@
-//! Parts of other sessions.
+//! Tokens, acks and messages that belong to other sessions.
 
 use teetap_proxy::session::State;
 use teetap_wire::Token;
@@ -12,7 +12,7 @@ fn second(proto: Proto) -> Script {
         script.vital(Dir::S2c, number - 1, number);
         script.vital(Dir::C2s, number, number);
     }
-    // The last message has no ack.
+    // The last message is not acked.
     script.keepalive(Dir::S2c, 39);
     script.state(State::Closed);
     script.session = 2;
@@ -50,7 +50,7 @@ fn parts_of_the_session_before_are_named() {
     }
 }
 
-/// Clients that do the same in each session number equal messages alike, and datagrams are lost.
+/// Clients often send the same messages with the same numbers in each session, even if datagrams are lost.
 #[test]
 fn equal_messages_with_equal_numbers_are_not_parts_of_the_session_before() {
     for proto in Proto::ALL {
@@ -63,7 +63,7 @@ fn equal_messages_with_equal_numbers_are_not_parts_of_the_session_before() {
     }
 }
 
-/// A join begins like the previous one.
+/// Two joins of a client begin with the same messages and numbers.
 #[test]
 fn a_second_join_is_not_a_part_of_the_first() {
     for proto in Proto::ALL {

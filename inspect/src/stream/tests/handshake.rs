@@ -1,10 +1,10 @@
-//! Repeated tokens and maps.
+//! Tokens and map changes.
 
 use teetap_wire::Token;
 
 use super::*;
 
-/// A map change sent again as a new message is another map change for the client; a resend is not.
+/// A client treats a map change with a new number as another map change, but not a retransmission.
 #[test]
 fn a_map_change_under_a_new_number_is_noted() {
     for proto in Proto::ALL {

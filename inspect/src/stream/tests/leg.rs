@@ -1,4 +1,4 @@
-//! Datagrams as sent on a leg: some are lost or delayed by link lines, so that their receiver cannot ack them.
+//! Legs with link lines: a receiver cannot ack datagrams that the link loses or delays.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use teetap_wire::Flags;
 
 use super::*;
 
-/// What the link does with a datagram.
+/// The effect of the link on a datagram.
 #[derive(Clone, Copy)]
 enum Link {
     Loses,
@@ -39,7 +39,7 @@ fn an_ack_beyond_a_message_that_the_link_lost_is_a_gap() {
     script.at += 20_000;
     let ack = script.keepalive(Dir::C2s, 3);
     assert_eq!(ack, [(Code::AckGap, "got 3, expected less than 2".to_owned())]);
-    // The gap is noted once; later acks are judged from there.
+    // The gap is noted once; later acks are compared with the ack that skipped it.
     assert_eq!(script.keepalive(Dir::C2s, 3), []);
 }
 
@@ -58,7 +58,7 @@ fn an_ack_before_its_message_has_left_the_link_is_a_gap() {
     }
 }
 
-/// A peer that receives nothing is not one that acks nothing.
+/// A peer cannot ack messages that the link loses.
 #[test]
 fn a_peer_whose_messages_the_link_loses_is_not_stuck() {
     for (link, expected) in [(Link::Loses, vec![]), (Link::Delays(10), vec![Code::AckStuck])] {
@@ -74,7 +74,7 @@ fn a_peer_whose_messages_the_link_loses_is_not_stuck() {
     }
 }
 
-/// The oldest message is due again after a second; the note waits until three retransmissions are missing.
+/// A message should be retransmitted each second; the note is added after three missing retransmissions.
 #[test]
 fn a_message_that_is_not_sent_again_is_noted_once() {
     for proto in Proto::ALL {
@@ -101,7 +101,7 @@ fn a_message_that_is_not_sent_again_is_noted_once() {
     }
 }
 
-/// A peer that sleeps, a peer whose message is acked, and a peer that retransmits it.
+/// A peer that pauses, a peer whose message is acked, and a peer that retransmits the message.
 #[test]
 fn a_message_without_an_ack_may_wait() {
     for case in 0..3 {

@@ -16,7 +16,7 @@ use teetap_wire::{Code, Dir, Property, Proto, Seq, Severity, def::Registry};
 
 use script::{KILL, READY, Script};
 
-/// The codes that this module adds.
+/// Codes of the notes that this module adds.
 const OF_STREAMS: &[Code] = &[
     Code::AckGap,
     Code::AckStuck,
@@ -45,7 +45,7 @@ const OF_STREAMS: &[Code] = &[
     Code::CompressionUnmarked,
 ];
 
-/// Rules cannot see these notes, so a rule that names one is refused.
+/// Rules cannot see these notes, so a rule that names such a code is refused.
 #[test]
 fn the_codes_of_streams_are_known_as_such() {
     for code in Code::ALL {
@@ -82,7 +82,7 @@ fn a_clean_session_has_no_notes() {
     }
 }
 
-/// A copy of a message that was lost before counts; a copy of a message that was received before does not.
+/// A copy counts if all earlier copies were lost, and does not count if the message was received before.
 #[test]
 fn a_message_counts_once_however_often_it_comes() {
     for proto in Proto::ALL {
@@ -96,7 +96,7 @@ fn a_message_counts_once_however_often_it_comes() {
             script.decoder.show_only(filter);
             let kill = script.kill();
             let mut shown = Vec::new();
-            // Message 1 is lost, and 2 and 3 are ahead of it; then all are sent again, and 1 and 2 once more.
+            // Message 1 is lost, and 2 and 3 are ahead of it. All three are retransmitted, and then 1 and 2 again.
             for (seq, resent) in [
                 (2, false),
                 (3, false),
@@ -117,7 +117,7 @@ fn a_message_counts_once_however_often_it_comes() {
     }
 }
 
-/// If datagrams that cannot match are not read, there are no notes about their sequence numbers.
+/// A filter without notes skips datagrams that cannot match, so their sequence numbers get no notes.
 #[test]
 fn a_filter_without_notes_reads_no_more_than_before() {
     for (filter, notes) in [
@@ -149,7 +149,7 @@ fn a_filter_without_notes_reads_no_more_than_before() {
     assert_eq!(script.vital(Dir::C2s, 0, 7), []);
 }
 
-/// In a live run the core decides about each message, and sequence numbers differ between the legs.
+/// In a live run the proxy may drop messages, so that sequence numbers differ between the legs.
 #[test]
 fn numbers_that_the_proxy_changes_are_judged_as_their_sender_gave_them() {
     let mut script = Script::new(Proto::V7);
@@ -166,7 +166,7 @@ fn numbers_that_the_proxy_changes_are_judged_as_their_sender_gave_them() {
     assert!(ahead[0].1.starts_with("got 4, expected 3; "), "{ahead:?}");
     let again = send(&mut script, 2, true, placed(None, Action::Known));
     assert_eq!(again[0].0, Code::SeqAgain);
-    // The server acks 1, the only number it received, which is not a gap of the client.
+    // The server acks 1, the only number that it received. This does not show a gap of the client.
     script.at += 10_000;
     assert_eq!(script.send(Dir::S2c, 1, &[(Some(1), false, KILL)]), []);
     assert_eq!(send(&mut script, 3, true, placed(Some(2), Action::Pass)), []);

@@ -9,7 +9,7 @@ fn codes(notes: &[(Code, String)]) -> Vec<Code> {
     notes.iter().map(|(code, _)| *code).collect()
 }
 
-/// A loss that is repaired: each step is noted, and none is a warning or error.
+/// A message is lost and retransmitted: each step is noted, but only as information.
 #[test]
 fn a_loss_is_information() {
     for proto in Proto::ALL {
@@ -53,7 +53,7 @@ fn a_loss_is_information() {
     }
 }
 
-/// A message lost behind the proxy: the request shows the loss, and its copy is the one that the receiver accepts.
+/// A message is lost behind the proxy: the resend request shows the loss, and the receiver accepts the next copy.
 #[test]
 fn a_loss_behind_the_proxy_is_known_from_the_request() {
     for proto in Proto::ALL {
@@ -68,7 +68,7 @@ fn a_loss_behind_the_proxy_is_known_from_the_request() {
         assert!(next[0].1.starts_with("got 12, expected 10; "), "{next:?}");
         assert_eq!(script.resend(Dir::S2c, 0, &[10, 11, 12]), []);
         assert_eq!(script.vital(Dir::S2c, 0, 13), []);
-        // A later request finds nothing missing.
+        // No message is missing at a later request.
         script.keepalive(Dir::C2s, 13);
         assert_eq!(
             script.request(Dir::C2s, 13)[0].1,
@@ -105,7 +105,7 @@ fn copies_are_compared() {
     }
 }
 
-/// A receiver that has refused a message ahead of a missing one accepts a different message with its number.
+/// A receiver that refused a message because it was ahead accepts a different message with the same number later.
 #[test]
 fn another_message_is_changed_only_if_the_receiver_has_the_first_one() {
     for proto in Proto::ALL {
@@ -128,7 +128,8 @@ fn another_message_is_changed_only_if_the_receiver_has_the_first_one() {
     }
 }
 
-/// The receiver drops a reordered datagram with its messages, so that every later number is ahead until a copy is sent.
+/// The receiver drops a reordered datagram with its messages, so every later number is ahead until the messages are
+/// retransmitted.
 #[test]
 fn the_messages_of_an_overtaken_datagram_are_missing() {
     for proto in Proto::ALL {
@@ -153,7 +154,7 @@ fn the_messages_of_an_overtaken_datagram_are_missing() {
     }
 }
 
-/// If only resent copies of a number were seen before, a plain copy may be the delayed first one.
+/// A copy without the resend flag may be the delayed first copy if only retransmissions were seen before.
 #[test]
 fn a_first_copy_that_was_overtaken_by_its_resend_is_fine() {
     let mut script = Script::new(Proto::V7);
@@ -192,7 +193,7 @@ fn an_old_number_is_no_error_if_messages_are_missing_in_the_recording() {
     }
 }
 
-/// The sender answers each request with its unacked messages, and the missing number is not among them.
+/// The sender answers each request with its unacked messages, but without the missing number.
 #[test]
 fn a_number_that_is_skipped_is_an_error_once() {
     for proto in Proto::ALL {
@@ -240,7 +241,7 @@ fn a_number_that_never_comes_is_an_error_after_a_while() {
     assert_eq!(bad(&script.keepalive(Dir::C2s, 0)), []);
 }
 
-/// The timer resends the oldest message only: a lost message after it is not sent again until the older one is acked.
+/// The resend timer retransmits only the oldest message, so a later lost message has to wait until the oldest is acked.
 #[test]
 fn a_lost_message_behind_an_unacked_one_is_no_gap() {
     for proto in Proto::ALL {
@@ -249,7 +250,7 @@ fn a_lost_message_behind_an_unacked_one_is_no_gap() {
             script.vital(Dir::C2s, 0, 1);
             script.vital(Dir::C2s, 0, 3);
             if is_acked {
-                // The ack is lost on the way to its peer.
+                // The ack is lost between the proxy and the client.
                 script.keepalive(Dir::S2c, 1);
             }
             let mut all = Vec::new();
@@ -263,7 +264,7 @@ fn a_lost_message_behind_an_unacked_one_is_no_gap() {
     }
 }
 
-/// After a challenge a server counts from the first vital chunk that it receives.
+/// After a challenge, a server accepts any number in the first vital chunk that it receives.
 #[test]
 fn the_first_ack_of_a_server_without_tokens_may_skip_numbers() {
     let mut script = Script::new(Proto::V6);
@@ -285,7 +286,7 @@ fn an_ack_beyond_a_missing_number_is_noted() {
             "{proto}"
         );
         assert_eq!(script.vital(Dir::S2c, 0, 4), []);
-        // In a recording with a hole this is not noted.
+        // If datagrams are missing from the recording, the same ack has no note.
         let mut script = Script::new(proto);
         script.vital(Dir::S2c, 0, 1);
         script.decoder.gap();
@@ -312,7 +313,7 @@ fn an_ack_that_does_not_move_is_an_error_once() {
             all[0].1.starts_with("got 1, expected 2 or more: sent "),
             "{all:?}"
         );
-        // A peer that requests the message that it lacks is not stuck.
+        // A peer is not stuck if it requests the missing message.
         let mut script = Script::new(proto);
         let mut all = Vec::new();
         for number in 1..40 {
@@ -340,7 +341,7 @@ fn a_storm_is_a_warning() {
             storm.1,
             "got number 1 12 times within 1 s, expected at most 3 after no resend request"
         );
-        // The games send one copy for each request. More copies than that and the timer's are a storm.
+        // The games send one copy for each request and one for each timeout. More copies are a storm.
         for (spare, expected) in [(0, vec![]), (4, vec![Code::ResendStorm])] {
             let mut script = Script::new(proto);
             script.vital(Dir::S2c, 0, 1);
@@ -358,8 +359,7 @@ fn a_storm_is_a_warning() {
     }
 }
 
-/// Releases before DDNet 19.4 read the chunks of a datagram with the control flag: its receiver decides whether they
-/// count.
+/// Releases before DDNet 19.4 read the chunks of a datagram with the control flag, so a receiver may ack them or not.
 #[test]
 fn the_chunks_of_a_control_packet_may_be_acked() {
     for proto in Proto::ALL {
@@ -383,7 +383,7 @@ fn the_chunks_of_a_control_packet_may_be_acked() {
     }
 }
 
-/// One older datagram after a newer one is reordered by the network; acks that keep going back are a fault of the peer.
+/// A single older ack is the effect of reordering in the network; repeated older acks are a fault of the peer.
 #[test]
 fn a_datagram_that_was_overtaken_is_not_one_with_a_wrong_ack() {
     for proto in Proto::ALL {
@@ -404,7 +404,7 @@ fn a_datagram_that_was_overtaken_is_not_one_with_a_wrong_ack() {
         script.at += 1_000_000;
         let behind = script.send_noted(Dir::C2s, 2, &[(Some(1), false, READY)], Code::AckBehind);
         assert_eq!(bad(&behind), [Code::AckBehind]);
-        // Its messages do not count, because the receiver drops the datagram.
+        // The messages of the reordered datagram do not count, because the receiver drops it.
         assert_eq!(
             bad(&script.send(Dir::C2s, 9, &[(Some(1), true, READY)]))
                 .iter()
@@ -415,7 +415,7 @@ fn a_datagram_that_was_overtaken_is_not_one_with_a_wrong_ack() {
     }
 }
 
-/// The table of the receiver's release tells what the receiver does.
+/// The text names the receiver's release and its reaction.
 #[test]
 fn the_release_of_the_receiver_is_named() {
     for (proto, client, server) in [
@@ -575,7 +575,7 @@ fn numbers_that_an_accept_begins_anew_are_no_repeats() {
     }
 }
 
-/// Half of all numbers are behind an ack, but a message that was never sent before is new, with or without the resend
+/// Half of all numbers are behind an ack, but a message whose number was never sent is new, with or without the resend
 /// flag.
 #[test]
 fn a_number_that_never_came_is_no_repeat_wherever_the_numbers_wrap() {
@@ -590,7 +590,7 @@ fn a_number_that_never_came_is_no_repeat_wherever_the_numbers_wrap() {
                 let notes = script.send(Dir::C2s, 0, &[(Some(number), is_resent, READY)]);
                 let expected = match jump {
                     ..=511 => Code::SeqAhead,
-                    // These two were sent before, with the same and with different bytes.
+                    // These jumps lead to numbers 1 and 2, which were already sent.
                     1023 | 1024 => continue,
                     _ => Code::SeqBehind,
                 };
@@ -604,8 +604,8 @@ fn a_number_that_never_came_is_no_repeat_wherever_the_numbers_wrap() {
     }
 }
 
-/// A client that starts with a wrong number retransmits its messages because none is acked. It has received no ack that
-/// it ignores.
+/// A client that starts with a wrong number retransmits its messages, since the server acks none of them. Such
+/// retransmissions do not ignore an ack.
 #[test]
 fn an_ack_of_nothing_acks_no_number_before_the_first_one() {
     for proto in Proto::ALL {

@@ -1,4 +1,4 @@
-//! A scripted session, and the notes of its datagrams.
+//! Plays a scripted session and collects the notes of its datagrams.
 
 use teetap_proxy::session::{
     Connless, Datagram, Ends, Event, Notice, Origin, Placed, SessionId, State, Time, What,
@@ -12,7 +12,7 @@ use teetap_wire::{
 use super::OF_STREAMS;
 use crate::{DecodedEvent, Decoder, reading::Expected, testing::session};
 
-/// Two messages that differ from each other in every protocol. Their meaning does not matter.
+/// Two different messages of arbitrary meaning, valid in every protocol.
 pub(super) const READY: &[u8] = b"\x25";
 pub(super) const KILL: &[u8] = b"\x38";
 
@@ -27,7 +27,7 @@ pub(super) struct Script {
     /// Time, in microseconds.
     pub(super) at: u64,
     pub(super) token: Token,
-    /// The expected values of the last datagram, where they differ.
+    /// Values expected instead of a wrong token or ack of the last datagram.
     pub(super) expected: Expected,
 }
 
@@ -72,7 +72,7 @@ impl Script {
         self.event(What::Notice(notice));
     }
 
-    /// Returns the bytes of the named message; its fields do not matter.
+    /// Returns the bytes of the named message, with arbitrary fields.
     pub(super) fn named(&self, name: &str) -> Vec<u8> {
         let mut defs = Registry::builtin().named(self.proto, None, name);
         let def = defs
@@ -96,7 +96,7 @@ impl Script {
         self.send(dir, ack, &[(Some(number & 1023), false, &data)])
     }
 
-    /// Retransmits such messages.
+    /// Retransmits messages sent by [`Self::vital`].
     pub(super) fn resend(&mut self, dir: Dir, ack: u16, numbers: &[u16]) -> Vec<(Code, String)> {
         let data: Vec<Vec<u8>> = numbers
             .iter()
@@ -201,7 +201,7 @@ impl Script {
         out
     }
 
-    /// Sends a datagram. Returns the notes of the datagram and its messages, with the values behind them.
+    /// Sends a datagram. Returns the notes of the datagram and its messages, with their values.
     pub(super) fn datagram(
         &mut self,
         dir: Dir,

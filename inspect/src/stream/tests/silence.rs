@@ -53,7 +53,7 @@ fn the_clock_shows_a_silence_once() {
     }
 }
 
-/// A pause of both peers, a session that is closing or not online, and a notice that the recording has.
+/// A pause of both peers, a session that is closing or not online, and a notice that is already in the recording.
 #[test]
 fn nobody_is_silent_whom_nobody_talks_to() {
     for case in ["both rest", "closing", "known", "hears two", "joins"] {

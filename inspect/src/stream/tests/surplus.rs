@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-/// Returns the texts of the notes with this code.
+/// Returns the texts of the notes with the given code.
 fn of(code: Code, notes: Vec<(Code, String)>) -> Vec<String> {
     let notes = notes.into_iter().filter(|(found, _)| *found == code);
     notes.map(|(_, text)| text).collect()
@@ -44,7 +44,7 @@ fn much_for_an_address_that_has_proven_nothing_is_noted() {
 
 #[test]
 fn much_for_one_request_of_a_browser_is_noted_and_little_for_many_is_not() {
-    // The server list of a master server takes 16 datagrams.
+    // The server list of a master server has 16 datagrams.
     for (requests, count, size, is_noted) in [
         (1, 20, 1400, true),
         (1, 16, 1400, false),
@@ -126,7 +126,7 @@ fn more_requests_than_messages_are_noted_once() {
             for number in 1..200 {
                 script.at += 40_000;
                 if with_messages && number % 3 == 0 {
-                    // Each of these messages is ahead of a missing one.
+                    // Each of these messages is ahead of a missing message.
                     script.vital(Dir::S2c, 0, number + 1);
                 }
                 found.extend(of(Code::ResendNeedless, script.request(Dir::C2s, 0)));
