@@ -1,20 +1,19 @@
-//! Oddities found in bytes that could still be read.
+//! Notes about oddities in bytes that can still be parsed.
 //!
-//! Law: a note never changes the treatment of a datagram. It reports where bytes differ from those of a reference
-//! sender, or which peers will drop them. Notes are stored inline and bounded, because hostile bytes decide how many
-//! there are.
+//! Law: a note never changes how a datagram is handled. It reports that bytes differ from the output of a reference
+//! sender, or that some peers will drop them. Notes are stored inline in a list of limited size, because hostile peers
+//! can cause any number of them.
 //!
-//! Out of scope: parse errors. Each module has an error type for input that cannot be read at all.
+//! Parse errors are not notes: each module has an error type for input that cannot be parsed.
 
 /// The importance of a note for debugging a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// A harmless oddity: receivers read the bytes the same way, or the network or a release of the game also causes
-    /// it.
+    /// A harmless oddity: all receivers read the bytes the same way, or correct peers and networks cause it as well.
     Info,
-    /// An oddity that receivers treat differently, or a part that they ignore.
+    /// An oddity that receivers handle differently, or bytes that they ignore.
     Warning,
-    /// An oddity because of which some or all receivers drop the datagram or a part of it.
+    /// An oddity that makes some or all receivers drop the datagram or a part of it.
     Error,
 }
 
@@ -34,43 +33,44 @@ impl Severity {
 pub enum Place {
     /// The datagram as received.
     Datagram,
-    /// The clear (inflated) payload of the packet.
+    /// The decompressed payload of the packet.
     Payload,
-    /// The data of one chunk, control packet or connless datagram; for a snapshot item its ints, for a snapshot the
+    /// The data of a chunk, control packet or connless datagram. For a snapshot item, its ints; for a snapshot, the
     /// joined data of its parts.
     Message,
 }
 
-/// One oddity and its bytes. [`Code::place`] tells which data the range refers to.
+/// An oddity and the range of the affected bytes. [`Code::place`] returns the data to which the range refers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Note {
     /// The kind of oddity.
     pub code: Code,
-    /// The offset of the first byte.
+    /// Offset of the first affected byte.
     pub at: usize,
-    /// The number of bytes; 0 if something is missing at this place.
+    /// Number of affected bytes; 0 if bytes are missing at the offset.
     pub len: usize,
 }
 
-/// A property of a kind of oddity: the reaction of the receiver, or a possible cause.
+/// A property of a [`Code`]: the receiver's reaction, a possible cause, or how the oddity is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Property {
     /// The receiver drops the datagram.
     DropsDatagram,
-    /// The receiver drops the message. A message ahead of a missing number is retransmitted.
+    /// The receiver drops the message. If it dropped the message because an earlier message is missing, it requests a
+    /// retransmission.
     DropsMessage,
-    /// Some receivers drop the datagram or read only a part of it, so its chunks may not arrive.
+    /// Some receivers drop the datagram or read only a part of it, so its chunks may be lost.
     MayLoseChunks,
-    /// Releases of the games treat the datagram differently.
+    /// Some releases of the games handle the datagram differently from others.
     ByRelease,
-    /// A loss, a delay or reordering in the network explains the oddity: no peer is at fault.
+    /// The oddity is caused by loss, delay or reordering in the network, so no peer is at fault.
     OfNetwork,
-    /// Unlike an error or another warning, the oddity cannot explain a later failure.
+    /// The oddity cannot be the cause of a later failure.
     Idle,
-    /// The only cause may be a recording that truncated the datagram.
+    /// The oddity may exist only because the recording truncated the datagram.
     MayComeFromCut,
-    /// Detection needs all datagrams of a session: numbers, acks, copies, pace, or the state of a join. Watchers
-    /// report the oddity, rules do not.
+    /// Detection requires all datagrams of a session, for sequence numbers, acks, copies, timing or the state of a
+    /// join. Watchers detect such oddities, but rules do not.
     NeedsStream,
 }
 
@@ -302,33 +302,34 @@ impl Code {
         self.row().severity
     }
 
-    /// Returns the data to which the ranges of its notes refer.
+    /// Returns the data to which the ranges of notes with this code refer.
     pub const fn place(self) -> Place {
         self.row().place
     }
 
-    /// Returns true if oddities of this kind have a property.
+    /// Returns true if the code has the given property.
     pub fn has(self, property: Property) -> bool {
         self.row().properties.contains(&property)
     }
 
-    /// Returns a description of one line.
+    /// Returns a one-line description.
     pub const fn text(self) -> &'static str {
         self.row().text
     }
 }
 
-/// A list of notes, stored inline: the first [`Notes::CAPACITY`], and a mark if there were more.
+/// A list of notes, stored inline. Keeps the first [`Notes::CAPACITY`] notes, and records whether there were more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notes {
-    // 16 bits suffice: ranges count within one UDP datagram. Packets are moved often, so small is better.
+    // Ranges are stored in 16 bits, which suffice for a UDP datagram and keep packets small, since they are moved
+    // often.
     items: [(Code, u16, u16); Self::CAPACITY],
     len: u8,
     overflowed: bool,
 }
 
 impl Notes {
-    /// The number of notes that are stored; more only set [`Notes::overflowed`].
+    /// Maximum number of stored notes. Further notes only set [`Notes::overflowed`].
     pub const CAPACITY: usize = 8;
 
     /// Creates an empty list.
@@ -352,7 +353,7 @@ impl Notes {
         }
     }
 
-    /// Adds a note of a kind that hostile bytes can repeat, and keeps two places free for more important notes.
+    /// Adds a note that hostile bytes can cause repeatedly. Leaves two places free for more important notes.
     pub(crate) fn push_lesser(&mut self, note: Note) {
         if self.len() + 2 < Self::CAPACITY {
             self.push(note);
@@ -387,7 +388,7 @@ impl Notes {
         usize::from(self.len)
     }
 
-    /// Returns true if there were more notes than could be stored.
+    /// Returns true if there were more than [`Notes::CAPACITY`] notes.
     pub const fn overflowed(&self) -> bool {
         self.overflowed
     }

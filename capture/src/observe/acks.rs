@@ -1,60 +1,64 @@
-//! Checks the acks of a recorded session like the session core does.
+//! Checks the acks of a recorded session, as the session core does for a live session.
 //!
-//! Law: an ack outside the window is noted as in a live run. A recording may lack datagrams that the peers received.
-//! Such a hole is reported once, and the window restarts at the ack. Later sequence numbers prove a hole, or a reply to
-//! the datagram with the ack. After a silence, an ack that is ahead is neither noted nor a hole until a sequence number
-//! decides: the next number in order, or a number that the sender of the ack repeats, proves that the ack was wrong; a
-//! number ahead of the ack proves that the numbers before it are missing.
+//! Law: an ack outside the window gets the same note as in a live run, unless the recording lacks datagrams that the
+//! peers received. Such a hole is reported once, and the window restarts at the ack. A hole is proven by a later
+//! sequence number ahead of the ack, or by an ack of the datagram that contained the ack.
+//!
+//! After a silence, an ack that is ahead is neither noted nor reported until later sequence numbers decide. If the next
+//! number in order is sent, or if the sender of the ack retransmits a message that it sent along with the ack, then the
+//! ack was wrong. If a number ahead of the ack is sent, then the recording lacks the numbers before it.
 
 use std::time::Duration;
 
 use teetap_proxy::session::{AckWindow, Anew, Time};
 use teetap_wire::{Code, Dir, Seq};
 
-/// Minimum silence of both peers that may be a hole; peers that play are never silent for as long.
+/// Minimum silence of both peers that may be a hole in the recording. Peers in the game never pause this long.
 const SILENCE: Duration = Duration::from_millis(500);
 
-/// Time after a silence, or after the start of a recording in the middle of a session, in which acks may still refer to
-/// datagrams sent before it.
+/// Time after a silence, or after a recording starts in the middle of a session, in which acks may refer to datagrams
+/// that were not recorded.
 const AFTER_SILENCE: Duration = Duration::from_secs(2);
 
-/// Maximum distance by which a late ack is behind. After a hole of half of all numbers any ack may be behind.
+/// Maximum distance by which a delayed ack is behind. An ack that is further behind may actually be ahead, after a hole
+/// of more than half of all numbers.
 const NEAR: u16 = 64;
 
 /// State of the acks of a session.
 #[derive(Debug, Default)]
 pub(super) struct Acks {
-    /// Numbers of the client, which the server acks, and numbers of the server.
+    /// Sequence numbers of the client, and those of the server.
     numbers: [Numbers; 2],
-    /// Time of the first datagram, for a recording that begins in the middle of the session.
+    /// Time of the first datagram; `None` if the start of the session was recorded.
     began: Option<Time>,
     last: Option<Time>,
     /// End of the last silence.
     silence: Option<Time>,
-    /// True if the last silence was reported as a hole.
+    /// True once the last silence was reported as a hole.
     is_reported: bool,
-    /// Numbers since an ACCEPT of DDNet within the session, after which the server may have restarted its own.
+    /// Sequence numbers since a DDNet client sent ACCEPT during the session; `None` if none was sent. The server may
+    /// have restarted its sequence numbers.
     anew: Option<Anew>,
 }
 
-/// Sequence numbers of one direction, and their acks.
+/// Sequence numbers sent in one direction and the acks returned for them.
 #[derive(Debug, Default)]
 struct Numbers {
-    /// `None` before the first ack, if the start of the session was not recorded.
+    /// The range of valid acks; `None` before the first ack if the start of the session was not recorded.
     window: Option<AckWindow>,
     /// Highest number before the first ack.
     top: Option<Seq>,
-    /// True if the recording truncates datagrams, so that the missing bytes may contain numbers.
+    /// True if the recording has truncated a datagram, whose missing bytes may contain numbers.
     is_cut: bool,
-    /// Last ack ahead of all numbers, since the last valid one.
+    /// Last ack ahead of every number seen; `None` if a valid ack followed.
     ahead: Option<Seq>,
-    /// True if `ahead` was sent after a silence, and no number has decided yet whether it was right.
+    /// True if `ahead` was sent after a silence, and later numbers have not shown yet whether it is valid.
     is_open: bool,
-    /// First number that was sent together with an invalid ack for the other direction.
+    /// First number that the sender sent together with an ack that is ahead.
     doubtful: Option<Seq>,
 }
 
-/// Cause of a hole in the recording.
+/// Kind of a hole in the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hole {
     /// Datagrams during a silence are missing.
@@ -75,7 +79,7 @@ pub(super) struct Finding {
 }
 
 impl Acks {
-    /// Returns the state for a session whose start was recorded.
+    /// Creates the state of a session whose start was recorded.
     pub(super) fn from_the_start() -> Self {
         let numbers = || Numbers::since(AckWindow::default());
         Self {
@@ -84,7 +88,7 @@ impl Acks {
         }
     }
 
-    /// Records an ACCEPT of DDNet.
+    /// Records an ACCEPT of a DDNet client during the session, after which the server may restart its sequence numbers.
     pub(super) fn accepted(&mut self) {
         let has_numbers = |numbers: &Numbers| match numbers.window {
             Some(window) => window.top != Seq::ZERO,
@@ -95,8 +99,8 @@ impl Acks {
         }
     }
 
-    /// Handles a datagram after an ACCEPT that may have restarted the numbers. Returns its ack, unless it acks
-    /// restarted numbers, and true if its numbers show that the server has restarted its own.
+    /// Records a datagram after an ACCEPT during the session. Returns the ack to check, which is `None` if it acks
+    /// restarted numbers, and true if the datagram shows that the server has restarted its numbers.
     fn see_anew(&mut self, dir: Dir, ack: Option<Seq>, sent: &[Seq]) -> (Option<Seq>, bool) {
         let Some(anew) = &mut self.anew else {
             return (ack, false);
@@ -120,7 +124,8 @@ impl Acks {
         (ack, false)
     }
 
-    /// Records the ack and the vital sequence numbers of a datagram. `is_cut` is true if the recording truncates it.
+    /// Records the ack and the vital sequence numbers of a datagram. `is_cut` is true if the recording has truncated
+    /// it.
     pub(super) fn see(
         &mut self,
         at: Time,
@@ -155,7 +160,8 @@ impl Acks {
         }
         let mut finding = ack.map_or(Finding::default(), |ack| other.ack(ack, is_after_silence));
         if other.is_open && own.doubtful.is_some_and(|first| sent.contains(&first)) {
-            // The receiver has not acked the message that was sent with the ack.
+            // The message sent along with the ack is retransmitted, so the peer dropped that datagram because of its
+            // ack.
             other.is_open = false;
             finding.odd = Some(Code::AckAhead);
         }
@@ -164,7 +170,7 @@ impl Acks {
         if let Some(ack) = ack.filter(|_| is_valid)
             && other.doubtful.is_some_and(|first| first.is_behind(ack))
         {
-            // The peer received that datagram, so its ack was right.
+            // The peer acks the message sent along with the ack, so it accepted that datagram with its ack.
             other.doubtful = None;
             other_hole = own.begin_anew();
         }
@@ -179,7 +185,7 @@ impl Acks {
             }
         }
         own.is_cut |= is_cut;
-        // A silence may show as a hole in both directions.
+        // A silence is reported once, although it may reveal a hole in each direction.
         finding.is_hole = match other_hole {
             Some(Hole::OfSilence) => !std::mem::replace(is_reported, true),
             Some(Hole::Other) => true,
@@ -191,7 +197,7 @@ impl Acks {
 }
 
 impl Numbers {
-    /// Returns numbers that were sent and acked up to this window.
+    /// Creates the state of a direction whose numbers and acks have reached `window`.
     fn since(window: AckWindow) -> Self {
         Self {
             window: Some(window),
@@ -199,8 +205,8 @@ impl Numbers {
         }
     }
 
-    /// Records an ack at the start of a recording. Numbers up to the ack may have been sent before the start, and only
-    /// older ones are resent since then.
+    /// Records an ack soon after the start of a recording. Accepts an ack that is slightly ahead, because the acked
+    /// messages may have been sent before the start.
     fn sent_before(&mut self, ack: Seq) {
         if let Some(window) = &mut self.window
             && window.check(ack) == Err(Code::AckAhead)
@@ -210,7 +216,8 @@ impl Numbers {
         }
     }
 
-    /// Handles an ack of the receiver. `is_after_silence` is true if numbers may have been sent in a hole.
+    /// Records an ack of the receiver. `is_after_silence` is true if numbers may have been sent during an unrecorded
+    /// silence.
     fn ack(&mut self, ack: Seq, is_after_silence: bool) -> Finding {
         let Some(window) = &mut self.window else {
             let top = self.top.filter(|top| ack.is_behind(*top)).unwrap_or(ack);
@@ -228,7 +235,7 @@ impl Numbers {
                 self.is_open = true;
                 return Finding::default();
             }
-            // More than half of all numbers are missing.
+            // The recording lacks more than half of all numbers, so the ack is not behind but ahead.
             Err(_) if is_after_silence && ack.distance_to(window.last) > NEAR => {
                 window.sent(ack);
                 true
@@ -250,7 +257,7 @@ impl Numbers {
         }
     }
 
-    /// Records a number of the sender. Returns a hole if the number shows that acked numbers before it are missing.
+    /// Records a sequence number. Returns a hole if the number shows that the recording lacks acked numbers before it.
     fn sent(&mut self, number: Seq) -> Option<Hole> {
         let Some(window) = &mut self.window else {
             if self.top.is_none_or(|top| top.is_behind(number)) {
@@ -261,7 +268,7 @@ impl Numbers {
         let is_next = number == window.top.next();
         window.sent(number);
         if is_next {
-            // No number was missing, so the ack was wrong.
+            // The next number in order shows that no number is missing, so the ack was wrong.
             self.is_open = false;
             self.ahead = None;
         }
@@ -271,7 +278,8 @@ impl Numbers {
         (!is_next && is_beyond).then(|| self.begin_anew()).flatten()
     }
 
-    /// Accepts an ack ahead of all numbers as valid. Returns the hole that it reveals.
+    /// Accepts the ack that is ahead of every number seen. Returns the hole that it reveals; `None` if no ack was
+    /// pending.
     fn begin_anew(&mut self) -> Option<Hole> {
         let (Some(ahead), Some(window)) = (self.ahead.take(), &mut self.window) else {
             return None;

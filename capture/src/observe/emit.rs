@@ -1,4 +1,4 @@
-//! Emits events of decided flows.
+//! Emits the events of flows that have been classified.
 
 use std::net::SocketAddr;
 
@@ -26,7 +26,7 @@ struct Emission<'a> {
 }
 
 impl Emission<'_> {
-    /// Returns the note about missing bytes; `None` if there are none.
+    /// Returns the note about bytes that the recording truncated; `None` if the datagram is complete.
     fn missing(&self) -> Option<Note> {
         let at = self.seen.bytes.len();
         let len = self.seen.len.saturating_sub(at);
@@ -39,32 +39,33 @@ impl Emission<'_> {
     }
 }
 
-/// What a datagram does in a connection.
+/// Role and contents of a datagram in a connection.
 #[derive(Default)]
 struct Kind {
-    /// Protocol that the client requests; `None` for other datagrams.
+    /// Protocol that a CONNECT requests; `None` for other datagrams.
     requests: Option<Proto>,
-    /// True if a token is requested or given. There is no session yet.
+    /// True for a token request or its reply, which precede the session.
     is_token: bool,
     accepts: bool,
-    /// True for an ACCEPT of DDNet, for which its server creates the slot.
+    /// True for a DDNet client's ACCEPT, which makes the server create a slot.
     is_lone_accept: bool,
-    /// Reason of a CLOSE, if it has one; `None` for other datagrams.
+    /// The optional reason of a CLOSE; `None` for other datagrams.
     closes: Option<Option<Box<[u8]>>>,
     token: Option<Token>,
-    /// Token that a handshake gives to the other side.
+    /// Token that a handshake packet gives to the other side.
     gives: Option<Token>,
     inflated: Option<Inflated>,
-    /// Ack of a datagram; `None` in handshakes.
+    /// Ack of the datagram; `None` in a handshake packet.
     ack: Option<Seq>,
-    /// Sequence numbers of its vital messages.
+    /// Sequence numbers of the vital messages in the datagram.
     numbers: Vec<Seq>,
     /// True if the packet cannot be parsed, or its header announces more chunks than the payload contains.
     is_short: bool,
 }
 
 impl Observer {
-    /// Emits the first waiting datagram. Its flow is decided, or no longer matters.
+    /// Emits the first waiting datagram or end of a flow. Requires that its flow is classified or that it needs no
+    /// verdict.
     pub(super) fn emit_first(&mut self) {
         let Some(Waiting {
             at, flow: id, what, ..
@@ -107,7 +108,7 @@ impl Observer {
         }
     }
 
-    /// Emits a datagram. Its flow is decided, or no longer matters.
+    /// Emits a datagram. Requires that its flow is classified or that it needs no verdict.
     pub(super) fn emit(&mut self, id: FlowId, seen: Seen<'_>) {
         if is_connless(seen.bytes) {
             return self.emit_connless(id, seen);
@@ -143,7 +144,7 @@ impl Observer {
         *bytes += len as u64;
     }
 
-    /// Emits a notice about another protocol, once per flow.
+    /// Counts a datagram of another protocol, and emits a notice about it once per flow.
     fn emit_foreign(&mut self, id: FlowId, seen: Seen<'_>) {
         self.tally.foreign += 1;
         if self.emit_malformed(id, seen) {
@@ -159,8 +160,8 @@ impl Observer {
         }
     }
 
-    /// Emits a notice about a malformed handshake, once per flow, since no session shows it. Returns false if the
-    /// datagram is no malformed handshake.
+    /// Emits a notice about a malformed handshake, once per flow, because no session reports it. Returns false if the
+    /// datagram is not a malformed handshake.
     fn emit_malformed(&mut self, id: FlowId, seen: Seen<'_>) -> bool {
         let what = Stranger::of(seen.bytes);
         let is_whole = seen.len == seen.bytes.len();
@@ -234,7 +235,7 @@ impl Observer {
         };
         let mut kind = kind(proto, bytes, &mut self.scratch);
         if missing.is_some() && proto.layout().token == TokenPlace::PayloadTail {
-            // The bytes at the token's position are from the middle of the datagram.
+            // The datagram is truncated, so the bytes at the position of the token are not a token.
             kind.token = None;
         }
         let clear = kind
@@ -276,7 +277,7 @@ impl Observer {
             let finding = emitted.acks.see(at, dir, kind.ack, &kind.numbers, is_cut);
             if let Some(code) = finding.odd {
                 event.notes.push(Note { code, at: 0, len: 2 });
-                // The receiver ignores a CLOSE with such an ack.
+                // The receiver ignores a CLOSE with an invalid ack.
                 kind.closes = None;
             }
             if finding.is_restart {
@@ -293,19 +294,19 @@ impl Observer {
         self.emit_change(id, emission, (sender, state), kind);
     }
 
-    /// Returns the variant with which to read a datagram.
+    /// Returns the variant in which a datagram is parsed.
     fn variant(&mut self, emission: &Emission<'_>, sender: Side) -> Proto {
         let Seen { bytes, len, .. } = emission.seen;
         match kind_of(filled_up(&mut self.filled, bytes, len)) {
-            // The server may decide for another protocol, but the client has written these bytes.
+            // The server may choose another protocol, but the client has written its CONNECT in this one.
             First::Connect { proto, .. } if sender == Side::Client => proto,
-            // No sender of 0.6 sets that bit, so a session of 0.7 may begin here.
+            // Senders of 0.6 never set the flag of these packets, so a session of 0.7 may begin here.
             First::TokenRequest { .. } | First::Connect7 { .. } => Proto::V7,
             _ => emission.peers.proto,
         }
     }
 
-    /// Emits the change of state that a datagram of this kind from `sender` causes.
+    /// Emits the state change of the session that a datagram from `sender` causes, if any.
     fn emit_change(
         &mut self,
         id: FlowId,
@@ -313,7 +314,7 @@ impl Observer {
         (sender, state): (Side, Option<State>),
         kind: Kind,
     ) {
-        // The network may deliver the reply to a token request twice.
+        // A reply to a token request does not come from a slot: it may be a late duplicate.
         let is_of_slot = sender == Side::Server && kind.closes.is_none() && !kind.is_token;
         if state == Some(State::Opening) && (kind.accepts || is_of_slot) {
             self.emit_state(emission, id, State::Online, None, None);
@@ -325,7 +326,8 @@ impl Observer {
         }
     }
 
-    /// Returns the session of a datagram. The first datagram opens it.
+    /// Returns the session of a datagram, and opens the session for its first datagram. Returns `None` for a datagram
+    /// that precedes the session.
     fn open(&mut self, id: FlowId, emission: &Emission<'_>, kind: &Kind) -> Option<SessionId> {
         let known = self.emitted(id)?.session;
         if known.is_some() || kind.is_token {
@@ -372,7 +374,7 @@ impl Observer {
         self.event(emission.seen.at, session, What::Session(change));
     }
 
-    /// Ends the session of a flow without a CLOSE.
+    /// Emits the end of a flow's session that was not ended by a CLOSE.
     fn emit_end(&mut self, at: Time, id: FlowId) {
         let Some((pair, flow)) = self.flows.get_mut(id) else {
             return;
@@ -390,13 +392,13 @@ impl Observer {
 }
 
 impl Emitted {
-    /// Returns a note if the token is missing or differs from the token of the direction. A different token that is
-    /// received twice in a row becomes the new one.
+    /// Returns the code of a note if the token is missing or wrong. If the same wrong token is received twice in a row,
+    /// it becomes the known token of the direction.
     fn odd_token(&mut self, proto: Proto, dir: Dir, kind: &Kind, is_cut: bool) -> Option<Code> {
         let [c2s, s2c] = &mut self.tokens;
         let (known, other) = if dir == Dir::C2s { c2s } else { s2c };
         let Some(shown) = kind.token else {
-            // Handshakes and unreadable datagrams have no ack.
+            // Handshake packets and unreadable datagrams are excluded; they have no ack.
             let is_plain = match proto {
                 Proto::V65 => !is_cut && kind.ack.is_some(),
                 Proto::Ddnet => !is_cut && kind.closes.is_some(),
@@ -405,7 +407,7 @@ impl Emitted {
             return (is_plain && known.is_some()).then_some(Code::MissingToken);
         };
         if known.is_none() && shown == Token::NONE {
-            // A client of DDNet that gives up before it has received a token writes this one.
+            // A DDNet client that gives up before it has received a token writes the token `NONE`.
             return None;
         }
         if known.is_none_or(|known| known == shown) || *other == Some(shown) {
@@ -416,9 +418,9 @@ impl Emitted {
         Some(Code::WrongToken)
     }
 
-    /// Tracks the slot of the client at a server of DDNet. The first ACCEPT creates it, even if messages have overtaken
-    /// that ACCEPT. Each further ACCEPT restarts the numbers (DDNet 16.4 and 20.1, network_server.cpp, `OnTokenCtrlMsg`
-    /// and `OnConnCtrlMsg`).
+    /// Tracks whether a DDNet server has a slot for the client. The first ACCEPT creates the slot, even if it is
+    /// received after messages. Each further ACCEPT restarts the sequence numbers (DDNet 16.4 and 20.1,
+    /// network_server.cpp, `OnTokenCtrlMsg` and `OnConnCtrlMsg`).
     fn look_for_slot(&mut self, proto: Proto, dir: Dir, kind: &Kind) {
         if dir == Dir::S2c {
             self.awaits_accept &= kind.accepts || kind.is_token || kind.closes.is_some();
@@ -427,13 +429,13 @@ impl Emitted {
         }
     }
 
-    /// Returns the known token of a direction.
+    /// Returns the known token of a direction; `None` if unknown.
     fn known_token(&self, dir: Dir) -> Option<Token> {
         let [(c2s, _), (s2c, _)] = self.tokens;
         if dir == Dir::C2s { c2s } else { s2c }
     }
 
-    /// Records the token that a handshake gives to the other side, which writes it from then on.
+    /// Records the token that a handshake packet gives to the other side, which writes that token from then on.
     fn learn_token(&mut self, proto: Proto, dir: Dir, kind: &Kind) {
         if !matches!(self.state, None | Some(State::Opening)) {
             return;
@@ -444,9 +446,9 @@ impl Emitted {
         let [c2s, s2c] = &mut self.tokens;
         let (own, others) = if dir == Dir::C2s { (c2s, s2c) } else { (s2c, c2s) };
         if proto == Proto::V7 && given == Token::TKEN && others.0.is_some() {
-            // DDNet's client repeats CONNECT in the form of 0.6 (DDNet 18.5, network_conn.cpp, `Update`). A server that
-            // received only this CONNECT writes these bytes; a server that received an earlier one writes the previous
-            // token.
+            // A DDNet client retransmits CONNECT in the format of 0.6 (DDNet 18.5, network_conn.cpp, `Update`). A
+            // server that received only this CONNECT writes `TKEN` as its token; a server that received an earlier
+            // CONNECT writes the earlier token.
             others.1 = Some(given);
             return;
         }
@@ -476,7 +478,7 @@ fn change(
     }
 }
 
-/// Returns true for a message of a server browser's client, or of a server to its master.
+/// Returns true for a request from a server browser, or a message from a server to the master server.
 fn is_request(name: &str) -> bool {
     name.starts_with("request_") || name.starts_with("heartbeat") || name == "forward_response"
 }
@@ -506,15 +508,15 @@ fn kind(proto: Proto, bytes: &[u8], scratch: &mut teetap_wire::Scratch) -> Kind 
     match packet.control() {
         Some(Control::Connect { token, .. }) => {
             (kind.requests, kind.token, kind.ack) = (Some(proto), None, None);
-            // A client of 0.6.5 writes the server's token instead of this one.
+            // The token in a CONNECT of 0.6.5 is not given: both sides write the server's token later.
             kind.gives = token.filter(|_| proto == Proto::V7);
         }
-        // In handshakes of 0.6.5 and DDNet the token differs from later datagrams.
+        // The token of a handshake packet in 0.6.5 and DDNet differs from the token of later datagrams.
         Some(Control::ConnectAccept { token, .. }) => {
             (kind.accepts, kind.token, kind.ack) = (true, None, None);
             kind.gives = token.filter(|_| proto == Proto::V65);
         }
-        // DDNet's server ignores the ack of an ACCEPT.
+        // DDNet servers ignore the ack of an ACCEPT.
         Some(Control::Accept) if proto == Proto::Ddnet => (kind.is_lone_accept, kind.ack) = (true, None),
         Some(Control::Token { token, .. }) => {
             (kind.is_token, kind.token, kind.ack, kind.gives) = (true, None, None, token);

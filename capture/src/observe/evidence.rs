@@ -1,30 +1,31 @@
-//! Evidence in the datagrams of two addresses: the variant, and which address is the server, without a handshake.
+//! Finds the variant and the sides of the traffic between two addresses if no handshake was recorded.
 //!
-//! Law: one datagram proves nothing, because the flags of 0.6 and 0.7 collide. Each variant gains points for bytes that
-//! its own senders would write (flags, chunk headers that fill the payload exactly, the same token again), and loses
-//! points for bytes that they would not write. Message ids that only one side sends identify the sides.
+//! Law: a single datagram is no proof, because the flags of 0.6 and 0.7 collide. A variant gains points for bytes that
+//! its senders would write (flags, chunk headers that fill the payload exactly, a token seen before), and loses points
+//! for bytes that they would not write. Message ids that only one side sends identify the client and the server.
 
 use teetap_wire::{Code, Control, Flags, Layer, MessageId, Packet, Proto, Scratch, Side, Token, identify};
 
-/// Points, and lead over any other variant, from which a variant is certain.
+/// Minimum number of points, and minimum lead over any other variant, for a variant to be certain.
 const ENOUGH: i32 = 5;
 /// Points for a payload that chunks of this variant fill exactly.
 const EXACT: i32 = 3;
-/// Points for such a payload if 0.7 would request a resend: in 0.6.5 that bit is the token flag, which is always set.
+/// Points for such a payload if its flags are a resend request of 0.7. In 0.6.5 the same bit is the token flag, which
+/// is always set.
 const EXACT_RESEND: i32 = 2;
-/// Points for a small datagram that senders of this variant write.
+/// Points for a small datagram that senders of this variant are known to send.
 const KNOWN: i32 = 2;
 /// Points for a token that was seen before.
 const SAME_TOKEN: i32 = 3;
-/// Points for bytes that no sender of the variant writes.
+/// Points for bytes that no sender of this variant writes.
 const WRONG: i32 = -6;
-/// Bytes that the npm client appends to every packet if its server gives no token, because it reads the end of the
-/// server's ACCEPT as a token.
+/// Bytes that the npm client appends to every packet if its server gives no token. The client mistakes the end of the
+/// server's ACCEPT for a token.
 const ACCEPT_AS_TOKEN: [u8; 4] = [0x10, 0, 0, 2];
-/// Highest id that counts as a message, far above the highest id in use.
+/// Highest message id that counts as plausible, far above the highest id in use.
 const HIGHEST_ID: i32 = 63;
 
-/// Points and tokens of every variant. Bounded: one token per variant and direction.
+/// Points and tokens of every variant. Memory is bounded: one token per variant and direction.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     variants: [Variant; Proto::ALL.len()],
@@ -34,10 +35,10 @@ pub(super) struct Evidence {
 #[derive(Clone, Copy, Debug, Default)]
 struct Variant {
     points: i32,
-    /// Last token from the lower address, and from the higher address.
+    /// Last token sent by the lower address, and last token sent by the higher address.
     tokens: [Option<Token>; 2],
-    /// Number of messages which show that the lower address is the client, minus those which show that it is the
-    /// server.
+    /// Number of messages that only clients send minus number of messages that only servers send, from the point of
+    /// view of the lower address.
     low_is_client: i32,
 }
 
@@ -59,7 +60,7 @@ struct Worth {
 }
 
 impl Evidence {
-    /// Adds a datagram. `from_low` is true if the lower address sent it.
+    /// Adds the evidence of a datagram. `from_low` is true if the lower address sent it.
     pub(super) fn add(&mut self, from_low: bool, datagram: &[u8], scratch: &mut Scratch) {
         for (proto, variant) in Proto::ALL.into_iter().zip(&mut self.variants) {
             let worth = weigh(proto, datagram, scratch);
@@ -76,7 +77,7 @@ impl Evidence {
         }
     }
 
-    /// Returns the best variant; `None` if none fits, or two fit equally well.
+    /// Returns the variant with the most points; `None` if no variant fits, or if two fit equally well.
     pub(super) fn best(&self) -> Option<Best> {
         let mut ranked: Vec<(Proto, &Variant)> = Proto::ALL.into_iter().zip(&self.variants).collect();
         ranked.sort_by_key(|(_, variant)| std::cmp::Reverse(variant.points));
@@ -94,8 +95,8 @@ impl Evidence {
 }
 
 impl Variant {
-    /// Compares a token with the known one and returns points. 0.7 has a token per direction, the other variants have
-    /// one for both.
+    /// Returns the points for a token and records it. In 0.7 each direction has its own token; in other variants both
+    /// directions have the same token.
     fn compare(&mut self, proto: Proto, from_low: bool, token: Token) -> i32 {
         let [low, high] = &mut self.tokens;
         let known = if proto == Proto::V7 && !from_low {
@@ -157,7 +158,7 @@ fn weigh_control(packet: &Packet<'_>) -> i32 {
     let whole = match packet.control() {
         Some(Control::KeepAlive) => len == 1,
         Some(Control::Close { reason }) => reason.is_none_or(|reason| len == reason.len() + 2),
-        // `hello` in `flow.rs` reads handshakes.
+        // Handshakes give no points, because `hello` in `flow.rs` handles them.
         _ => return 0,
     };
     if whole { KNOWN } else { WRONG }
@@ -191,7 +192,7 @@ fn weigh_chunks(packet: &Packet<'_>, sender: &mut Option<Side>) -> i32 {
     }
 }
 
-/// Returns the only side that sends this message; `None` if both or neither do.
+/// Returns the side that sends this message; `None` if both sides or neither side sends it.
 ///
 /// Sources: protocol.h of Teeworlds 0.6.5 and 0.7.5, and the generated protocol of both; DDNet has added no message of
 /// its own in these ranges.

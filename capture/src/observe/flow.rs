@@ -17,18 +17,18 @@ pub const IDLE: Duration = Duration::from_secs(120);
 /// Number of datagrams after which a flow is classified even if the evidence is ambiguous.
 const LONG_ENOUGH: u32 = 48;
 
-/// Verdict on two addresses.
+/// Classification of the traffic between two addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Not decided yet.
     Open,
-    /// Peers of this protocol.
+    /// A client and a server of the game.
     Peers(Peers),
     /// Another protocol.
     Foreign,
 }
 
-/// A client and a server.
+/// Which address is the client, and the protocol of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Peers {
     pub(super) proto: Proto,
@@ -37,18 +37,18 @@ pub(super) struct Peers {
     pub(super) found: Found,
 }
 
-/// Certainty of a verdict.
+/// How certain a verdict is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// A handshake showed it.
+    /// A handshake identified the protocol and the sides.
     Handshake,
     /// The datagrams fit the protocol, and messages that only one side sends identify the sides.
     Looks,
-    /// The datagrams fit the protocol; the sides are only likely.
+    /// The datagrams fit the protocol, but the sides are guessed.
     Likely,
 }
 
-/// The traffic between two addresses, until a restart.
+/// The traffic between two addresses until a new session begins.
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) verdict: Verdict,
@@ -56,15 +56,15 @@ pub(super) struct Flow {
     pub(super) last: Time,
     /// Time of the last datagram in the recording; `None` before the first one.
     pub(super) last_recorded: Option<Time>,
-    /// True if a long silence preceded the current datagram.
+    /// True if a silence of [`IDLE`] or more preceded the current datagram.
     pub(super) was_quiet: bool,
     /// Number of datagrams that wait for the verdict.
     pub(super) waiting: usize,
-    /// True once no datagram can be added.
+    /// True once the flow is closed, so that no more datagrams are added.
     pub(super) is_over: bool,
     /// Bytes sent by the lower and by the higher address.
     pub(super) bytes: [u64; 2],
-    /// State of the session in the emitted events.
+    /// State of the session according to the emitted events.
     pub(super) emitted: Emitted,
     evidence: Evidence,
     seen: u32,
@@ -73,35 +73,35 @@ pub(super) struct Flow {
     /// True once the client has sent messages.
     talked: bool,
     closed: bool,
-    /// Protocol of a CONNECT that may be a restart.
+    /// Protocol of a CONNECT that may begin a new session.
     candidate: Option<Proto>,
 }
 
-/// State of the session in the emitted events.
+/// State of the session according to the emitted events.
 #[derive(Debug, Default)]
 pub(super) struct Emitted {
     pub(super) session: Option<SessionId>,
     pub(super) state: Option<State>,
-    /// Number of datagrams of the client and of the server.
+    /// Number of datagrams sent by the client, and number sent by the server.
     pub(super) ordinals: [u64; 2],
-    /// Token of each direction, and the last different one.
+    /// Known token of each direction, and the last token that differs from it.
     pub(super) tokens: [(Option<Token>, Option<Token>); 2],
     pub(super) acks: Acks,
-    /// True from the handshake until the server is known to have a slot. DDNet's server creates it only on ACCEPT.
+    /// True from the handshake until the server is known to have a slot, which DDNet servers create only for ACCEPT.
     pub(super) awaits_accept: bool,
     pub(super) is_foreign: bool,
 }
 
-/// A datagram of a handshake.
+/// A handshake packet that identifies its sender as client or server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hello {
-    /// The client requests a session, or a token first.
+    /// The client requests a session or a token.
     Requests(Proto),
-    /// The server gives a token of 0.7.
+    /// The server replies to a token request of 0.7.
     GivesToken,
-    /// The server accepts.
+    /// The server accepts the session.
     Accepts(Proto),
-    /// The client of 0.6 acknowledges the acceptance.
+    /// The client of 0.6 confirms that it received the server's reply.
     Acknowledges(Proto),
 }
 
@@ -125,8 +125,8 @@ impl Flow {
         }
     }
 
-    /// Inspects a datagram. `whole` are its bytes, with zeros where the recording truncates them. Returns true, without
-    /// inspecting it, if the datagram begins a flow of its own.
+    /// Inspects a datagram. `whole` contains its bytes, with zeros in place of bytes that the recording truncated.
+    /// Returns true, without inspecting the datagram, if it begins a new flow.
     pub(super) fn look(&mut self, from_low: bool, whole: &[u8], is_cut: bool, scratch: &mut Scratch) -> bool {
         if is_connless(whole) {
             return false;
@@ -152,8 +152,8 @@ impl Flow {
         false
     }
 
-    /// Decides by the evidence. `likely` returns true if the lower address is probably the client, for flows in which
-    /// no message shows it.
+    /// Classifies the flow by its evidence. If no message identifies the sides, `likely` guesses whether the lower
+    /// address is the client.
     pub(super) fn decide(&mut self, likely: impl FnOnce() -> Option<bool>) {
         if self.verdict != Verdict::Open {
             return;
@@ -178,12 +178,12 @@ impl Flow {
         });
     }
 
-    /// Returns true after a long silence, in time of the recording.
+    /// Returns true if the flow has been silent for [`IDLE`] or longer, in time of the recording.
     pub(super) fn is_silent(&self, now: Time) -> bool {
         self.last_recorded.is_some_and(|last| now.since(last) >= IDLE)
     }
 
-    /// Returns true if the evidence shows nothing yet.
+    /// Returns true if the flow is not classified and the evidence favours no variant.
     fn is_blank(&self) -> bool {
         self.verdict == Verdict::Open && self.evidence.best().is_none()
     }
@@ -226,7 +226,7 @@ impl Flow {
             }
             (Hello::GivesToken, Verdict::Open) => self.verdict = peers(Proto::V7, !from_low),
             (Hello::Acknowledges(proto), Verdict::Open) => self.verdict = peers(proto, from_low),
-            // The server's reply is missing, but this datagram shows its protocol.
+            // The recording lacks the server's reply, but the client's confirmation shows its protocol.
             (Hello::Acknowledges(proto), Verdict::Peers(known))
                 if known.low_is_client == from_low && !self.answered && !self.talked =>
             {
@@ -238,8 +238,8 @@ impl Flow {
         false
     }
 
-    /// Tracks what distinguishes a later CONNECT from a repeated one, and collects evidence if the server's reply is
-    /// missing.
+    /// Records whether the client has sent messages and whether the session was closed, so that a retransmitted CONNECT
+    /// can be distinguished from a new session. Collects evidence if the recording lacks the server's reply.
     fn follow(&mut self, peers: Peers, from_low: bool, datagram: &[u8], scratch: &mut Scratch) {
         if !self.answered && peers.found == Found::Handshake {
             self.evidence.add(from_low, datagram, scratch);
@@ -251,7 +251,7 @@ impl Flow {
                 });
             }
         }
-        // Most datagrams contain messages, and inflating them would be most of the work.
+        // Only control packets are parsed, since inflating every datagram would be most of the work.
         let control = peers.proto.layout().control;
         if datagram.first().is_none_or(|first| first & control == 0) {
             self.talked |= peers.low_is_client == from_low;
@@ -263,7 +263,7 @@ impl Flow {
 }
 
 impl Peers {
-    /// Returns the side of the sender.
+    /// Returns the side of the sender. `from_low` is true if the lower address is the sender.
     pub(super) fn sender(self, from_low: bool) -> Side {
         if self.low_is_client == from_low {
             Side::Client
@@ -273,8 +273,8 @@ impl Peers {
     }
 }
 
-/// Detects a datagram of a recorded session, which may not be its first. With an ack or chunks it is no CONNECT of 0.6:
-/// compressed datagrams of 0.7 have the same flags, and a token at the position of the id.
+/// Detects the kind of a datagram at any position in a session. A datagram with an ack or chunks is not a CONNECT of
+/// 0.6: compressed datagrams of 0.7 have the same flags, and a token at the position of the id.
 pub(super) fn kind_of(datagram: &[u8]) -> First<'_> {
     match detect(datagram) {
         First::Connect { .. } if !datagram.starts_with(&[0x10, 0, 0]) => First::MidSession,
@@ -282,7 +282,7 @@ pub(super) fn kind_of(datagram: &[u8]) -> First<'_> {
     }
 }
 
-/// Returns the handshake that a datagram unmistakably is.
+/// Returns the kind of handshake packet; `None` if the datagram is not unmistakably a handshake packet.
 fn hello(datagram: &[u8]) -> Option<Hello> {
     match kind_of(datagram) {
         First::Connect { proto, .. } => return Some(Hello::Requests(proto)),

@@ -1,8 +1,8 @@
-//! Known flows, by address pair and by id.
+//! Stores flows by address pair and by id.
 //!
-//! Law: at most [`MAX_FLOWS`](super::MAX_FLOWS) flows are open at once; closed flows are kept until their waiting
-//! datagrams have become events. The cost of a lookup does not depend on the number of flows if a few pairs send most
-//! of the datagrams, and little otherwise.
+//! Law: at most [`MAX_FLOWS`](super::MAX_FLOWS) flows are open at once, and closed flows are kept until their waiting
+//! datagrams are emitted. A lookup takes constant time if a few pairs send most of the datagrams, and otherwise
+//! logarithmic time.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +12,7 @@ use std::{
 use super::flow::Flow;
 use teetap_proxy::session::Time;
 
-/// Id of a flow, reused once the flow is removed.
+/// Id of a flow. Ids of removed flows are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FlowId(usize);
 
@@ -23,7 +23,7 @@ pub(super) struct Pair {
     pub(super) high: SocketAddr,
 }
 
-/// Number of slots for the pairs that sent most recently.
+/// Number of slots in the cache of recently used flows.
 const RECENT: usize = 64;
 
 /// All flows.
@@ -34,9 +34,9 @@ pub(super) struct Flows {
     free: Vec<FlowId>,
     /// Open flows by address pair.
     open: BTreeMap<Pair, FlowId>,
-    /// Recently used open flows, each in the slot of its ports.
+    /// Cache of recently used open flows, indexed by a value computed from their ports.
     recent: Box<[Option<(Pair, FlowId)>]>,
-    /// Open flows by the time of a datagram, which may be older than `last` of the flow.
+    /// Open flows sorted by the time of a datagram, which may be older than the flow's last datagram.
     queue: BTreeSet<(Time, FlowId)>,
     /// Time of each flow in the queue, by id.
     queued: Vec<Time>,
@@ -62,7 +62,7 @@ impl Flows {
         self.slots.get_mut(id.0)?.as_mut()
     }
 
-    /// Returns the open flow between two addresses.
+    /// Returns the open flow between two addresses; `None` if there is none.
     pub(super) fn between(&mut self, pair: &Pair) -> Option<FlowId> {
         if let Some(Some((known, id))) = self.recent.get(pair.place())
             && known == pair
@@ -90,7 +90,7 @@ impl Flows {
         id
     }
 
-    /// Closes a flow, so that no datagram is added to it.
+    /// Closes the open flow of a pair, so that later datagrams begin a new flow.
     pub(super) fn close(&mut self, pair: &Pair) {
         self.remember(pair, None);
         if let Some(id) = self.open.remove(pair) {
@@ -98,14 +98,14 @@ impl Flows {
         }
     }
 
-    /// Removes a flow.
+    /// Removes a closed flow and frees its id.
     pub(super) fn remove(&mut self, id: FlowId) {
         if self.slots.get_mut(id.0).and_then(Option::take).is_some() {
             self.free.push(id);
         }
     }
 
-    /// Returns the open flow that has been silent longest.
+    /// Returns the open flow that has been silent for the longest time; `None` if no flow is open.
     pub(super) fn idlest(&mut self) -> Option<FlowId> {
         loop {
             let (time, id) = *self.queue.first()?;
@@ -131,7 +131,7 @@ impl Flows {
         }
     }
 
-    /// Returns the open flows for which `is_wanted` returns true.
+    /// Returns the ids of the open flows for which `is_wanted` returns true.
     pub(super) fn open_if(&self, is_wanted: impl Fn(&Flow) -> bool) -> Vec<FlowId> {
         self.open
             .values()
@@ -151,7 +151,7 @@ impl Flows {
 }
 
 impl Pair {
-    /// Returns the pair of two addresses, and true if the first one is the lower.
+    /// Creates a pair. Also returns true if `from` is the lower address.
     pub(super) fn of(from: SocketAddr, to: SocketAddr) -> (Self, bool) {
         if from <= to {
             (Self { low: from, high: to }, true)
@@ -160,7 +160,7 @@ impl Pair {
         }
     }
 
-    /// Returns the two addresses, the lower one first if `low_first`.
+    /// Returns both addresses, starting with the lower address if `low_first` is true.
     pub(super) fn ends(&self, low_first: bool) -> (SocketAddr, SocketAddr) {
         if low_first {
             (self.low, self.high)
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn the_idlest_is_found_whoever_spoke_in_between() {
         let mut flows = Flows::default();
-        // All pairs share a slot of the recent ones.
+        // All pairs share a slot of the cache.
         let ids = [1, 2, 3].map(|number| flows.add(pair(number * 64), Flow::new(Time(number.into()))));
         assert_eq!(flows.idlest(), Some(ids[0]));
         flows.get_mut(ids[0]).unwrap().1.last = Time(9);

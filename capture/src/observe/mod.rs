@@ -1,25 +1,25 @@
 //! Finds sessions in captures of other programs, and emits the same events as the [`Hub`](teetap_proxy::session::Hub)
 //! for its own sessions.
 //!
-//! # How it is driven
+//! # Usage
 //!
 //! ```text
-//! observer.see(seen)                       once for every datagram, in the order of the recording
-//! while let Some(event) = observer.poll()  until None
-//! observer.finish()                        at the end, and poll once more
+//! observer.see(sighting)                   for every datagram, in the order of the recording while let Some(event) =
+//! observer.poll()  after each datagram, until `None` observer.finish()                        at the end of the
+//! recording; then poll again
 //! ```
 //!
-//! # Its law
+//! # Law
 //!
-//! Pure, like the Hub: time and bytes are inputs. The handshake shows client, server, variant and the start of a
-//! session. If a recording starts in the middle of a session, they are guessed from many datagrams, and a notice says
-//! so. Until a pair of addresses is decided, its datagrams wait, and so do all later datagrams, so that events are in
-//! the order of the recording.
+//! The observer does no I/O and reads no clock: like the Hub, it receives times and bytes as inputs. A handshake
+//! identifies client, server, variant and start of a session. If a recording starts in the middle of a session, they
+//! are guessed from many datagrams, and a notice reports the guess. Until a pair of addresses is classified, its
+//! datagrams and all later datagrams wait, so that events are emitted in the order of the recording.
 //!
-//! Bounded: at most [`MAX_FLOWS`] pairs of addresses at once (the pair that has been silent longest is dropped, and
-//! idle pairs are dropped after [`IDLE`]), and [`MAX_WAITING`] waiting datagrams.
+//! Memory is bounded: at most [`MAX_FLOWS`] pairs of addresses are tracked, and at most [`MAX_WAITING`] datagrams wait.
+//! Pairs are dropped after [`IDLE`]; at the limit, the pair that has been silent longest is dropped.
 //!
-//! Acks are checked as in a live session. Each hole of a recording that its acks reveal is reported once.
+//! Acks are checked as in a live session. Each hole in the recording that acks reveal is reported once.
 
 mod acks;
 mod emit;
@@ -43,23 +43,24 @@ use teetap_proxy::session::{Event, SessionId, Time, Traffic, readable};
 /// Maximum number of address pairs that are tracked at once.
 pub const MAX_FLOWS: usize = 4096;
 
-/// Maximum number of datagrams that wait for a verdict. Beyond it the flow of the first one is decided.
+/// Maximum number of datagrams that wait for a verdict. At the limit, the flow of the first waiting datagram is
+/// classified.
 pub const MAX_WAITING: usize = 4096;
 
 /// Maximum wait for a verdict, in time of the recording.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Interval between two searches for idle pairs, in time of the recording.
+/// Interval between searches for idle pairs, in time of the recording.
 const SWEEP: Duration = Duration::from_secs(10);
 
-/// Maximum advance of the idle clock by one datagram, so that pairs do not become idle if the clock was set or the
-/// recording paused.
+/// Maximum advance of the idle clock per datagram, so that pairs do not become idle if the system clock was set or the
+/// recording was paused.
 const LONGEST_STEP: Duration = Duration::from_secs(10);
 
-/// Maximum number of addresses whose partners are counted.
+/// Maximum number of addresses for which the number of partners is counted.
 const MAX_PARTNERS: usize = 4 * MAX_FLOWS;
 
-/// Ports of servers: 8303 and the others that the browser tries in a local network, and some more.
+/// Usual ports of servers: 8303 and the other ports that the server browser probes in a local network, and some more.
 const SERVER_PORTS: std::ops::RangeInclusive<u16> = 8303..=8403;
 
 /// One datagram of a recording.
@@ -96,12 +97,12 @@ pub struct Tally {
 #[derive(Debug, Default)]
 pub struct Observer {
     flows: Flows,
-    /// Number of partners of each address.
+    /// Number of partners with which each address has exchanged datagrams.
     partners: BTreeMap<SocketAddr, u32>,
     waiting: VecDeque<Waiting>,
     events: VecDeque<Event>,
     tally: Tally,
-    /// Idle clock, which continues if the time of the recording jumps.
+    /// Idle clock, which advances steadily even if the time of the recording jumps.
     now: Time,
     /// Latest time of the recording since it last jumped back.
     latest: Time,
@@ -111,7 +112,7 @@ pub struct Observer {
     filled: Vec<u8>,
 }
 
-/// A datagram, or the end of a flow, that has not become an event yet.
+/// A datagram or the end of a flow that has not been emitted yet.
 #[derive(Debug)]
 struct Waiting {
     at: Time,
@@ -121,7 +122,7 @@ struct Waiting {
     what: Wait,
 }
 
-/// A datagram between two known addresses.
+/// A datagram of a known flow.
 #[derive(Clone, Copy, Debug)]
 struct Seen<'a> {
     at: Time,
@@ -146,13 +147,13 @@ enum Wait {
 }
 
 impl Observer {
-    /// Creates an observer without datagrams.
+    /// Creates an observer without flows.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Handles one datagram.
+    /// Adds the next datagram of the recording. The resulting events are returned by [`Self::poll`].
     pub fn see(&mut self, sighting: Sighting<'_>) {
         let Sighting {
             at,
@@ -210,7 +211,7 @@ impl Observer {
         });
     }
 
-    /// Advances the idle clock, even if the clock of the recording was set.
+    /// Advances the idle clock, by at most [`LONGEST_STEP`]. A jump of the recording's time back does not stop it.
     fn advance(&mut self, at: Time) {
         if at > self.latest {
             self.now = self.now + at.since(self.latest).min(LONGEST_STEP);
@@ -220,7 +221,7 @@ impl Observer {
         }
     }
 
-    /// Ends the recording: decides the flows of all waiting datagrams.
+    /// Ends the recording: classifies the flows of all waiting datagrams, and emits them.
     pub fn finish(&mut self) {
         let end = self.latest;
         for id in self.flows.open_if(|flow| flow.is_silent(end)) {
@@ -232,7 +233,7 @@ impl Observer {
         }
     }
 
-    /// Returns the next event.
+    /// Removes and returns the next event; `None` if another datagram is needed first.
     pub fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -243,7 +244,7 @@ impl Observer {
         self.tally
     }
 
-    /// Shows a datagram to its flow. Returns true if the datagram begins a new flow.
+    /// Lets a flow inspect a datagram. Returns true if the datagram begins a new flow.
     fn look(&mut self, id: FlowId, from_low: bool, bytes: &[u8], len: usize, at: Time) -> bool {
         let Some((_, flow)) = self.flows.get_mut(id) else {
             return false;
@@ -253,7 +254,8 @@ impl Observer {
         flow.look(from_low, whole, whole.len() > bytes.len(), &mut self.scratch)
     }
 
-    /// Returns the open flow of a pair, or a new one.
+    /// Returns the open flow of a pair, and adds one if there is none. At the limit, ends the flow that has been silent
+    /// longest.
     fn flow_of(&mut self, pair: Pair) -> FlowId {
         if let Some(id) = self.flows.between(&pair) {
             return id;
@@ -272,7 +274,7 @@ impl Observer {
         self.flows.add(pair, Flow::new(self.now))
     }
 
-    /// Closes a flow. Its end waits for its place among the events.
+    /// Closes a flow. The end of its session is queued, so that it is emitted after earlier datagrams.
     fn end(&mut self, id: FlowId, how: Wait) {
         if let Some((pair, flow)) = self.flows.get_mut(id) {
             flow.is_over = true;
@@ -288,7 +290,7 @@ impl Observer {
         }
     }
 
-    /// Ends idle flows.
+    /// Ends idle flows, at most once per [`SWEEP`].
     fn sweep(&mut self) {
         if self.now < self.next_sweep {
             return;
@@ -301,7 +303,7 @@ impl Observer {
         }
     }
 
-    /// Emits all datagrams and ends that need not wait any longer.
+    /// Emits waiting datagrams and ends of flows, up to the first datagram that has to wait for a verdict.
     fn settle(&mut self) {
         while let Some(first) = self.waiting.front() {
             let open = self
@@ -320,7 +322,7 @@ impl Observer {
         }
     }
 
-    /// Decides a flow by its evidence.
+    /// Classifies a flow by its evidence.
     fn decide(&mut self, id: FlowId) {
         let partners = &self.partners;
         if let Some((pair, flow)) = self.flows.get_mut(id) {
@@ -329,7 +331,8 @@ impl Observer {
     }
 }
 
-/// Returns the recorded bytes of a datagram of `len` bytes, extended by zeros up to the length that receivers read.
+/// Returns the recorded bytes of a datagram of `len` bytes, padded with zeros if the recording truncated them. At most
+/// [`MAX_DATAGRAM`] bytes, since receivers read no more.
 fn filled_up<'a>(filled: &'a mut Vec<u8>, bytes: &'a [u8], len: usize) -> &'a [u8] {
     let len = len.min(MAX_DATAGRAM);
     if bytes.len() >= len {
@@ -342,8 +345,8 @@ fn filled_up<'a>(filled: &'a mut Vec<u8>, bytes: &'a [u8], len: usize) -> &'a [u
 }
 
 impl Pair {
-    /// Guesses whether the lower address is the client: a server has a server's port, or many partners. Returns `None`
-    /// if both addresses are equally likely.
+    /// Guesses from ports and numbers of partners whether the lower address is the client. Returns `None` if both
+    /// addresses are equally likely.
     fn likely_low_is_client(&self, partners: &BTreeMap<SocketAddr, u32>) -> Option<bool> {
         let [low, high] = [self.low, self.high].map(|address| {
             let many = partners.get(&address).copied().unwrap_or_default();

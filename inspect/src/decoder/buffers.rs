@@ -1,4 +1,4 @@
-//! Buffers reused for every message, so that decoding allocates little.
+//! Reusable buffers, so that decoding allocates little memory.
 
 use teetap_wire::{Scratch, def::Decoded};
 
@@ -10,7 +10,7 @@ use crate::Reading;
 pub(super) struct Buffers {
     /// The fields of the current message.
     pub(super) message: Decoded,
-    /// The fields of the current message if it has no definition of its own.
+    /// The fields of the current message, for a message without a definition.
     pub(super) unknown: Decoded,
     scratch: Option<Box<Scratch>>,
     reading: Option<Reading>,
@@ -26,12 +26,12 @@ impl Decoder {
         self.buffers.scratch = Some(scratch);
     }
 
-    /// Lends an empty reading, with the buffers of a recycled one if there is one.
+    /// Returns an empty reading that reuses the buffers of the last recycled reading.
     pub(crate) fn lend_reading(&mut self) -> Reading {
         self.buffers.reading.take().unwrap_or_default()
     }
 
-    /// Keeps the buffers of a reading for the next one.
+    /// Keeps the buffers of a reading for the next reading.
     pub fn recycle(&mut self, mut reading: Reading) {
         reading.clear();
         self.buffers.reading = Some(reading);

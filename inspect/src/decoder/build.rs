@@ -1,4 +1,4 @@
-//! Builds readings, message by message.
+//! Decodes a datagram into a [`Reading`], message by message.
 
 use std::ops::Range;
 
@@ -19,8 +19,7 @@ use crate::{
 };
 
 impl Reading {
-    /// Reads a datagram of a session that was seen at the time `at`. `None` if no message passes the filter, so that there is
-    /// nothing to show.
+    /// Decodes a datagram of a session, received at the time `at`. Returns `None` if no watcher displays any of it.
     #[must_use]
     pub fn of_datagram(
         at: Time,
@@ -45,7 +44,7 @@ impl Reading {
         decoder.keep_shown(reading)
     }
 
-    /// Reads a datagram outside a connection, which is a single message. `None` if the message does not pass the filter.
+    /// Decodes a datagram outside a connection, which is a single message. Returns `None` if no watcher displays it.
     #[must_use]
     pub fn of_connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Option<Self> {
         let reading = self::connless(at, connless, decoder);
@@ -53,15 +52,15 @@ impl Reading {
     }
 }
 
-/// A reading of a datagram under construction.
+/// A reading while it is built.
 pub(super) struct Build<'a> {
     at: Time,
     session: Option<SessionId>,
     datagram: &'a Datagram,
     decoder: &'a mut Decoder,
     reading: Reading,
-    /// True if the receiver is a program of DDNet. DDNet accepts payloads of any size, which other programs of the same
-    /// protocol refuse.
+    /// True if the receiver is known to be DDNet, which accepts payloads of any size. Other programs that use the same
+    /// protocol refuse large payloads.
     takes_all: bool,
 }
 
@@ -137,8 +136,8 @@ impl<'a> Build<'a> {
         });
     }
 
-    /// Adds the note about an unreadable datagram. Datagrams of a run already have this note; datagrams of other captures do
-    /// not.
+    /// Adds the note about an unreadable datagram, unless the datagram already has it: the proxy adds this note during
+    /// a run.
     fn note_failure(&mut self, error: PacketError) {
         let Reading {
             notes, is_cut, size, ..
@@ -163,7 +162,7 @@ impl<'a> Build<'a> {
         if datagram.is_unchanged() {
             self.heard(0, packet);
         }
-        // Messages refer to positions in the payload.
+        // The ranges of messages are positions in the payload.
         self.reading.bytes.extend_from_slice(packet.payload);
         self.reading.payload = packet.payload.len();
         let whole = Done::whole(datagram);
@@ -177,7 +176,7 @@ impl<'a> Build<'a> {
             self.reading.messages.push(message);
             return;
         }
-        // Filters on the first chunk already see the notes on all chunks.
+        // The notes on all chunks are added first, because filters evaluate them with the first chunk.
         self.add_notes(&packet.chunk_notes());
         self.note_other_chunks(packet);
         for (index, chunk) in packet.chunks().enumerate() {
@@ -219,8 +218,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Inserts the note about chunk headers of the other version, or about a missing compression flag, before the notes that
-    /// result from the mistake.
+    /// Adds a note if the chunk headers are in the format of the other version, or if the compression flag is missing.
+    /// The note precedes the notes that result from the mistake.
     fn note_other_chunks(&mut self, packet: &Packet<'_>) {
         let (registry, dir) = (self.decoder.registry(), self.datagram.dir);
         let notes = &mut self.reading.notes;
@@ -234,8 +233,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Inserts the note about a message with the id of another message, or with the fields of another version, before the notes
-    /// that result from the mistake.
+    /// Adds a note if the message has the id of another message, or fields in the format of another version. The note
+    /// precedes the notes that result from the mistake.
     fn note_meant(&mut self, message: &mut Message, data: &[u8]) {
         let (proto, dir) = (self.datagram.proto, self.datagram.dir);
         let awaited = self.decoder.joins.awaits(self.session, dir.sender());
@@ -272,8 +271,8 @@ impl<'a> Build<'a> {
         });
     }
 
-    /// Adds the data of a sent datagram that the received datagram does not have: the forwarded ack, and messages made by the
-    /// proxy.
+    /// Adds the parts of a sent datagram that the received datagram lacks: the forwarded ack, and messages inserted by
+    /// the proxy. `index` is the position among the sent datagrams.
     fn take_sent(&mut self, packet: &Packet<'_>, index: usize) {
         let (datagram, first) = (self.datagram, index == 0);
         let received = self.reading.size.is_some();
@@ -297,7 +296,8 @@ impl<'a> Build<'a> {
         }
         for chunk in packet.chunks() {
             if !self.was_received(&chunk) {
-                // Messages made by rules or users do not describe the state of the server's game, so they count as not delivered.
+                // Inserted messages do not describe the state of the server's game, so contexts treat them as not
+                // delivered.
                 let seq_out = chunk.header.vital;
                 let piece = Piece {
                     chunk: &chunk,
@@ -325,8 +325,8 @@ impl<'a> Build<'a> {
         self.reading.messages.push(message);
     }
 
-    /// Returns true if a sent chunk is a received chunk that was forwarded. Vital chunks are compared by their new sequence
-    /// number, others by their bytes.
+    /// Returns true if a sent chunk was received from the peer and forwarded. Compares vital chunks by their forwarded
+    /// sequence number, and other chunks by their bytes.
     fn was_received(&self, chunk: &chunk::Chunk<'_>) -> bool {
         let reading = &self.reading;
         reading.messages.iter().any(|message| match chunk.header.vital {
@@ -352,7 +352,7 @@ impl<'a> Build<'a> {
         self.reading.expected = self.decoder.streams().begin(seen, &mut found);
     }
 
-    /// Records a forwarded datagram. `index` is its index among the datagrams that the event has sent.
+    /// Records a forwarded datagram. `index` is its position among the datagrams that the event sent.
     fn heard(&mut self, index: usize, packet: &Packet<'_>) {
         if let Some(session) = self.session {
             let streams = self.decoder.streams();
@@ -406,10 +406,10 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Removes and returns the notes about this range of the payload, for the message in that range.
+    /// Removes the notes about `range` of the payload, and returns them for the message in that range.
     fn claim_notes(&mut self, range: Range<usize>) -> impl Iterator<Item = Note> {
         self.reading.notes.extract_if(.., move |note| {
-            // An oversized payload concerns all of its messages.
+            // The note about an oversized payload concerns all messages, so it stays with the datagram.
             !is_about_size(note) && note.code.place() == Place::Payload && range.contains(&note.at)
         })
     }
@@ -447,12 +447,12 @@ impl<'a> Build<'a> {
     }
 }
 
-/// Returns true for the note about a payload that some receivers refuse because of its size.
+/// Returns true for the note about an oversized payload, which some receivers refuse.
 fn is_about_size(note: &Note) -> bool {
     note.code == Code::PayloadOversized
 }
 
-/// Returns the place of a message, for the filters.
+/// Returns the context in which filters evaluate a message.
 fn place<'n>(
     at: Time,
     session: Option<SessionId>,
@@ -471,7 +471,8 @@ fn place<'n>(
     place_in(at, session, datagram, view)
 }
 
-/// Returns the place of a datagram without messages. Reads the header even if the payload is unreadable.
+/// Returns the context in which filters evaluate a datagram without messages. Parses the header even if the payload is
+/// unreadable.
 fn whole<'n>(
     at: Time,
     session: Option<SessionId>,
@@ -507,7 +508,7 @@ fn place_in<'n>(
     }
 }
 
-/// Reads a datagram outside a connection.
+/// Decodes a datagram outside a connection.
 pub(super) fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Reading {
     let mut reading = decoder.lend_reading();
     reading.size = Some(connless.bytes.len());

@@ -1,4 +1,4 @@
-//! Demand of the watchers: the messages they show or wait for, and the knowledge needed to decide.
+//! What the watchers need: the messages that they show or wait for, and the session state that their filters use.
 //!
 //! Law: a message that no watcher needs is skipped before its fields are parsed.
 
@@ -11,12 +11,13 @@ use teetap_wire::{Dir, Proto};
 use super::Decoder;
 use crate::{Reading, Subscribers, subscribers::Selected};
 
-/// Number of datagrams per direction in which peers may identify themselves, losses included.
+/// Highest ordinal of a datagram that can identify its sender. High enough that the introduction may be lost and sent
+/// again.
 const INTRODUCTIONS: u64 = 64;
 
-/// What the watchers need, apart from their filters.
+/// Needs of the watchers in addition to their filters.
 pub(super) struct Demand {
-    /// True if everything is decoded, whatever the filter shows.
+    /// True if every message is decoded, even if the filters do not match it.
     pub(super) everything: bool,
     /// True if session lines are shown, with player names.
     sessions: bool,
@@ -24,7 +25,7 @@ pub(super) struct Demand {
     pub(super) gists: bool,
     /// True if player names are tracked.
     names: bool,
-    /// True if snapshots are ignored while there is no subscriber.
+    /// True if snapshots are ignored as long as there is no subscriber.
     blind: bool,
     subscribers: Option<Subscribers>,
     /// Change counter of the subscriptions at the last update.
@@ -46,12 +47,12 @@ impl Default for Demand {
 }
 
 impl Decoder {
-    /// Evaluates the filters of these subscribers, too.
+    /// Adds subscribers, whose filters are evaluated as well.
     pub fn serve(&mut self, subscribers: Subscribers) {
         self.demand.subscribers = Some(subscribers);
     }
 
-    /// Applies changes of the subscriptions. Subscribers receive all events; other watchers may not.
+    /// Updates the needs if a subscription was added, changed or removed. With a subscriber, all events are needed.
     pub(crate) fn look_for_subscribers(&mut self) {
         let Some(subscribers) = &self.demand.subscribers else {
             return;
@@ -71,8 +72,8 @@ impl Decoder {
         self.choose_needs();
     }
 
-    /// Returns the subscriptions that receive an event: those in `slots`, which want one of its messages, and those
-    /// that want everything.
+    /// Returns the subscriptions that receive an event. `slots` is the bitmask of subscriptions that select one of its
+    /// messages; subscriptions without a filter are added.
     pub(crate) fn selected_by(&self, slots: u64) -> Selected {
         Selected {
             slots: slots | self.select.insatiable(),
@@ -80,8 +81,8 @@ impl Decoder {
         }
     }
 
-    /// Ignores snapshots and joins, for a watcher that does not receive all events. Snapshots are then messages like
-    /// any other.
+    /// Disables the tracking of snapshots and joins, for a watcher that does not receive all events. Snapshots are then
+    /// decoded like other messages.
     pub fn ignore_snapshots(&mut self) {
         self.demand.blind = true;
         self.joins.ignore();
@@ -89,25 +90,25 @@ impl Decoder {
         self.streams.set_partial(true);
     }
 
-    /// Ignores sessions, for a watcher that shows only messages.
+    /// Disables session lines, for a watcher that shows only messages.
     pub fn ignore_sessions(&mut self) {
         self.demand.sessions = false;
         self.choose_needs();
     }
 
-    /// Ignores gists, for a watcher that shows no player names with messages.
+    /// Disables gists, for a watcher that shows no player names with messages.
     pub fn ignore_gists(&mut self) {
         self.demand.gists = false;
         self.choose_needs();
     }
 
-    /// Ignores player names, for a watcher that shows neither gists nor sessions and has no filter.
+    /// Disables the tracking of player names, for a watcher without gists, sessions and filters.
     pub fn ignore_names(&mut self) {
         self.demand.names = false;
         self.choose_needs();
     }
 
-    /// Decodes everything, with all names, for a watcher without the filter, such as a recorder.
+    /// Decodes every message, with player names, for a watcher that ignores the filter, such as a recorder.
     pub fn decode_everything(&mut self) {
         self.demand.everything = true;
         self.demand.gists = true;
@@ -115,19 +116,19 @@ impl Decoder {
         self.choose_needs();
     }
 
-    /// From now on shows only messages that match.
+    /// Sets the filter for shown messages.
     pub fn show_only(&mut self, filter: Filter) {
         self.select.show_only(filter);
         self.choose_needs();
     }
 
-    /// Waits for a message that matches, whether it is shown or not.
+    /// Ends the run when a message matches, even if the message is not shown.
     pub fn wait_for(&mut self, filter: Filter) {
         self.select.wait_for(filter);
         self.choose_needs();
     }
 
-    /// Fails the run on a message that matches, whether it is shown or not.
+    /// Fails the run when a message matches, even if the message is not shown.
     pub fn fail_on(&mut self, filter: Filter) {
         self.select.fail_on(filter);
         self.choose_needs();
@@ -150,7 +151,7 @@ impl Decoder {
         self.streams.set_partial(is_blind || !reads_all);
     }
 
-    /// Number of messages that passed the filter.
+    /// Returns the number of messages that passed the filter.
     #[must_use]
     pub const fn matches(&self) -> u64 {
         self.select.matches
@@ -162,24 +163,26 @@ impl Decoder {
         self.select.is_choosy()
     }
 
-    /// Returns true if no message of this datagram can be shown or change the decoder's state.
+    /// Returns true if no message of a datagram with this protocol, direction and ordinal can be shown or change the
+    /// decoder's state.
     pub(crate) fn skips(&self, proto: Proto, dir: Dir, ordinal: u64) -> bool {
-        // The first messages of a peer may identify it. In DDNet sessions that changes nothing.
+        // The first messages may identify their sender as DDNet, which is already known in a DDNet session.
         let may_introduce = ordinal <= INTRODUCTIONS && proto != Proto::Ddnet;
         !may_introduce && !self.needs_all() && self.select.is_beyond(proto, dir)
     }
 
-    /// Returns true if some messages may be skipped and nothing else shows their datagrams.
+    /// Returns true if datagrams may be skipped when no filter can match their messages.
     pub(super) fn may_skim(&self) -> bool {
         !self.needs_all() && self.is_choosy() && self.select.insatiable() == 0
     }
 
-    /// Returns true if a message cannot be shown or change the decoder's state, whatever its fields are.
+    /// Returns true if a message can be skipped: regardless of its fields, no watcher shows it, and it does not change
+    /// the decoder's state.
     pub(super) fn passes_over(&self, view: &MessageView<'_>) -> bool {
         !self.needs_all() && !view.shows_ddnet() && self.select.is_out_of_reach(view)
     }
 
-    /// Returns true if messages that no filter shows are still needed, to be decoded or for the contexts.
+    /// Returns true if every message is needed, either by a watcher or to track the state of sessions.
     fn needs_all(&self) -> bool {
         let needs = self.contexts.needs();
         self.demand.everything || needs.follows_any() || needs.names > Names::None

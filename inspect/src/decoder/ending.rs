@@ -1,6 +1,6 @@
-//! The message or rule that ends the run.
+//! Which message or rule ends the run.
 //!
-//! Law: the first one counts, except that a rule overrides a message that `--until` waited for.
+//! Law: the first cause counts, except that a rule overrides a message that `--until` waited for.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -10,7 +10,7 @@ use teetap_rules::context::MessageView;
 use super::Decoder;
 use crate::{Ending, EndingBy};
 
-/// The cause of the end of the run, once known.
+/// The first message or rule that ends the run, once known.
 #[derive(Default)]
 pub(super) struct FirstEnding {
     /// True if rules may end the run.
@@ -19,7 +19,8 @@ pub(super) struct FirstEnding {
 }
 
 impl FirstEnding {
-    /// Records the message that matched a filter first. `by` is `None` if none has matched.
+    /// Records the first message that matches a filter which ends the run. `by` is that filter; `None` if no filter
+    /// matches.
     pub(super) fn on_match<'a>(
         &mut self,
         by: Option<&EndingBy>,
@@ -51,17 +52,17 @@ impl FirstEnding {
 }
 
 impl Decoder {
-    /// Lets rules end the run. By default, as in recordings, their notices have no effect.
+    /// Lets notices of rules end the run. By default, and for recordings, such notices have no effect.
     pub fn end_by_rules(&mut self) {
         self.end.by_rules = true;
     }
 
-    /// Records the notice of a rule that ends the run. A rule overrides a message that was waited for.
+    /// Records a notice that may end the run.
     pub(crate) fn on_notice(&mut self, event: &Event) {
         self.end.on_notice(event);
     }
 
-    /// Returns the cause of the end of the run; `None` while it goes on.
+    /// Returns the message or rule that ends the run; `None` if the run continues.
     #[must_use]
     pub const fn ending(&self) -> Option<&Arc<Ending>> {
         self.end.ending.as_ref()

@@ -11,7 +11,7 @@ use super::Decoder;
 use crate::{DecodedEvent, Reading, joins::Join};
 
 impl Decoder {
-    /// Decodes the next event, as far as its watchers need.
+    /// Decodes the next event. Skips the parts that no watcher needs.
     #[must_use]
     pub fn decode(&mut self, event: Event) -> DecodedEvent {
         self.look_for_subscribers();
@@ -69,8 +69,8 @@ impl Decoder {
         }
     }
 
-    /// Returns the next event caused by the passage of time alone (a stalled login or a silent peer) if it was due
-    /// before `before`. Call this until it returns `None`, before decoding an event of that time.
+    /// Returns the next event that a timeout causes before `before`: a stalled login or a silent peer. Must be called
+    /// until it returns `None` before an event of the time `before` is decoded.
     #[must_use]
     pub fn due(&mut self, before: Time) -> Option<DecodedEvent> {
         let silent = self.streams().silent_before(before);
@@ -82,7 +82,7 @@ impl Decoder {
         Some(self.decode(event))
     }
 
-    /// Returns the joins that have not ended at the end of a recording.
+    /// Ends a recording at the time `at`. Returns the joins that are still in progress.
     #[must_use]
     pub fn finish(&mut self, at: Time) -> Vec<Arc<Join>> {
         self.joins.finish(at)

@@ -1,4 +1,4 @@
-//! Chunks, control packets and datagrams outside a connection, each looked up in the definitions.
+//! Decodes chunks, control packets and datagrams outside a connection with their definitions.
 
 use std::borrow::Cow;
 
@@ -46,8 +46,8 @@ impl Decoder {
         message
     }
 
-    /// Looks up the definition of a chunk. Returns its id if it can be read, its definition if there is one, and a view
-    /// of the chunk.
+    /// Looks up the definition of a chunk. Returns its id (`None` if unreadable), its definition (`None` if unknown),
+    /// and the view of the chunk for filters.
     pub(super) fn identify<'a>(
         &self,
         place: Place<'a>,
@@ -126,7 +126,7 @@ impl Decoder {
         };
         let client = Some(connless.client);
         let Some(parsed) = parsed else {
-            // The format is unknown: only the raw bytes are shown.
+            // The format is unknown, so only the raw bytes are shown.
             let view = MessageView {
                 client,
                 ..place.view(Class::Connless, None, &connless.bytes)
@@ -164,8 +164,8 @@ impl Decoder {
         message
     }
 
-    /// Evaluates the filters on a datagram without a readable message. Returns true if it is shown, and the bitmask of
-    /// the subscribers that want it.
+    /// Evaluates the filters on a datagram without a readable message. Returns true if the datagram is shown, and the
+    /// bitmask of the subscribers that select it.
     pub(crate) fn whole(&mut self, place: Place<'_>) -> (bool, u64) {
         self.select(&place.whole(), "datagram")
     }

@@ -1,9 +1,8 @@
-//! Parses messages with the definitions, for watchers.
+//! Decodes the messages of events for the watchers of a run.
 //!
-//! Law: the bytes of peers are decoded outside the data thread, once for all watchers. Decoding never fails: oddities
-//! become notes. Each message is decoded at most once, whether a filter, the context of its session or the reading
-//! needs its fields first. Messages that no watcher shows get no fields, and a datagram that has only such messages is
-//! merely counted.
+//! Law: messages are decoded outside the data thread, and at most once for all watchers, filters and session contexts.
+//! Decoding never fails; oddities become notes. The fields of messages that no watcher needs are not decoded. If a
+//! datagram has only such messages, only its sequence numbers and acks are recorded.
 
 mod buffers;
 mod build;
@@ -27,7 +26,7 @@ use crate::{joins::JoinTracker, judge, select::Select, stated::Stated, stream::S
 
 use self::{buffers::Buffers, demand::Demand, ending::FirstEnding, snapshots::SnapshotViews};
 
-/// Parses messages and evaluates the filters on them with the context of their sessions.
+/// Decodes messages, and evaluates filters on them in the context of their session.
 pub struct Decoder {
     registry: &'static Registry,
     contexts: Contexts,
@@ -43,12 +42,12 @@ pub struct Decoder {
     rules: Vec<Arc<str>>,
     /// The joins of sessions.
     pub(crate) joins: JoinTracker,
-    /// The collector of findings; `None` unless all events are decoded whole.
+    /// The judge that collects findings; `None` unless all events are fully decoded.
     judge: Option<judge::Live>,
 }
 
 impl Decoder {
-    /// Creates a decoder that shows all messages, parsed with these definitions.
+    /// Creates a decoder that shows all messages, decoded with the definitions of `registry`.
     #[must_use]
     pub fn new(registry: &'static Registry) -> Self {
         Self {
@@ -67,22 +66,22 @@ impl Decoder {
         }
     }
 
-    /// Adds the findings of the run to `judge`. All events must be decoded whole.
+    /// Passes every event to `judge`, which collects the findings. All events must be fully decoded.
     pub fn collect_findings(&mut self, judge: judge::Live) {
         self.judge = Some(judge);
     }
 
-    /// Returns the collector of findings, if there is one.
+    /// Returns the judge that collects findings, if there is one.
     pub(crate) const fn judge(&self) -> Option<&judge::Live> {
         self.judge.as_ref()
     }
 
-    /// Shares the version stated by the server with other parts of the program.
+    /// Replaces the record of the server's version with one that is shared with other parts of the program.
     pub fn share_stated(&mut self, stated: Stated) {
         self.stated = stated;
     }
 
-    /// Returns the version stated by the server.
+    /// Returns the record of the version stated by the server.
     #[must_use]
     pub const fn stated(&self) -> &Stated {
         &self.stated
@@ -98,7 +97,7 @@ impl Decoder {
         let state = change.state;
         let context = self.contexts.get(session.0);
         let was_online = context.is_some_and(|context| context.known().state == SessionState::Online);
-        // Recordings may have datagrams after CLOSE.
+        // Recordings may contain datagrams after CLOSE, so the state of an online session is kept.
         if state != State::Closed || !was_online {
             self.select.on_session(session, state);
         }
@@ -121,7 +120,7 @@ impl Decoder {
         ids.iter().filter_map(name).collect()
     }
 
-    /// Resets the state at the start of another run, which has sessions of its own.
+    /// Resets the state of all sessions, because the next run of the recording begins.
     pub fn restart(&mut self) {
         self.select.restart();
         self.streams.restart();
@@ -145,20 +144,20 @@ impl Decoder {
         players.own_name().map(printable)
     }
 
-    /// Returns the start of a session as filters count it.
+    /// Returns the time from which filters measure the age of a session; `None` if the session is unknown.
     pub(crate) fn began(&self, session: Option<SessionId>) -> Option<Time> {
         let context = self.contexts.get(session?.0)?;
         Some(Time(context.known().since))
     }
 
-    /// Records that events were missed.
+    /// Records that events of any session may have been lost before they were decoded.
     pub fn gap(&mut self) {
         self.contexts.gap();
         self.joins.gap();
         self.streams.gap();
     }
 
-    /// Records that messages of one session were missed.
+    /// Records that messages of one session were lost before they were decoded.
     pub(crate) fn gap_in(&mut self, session: Option<SessionId>) {
         self.joins.gap_in(session);
         if let Some(session) = session {
@@ -167,7 +166,7 @@ impl Decoder {
         }
     }
 
-    /// Returns the sequence numbers, acks and pace of all sessions.
+    /// Returns the tracker of sequence numbers, acks and timing of all sessions.
     pub(crate) const fn streams(&mut self) -> &mut Streams {
         &mut self.streams
     }

@@ -1,4 +1,4 @@
-//! Evaluates the filters on messages and decodes the fields of those that are shown.
+//! Evaluates the filters on messages, and decodes the fields of shown messages.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use super::Decoder;
 use crate::reading::Message;
 
 impl Decoder {
-    /// Evaluates the filters on bytes without fields. If they end the run, `label` names them.
+    /// Evaluates the filters on bytes without fields. Returns true if they are shown, and the bitmask of the
+    /// subscribers that select them. `label` names the bytes if they end the run.
     pub(super) fn select(&mut self, view: &MessageView<'_>, label: &'static str) -> (bool, u64) {
         if self.select.is_out_of_reach(view) {
             return (false, self.select.insatiable());
@@ -28,8 +29,8 @@ impl Decoder {
         (shown, subscribers)
     }
 
-    /// Evaluates the filters on a message, and decodes it if a watcher shows it. The definition of `message` is already
-    /// set.
+    /// Evaluates the filters on a message, and decodes the message if a watcher shows it. Requires that the definition
+    /// of `message` is set.
     pub(super) fn read(&mut self, message: &mut Message, view: &MessageView<'_>, records: &mut Vec<Record>) {
         if self.passes_over(view) {
             return;
@@ -67,7 +68,7 @@ impl Decoder {
             if let Some(snapshot) = self.snapshots.of(context) {
                 self.snapshots.add_to(message, snapshot, view, self.registry);
             }
-            // Only a message with notes can have an invalid snapshot.
+            // An invalid snapshot always has a note, so messages without notes need no diagnosis.
             if !message.notes.is_empty() && (message.shown || message.subscribers != 0) {
                 message.diagnosis = self.contexts.diagnose(view).map(Box::new);
             }
@@ -77,8 +78,8 @@ impl Decoder {
     }
 }
 
-/// Returns the notes of a decoded message, with a note added if its direction is wrong or its magic almost right. The
-/// note on the direction is first, because fields that the other direction lacks follow from it.
+/// Adds notes about a wrong direction or an almost correct magic to the notes of a decoded message. The note about the
+/// direction is first, because a wrong direction explains notes about fields.
 fn with_direction(of_fields: Notes, def: &Def, view: &MessageView<'_>) -> Notes {
     let mut notes = of_fields;
     if view.class != Some(Class::Connless) && !def.way.allows(view.dir) {
@@ -93,7 +94,7 @@ fn with_direction(of_fields: Notes, def: &Def, view: &MessageView<'_>) -> Notes 
     notes
 }
 
-/// Adds the notes of a decoded message, and a note if its chunk is vital but should not be, or the reverse.
+/// Adds the notes of a decoded message, and a note if its chunk is vital but should not be, or vice versa.
 fn add_notes(message: &mut Message, mut notes: Notes, view: &MessageView<'_>) {
     let vitality = message.def.and_then(|def| def.odd_vitality(view.seq.is_some()));
     if let Some(code) = vitality.filter(|_| view.is_chunk()) {
@@ -106,7 +107,7 @@ fn add_notes(message: &mut Message, mut notes: Notes, view: &MessageView<'_>) {
         .extend(notes.filter(|note| !(is_cut && note.code.has(Property::MayComeFromCut))));
 }
 
-/// Parses a message without a definition of its own. An unknown UUID is parsed as its envelope.
+/// Decodes a message without a definition. A message with an unknown UUID is decoded as an envelope.
 fn read_unknown(
     buffer: &mut Decoded,
     registry: &'static Registry,

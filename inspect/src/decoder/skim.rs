@@ -1,6 +1,6 @@
-//! Fast path for datagrams in which no watcher needs a message: only their sequence numbers and acks are counted.
+//! Fast path for datagrams without a message that a watcher needs: records only their sequence numbers and acks.
 //!
-//! Law: afterwards the decoder's state is the same as if they had been decoded.
+//! Law: the state of the decoder afterwards is the same as if the datagram had been decoded.
 
 use teetap_proxy::session::{Action, Datagram, SessionId, Time};
 use teetap_rules::context::PacketView;
@@ -13,10 +13,10 @@ use crate::{
 };
 
 impl Decoder {
-    /// Counts a datagram if none of its messages can be shown or otherwise change the decoder's state. Returns false,
-    /// and changes nothing, if the datagram has to be decoded.
+    /// Records a datagram if no message in it can be shown or change the decoder's state. Returns false without any
+    /// effect if the datagram has to be decoded.
     pub(crate) fn skim(&mut self, at: Time, session: Option<SessionId>, datagram: &Datagram) -> bool {
-        // Odd datagrams are rare, and their notes change how they are counted.
+        // Odd datagrams are rare, and their notes affect how their numbers are recorded.
         let is_plain = datagram.notes.is_empty()
             && datagram.leg.is_none()
             && datagram.placed.is_empty()
@@ -39,7 +39,7 @@ impl Decoder {
         is_skimmed
     }
 
-    /// Returns true if the packet has at least one chunk and every chunk can be skipped.
+    /// Returns true if the packet has at least one chunk and all its chunks can be skipped.
     fn is_beside(&self, at: Time, session: SessionId, datagram: &Datagram, packet: &Packet<'_>) -> bool {
         if !packet.notes.is_empty() || packet.control().is_some() {
             return false;
@@ -60,7 +60,7 @@ impl Decoder {
             })
     }
 
-    /// Counts the ack and the sequence numbers of a datagram that was forwarded unchanged.
+    /// Records the ack and the sequence numbers of a datagram that was forwarded unchanged.
     fn count(&mut self, at: Time, session: SessionId, datagram: &Datagram, packet: &Packet<'_>) {
         let seen = Seen {
             at,

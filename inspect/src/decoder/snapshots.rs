@@ -1,4 +1,4 @@
-//! Completed snapshots, attached to their messages as far as watchers show them.
+//! Attaches completed snapshots to their messages.
 
 use teetap_rules::context::{Context, MessageView};
 use teetap_wire::{Note, def::Registry, snap::Retained};
@@ -6,7 +6,7 @@ use teetap_wire::{Note, def::Registry, snap::Retained};
 use super::Decoder;
 use crate::{Snapshots, previous::Previous, reading::Message, snapshot};
 
-/// The parts of snapshots that watchers show, and the state kept for that.
+/// Which parts of snapshots watchers show, and the snapshots kept for them.
 pub(super) struct SnapshotViews {
     /// True if items are shown.
     items: bool,
@@ -19,7 +19,8 @@ pub(super) struct SnapshotViews {
 }
 
 impl SnapshotViews {
-    /// Returns the snapshot completed by the last message, with its items only if something needs them.
+    /// Returns the snapshot that the last message completed; `None` if it completed none. Includes the items only if
+    /// they are needed.
     pub(super) fn of(&self, context: &Context) -> Option<Retained<'static>> {
         if self.need_items() {
             context.retained()
@@ -32,7 +33,7 @@ impl SnapshotViews {
         self.items || self.measures || self.shared.is_some() || self.previous.is_some()
     }
 
-    /// Attaches to a message the snapshot that it has completed.
+    /// Attaches a snapshot to the message that completed it.
     pub(super) fn add_to(
         &mut self,
         message: &mut Message,
@@ -72,7 +73,7 @@ impl SnapshotViews {
         }
     }
 
-    /// Forgets all sessions, because another run begins.
+    /// Forgets all sessions, because the next run of the recording begins.
     pub(super) fn restart(&mut self) {
         self.previous = self.previous.take().map(|_| Previous::default());
     }
@@ -89,7 +90,7 @@ impl Default for SnapshotViews {
     }
 }
 
-/// Returns the notes about the data of a snapshot, with their ranges in the message.
+/// Returns the notes about the data of a snapshot, with ranges relative to the message.
 fn data_notes(snapshot: &Retained<'static>) -> impl Iterator<Item = Note> {
     let completed = snapshot.view();
     // The data of a snapshot that was sent in several parts has no range in this message.
@@ -112,12 +113,12 @@ impl Decoder {
         self.snapshots.shared = Some(snapshots);
     }
 
-    /// Also compares each snapshot with the previous one.
+    /// Enables the comparison of each snapshot with the previous snapshot.
     pub fn follow_changes(&mut self) {
         self.snapshots.previous = Some(Previous::default());
     }
 
-    /// Measures the items of snapshots by type.
+    /// Enables the measurement of snapshot sizes by type of item.
     pub fn measure_items(&mut self) {
         self.snapshots.measures = true;
     }

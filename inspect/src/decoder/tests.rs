@@ -36,7 +36,7 @@ fn read(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Option<Reading> {
 fn read_if(sent: bool, decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Option<Reading> {
     let bytes = chunks(1, false, &[(Some(1), data)]);
     let left = sent.then_some(&*bytes);
-    // Makes each message the first one of its stream, so that its number raises no note.
+    // Forgets all sequence numbers, so that the number of the message causes no note.
     decoder.streams().gap();
     let datagram = Datagram::new(dir, Proto::V7, Origin::Peer, &bytes, left.into_iter());
     Reading::of_datagram(Time::ZERO, Some(SESSION), &datagram, decoder)
@@ -89,7 +89,7 @@ fn notes(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Vec<Vec<Code>> {
         .collect()
 }
 
-/// Returns the message of DDNet's engine with this name.
+/// Returns the bytes of the DDNet message `name`, which is identified by a UUID.
 fn extended(name: &str) -> Vec<u8> {
     let mut defs = Registry::builtin().named(Proto::V7, None, name);
     match defs.next().map(|def| &def.id) {
@@ -143,7 +143,7 @@ fn texts_are_limited_by_what_their_receiver_has_shown_that_it_is() {
 fn a_large_payload_is_odd_only_for_a_receiver_that_refuses_it() {
     let motd = |len| [&[2][..], &vec![b'x'; len], b"\0"].concat();
     let large = chunks(1, false, &[(Some(1), &motd(1298)), (Some(2), &motd(84))]);
-    // The header, and one byte more than the maximum of Teeworlds.
+    // A 7-byte header, and a payload one byte larger than the maximum of Teeworlds.
     assert_eq!(large.len(), 7 + 1392);
     let notes = |decoder: &mut Decoder| -> Vec<Code> {
         let datagram = Datagram::new(Dir::S2c, Proto::V7, Origin::Peer, &large, [&*large].into_iter());
@@ -192,7 +192,7 @@ fn players_have_names_as_long_as_they_are_there() {
     let mut decoder = decoder();
     let mut line = |data: &[u8]| gist(&mut decoder, Dir::S2c, data);
     assert_eq!(line(CHAT), "3: gg");
-    // The message is too short for its template.
+    // The message lacks fields that its gist template needs.
     assert_eq!(
         line(CLIENT_INFO),
         r#"client_id=3 local=no team=0 (game/red) name="nameless tee" clan="""#
@@ -245,7 +245,7 @@ fn streams_after(path: &Path, filter: &str, until: Option<&str>) -> (String, u64
     }
     let mut playback = Playback::pcap(BufReader::new(File::open(path).unwrap())).unwrap();
     while let Some(item) = playback.read().unwrap() {
-        // The item type belongs to another build of this crate, but its event does not.
+        // The item type is from another build of this crate, but the event in it is not.
         if let teetap_capture::Item::Event(event) = item {
             let _decoded = decoder.decode(event);
         }

@@ -69,7 +69,7 @@ fn an_ack_outside_the_window_is_noted_as_in_a_live_run() {
         let middle = whole.len() / 2;
         for is_client in [true, false] {
             let is_plain = |(at, (from, bytes)): &(usize, &(bool, Vec<u8>))| {
-                // A keepalive contains only an ack, and late copies of messages are not read twice.
+                // Selects a datagram with chunks, not a keepalive.
                 *at >= middle && *from == is_client && bytes[0] & 0x20 == 0 && bytes.len() > 8
             };
             let (at, _) = whole.iter().enumerate().find(is_plain).unwrap();
@@ -84,8 +84,8 @@ fn an_ack_outside_the_window_is_noted_as_in_a_live_run() {
     }
 }
 
-/// A join has silences of its own: a wrong ack after one is the fault of its sender, not a hole. The same is true after
-/// a silence of peers that play, if the next number shows that none is missing.
+/// A wrong ack after a silence during a join is the fault of its sender, not a hole, since joins have such silences.
+/// The same is true after a silence in the game if the next number shows that none is missing.
 #[test]
 fn a_wrong_ack_after_a_silence_is_no_hole_without_later_numbers() {
     for (name, proto) in SESSIONS {
@@ -99,7 +99,7 @@ fn a_wrong_ack_after_a_silence_is_no_hole_without_later_numbers() {
             .filter(is_plain)
             .map(|(at, _)| at)
             .collect();
-        // The first datagrams after the handshake, and several in the game.
+        // The first datagrams after the handshake, and some datagrams in the game.
         let early = plain.iter().copied().filter(|at| (4..14).contains(at));
         let late = plain
             .iter()
@@ -108,7 +108,7 @@ fn a_wrong_ack_after_a_silence_is_no_hole_without_later_numbers() {
             .step_by(9);
         let mut scratch = Scratch::default();
         for (at, copies) in early.map(|at| (at, 3)).chain(late.map(|at| (at, 1))) {
-            // The server drops these datagrams, and accepts the next one of the client.
+            // The server drops the changed datagrams, and accepts the client's next datagram.
             let mut datagrams = whole.clone();
             let wrong = with_ack(&whole[at].1, 100);
             let has_vital = Packet::parse(proto, &wrong, &mut scratch)
@@ -129,7 +129,7 @@ fn a_wrong_ack_after_a_silence_is_no_hole_without_later_numbers() {
     }
 }
 
-/// The receiver of a CLOSE ignores it if its ack is wrong.
+/// A receiver ignores a CLOSE with a wrong ack.
 #[test]
 fn a_close_with_a_wrong_ack_ends_no_session() {
     let mut datagrams = only_session("tw07-session");
@@ -146,7 +146,7 @@ fn a_close_with_a_wrong_ack_ends_no_session() {
     assert_eq!(states(&events).last(), Some(&(1, State::Online)));
 }
 
-/// The acks of a recording are valid from any datagram on, although the earlier numbers are unknown.
+/// A recording that begins at any datagram has no notes about acks, although the earlier numbers are unknown.
 #[test]
 fn what_begins_in_the_middle_has_no_odd_acks() {
     for (name, _) in CAPTURES {
@@ -162,7 +162,7 @@ fn what_begins_in_the_middle_has_no_odd_acks() {
     }
 }
 
-/// A missing second is reported once by a notice if acks reveal it, once by a snapshot without a base, and not again.
+/// A missing second causes at most one notice, if acks reveal it, and at most one snapshot without a base.
 #[test]
 fn a_hole_is_reported_once() {
     let (mut reported, mut without_base) = (0, 0);
@@ -192,7 +192,7 @@ fn a_hole_is_reported_once() {
     assert!(reported > 3 && without_base > 30, "{reported} {without_base}");
 }
 
-/// If a single datagram is missing, later numbers reveal it, or the replies to the client's datagrams.
+/// A single missing datagram is revealed by later numbers, or by replies to the client's datagrams.
 #[test]
 fn a_missing_datagram_is_a_hole_and_not_the_fault_of_the_client() {
     let whole = only_session("tw07-session");
@@ -224,7 +224,7 @@ fn a_missing_datagram_is_a_hole_and_not_the_fault_of_the_client() {
     assert!(reported > 5 && noted > reported, "{reported} {noted}");
 }
 
-/// Datagrams that peers sent before they received a CLOSE are read in the context of its session.
+/// Datagrams that a peer sent before it received a CLOSE are decoded in the context of the closed session.
 #[test]
 fn snapshots_after_close_have_their_bases() {
     for (name, close) in [("tw07-session", 0x04), ("dd-session", 0x10)] {
@@ -235,7 +235,7 @@ fn snapshots_after_close_have_their_bases() {
         };
         let at = datagrams.iter().rposition(is_close).unwrap();
         let mut moved = datagrams.remove(at);
-        // The CLOSE has the ack that the client had sent by then.
+        // The moved CLOSE gets the last ack that the client had sent by then.
         let before = datagrams[..at - 40].iter().rfind(|(is_client, _)| *is_client);
         let (_, before) = before.unwrap().clone();
         moved.1[0] = moved.1[0] & !3 | before[0] & 3;
@@ -252,7 +252,7 @@ fn snapshots_after_close_have_their_bases() {
     }
 }
 
-/// The npm client reads the end of an ACCEPT without a token as a token, and appends it to every packet.
+/// The npm client mistakes the end of an ACCEPT without a token for a token, and appends it to every packet.
 #[test]
 fn an_npm_client_on_a_server_without_tokens_is_understood_from_its_middle_on() {
     let mut scratch = Scratch::default();
@@ -313,7 +313,7 @@ fn tokens_of_0_7_that_look_like_connect_are_tokens() {
     }
 }
 
-/// If a program starts again on its port, each ACCEPT restarts the numbers of both peers.
+/// If a client restarts on the same port, its ACCEPT restarts the sequence numbers of both peers.
 #[test]
 fn an_accept_in_the_session_begins_the_numbers_anew() {
     let whole = only_session("dd-session");
@@ -327,7 +327,7 @@ fn an_accept_in_the_session_begins_the_numbers_anew() {
     assert_eq!((odd(&events), holes(&events)), (vec![], 0));
     let is_restart = |event: &&Event| matches!(event.what, What::Notice(Notice::Restart));
     assert_eq!(events.iter().filter(is_restart).count(), 1);
-    // Without the ACCEPT the acks are wrong.
+    // Without the ACCEPT, the restarted acks are wrong.
     datagrams.remove(close);
     let events = observe(script(&datagrams, 0, 0)).0;
     assert!(!odd(&events).is_empty());

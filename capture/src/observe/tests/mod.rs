@@ -1,4 +1,4 @@
-//! Tests of recorded sessions, from their start and from the middle on, and of other traffic.
+//! Tests of recordings that start before or during a session, and of other traffic.
 
 mod acks;
 mod odd;
@@ -38,7 +38,7 @@ fn sightings(packets: &[capture::Packet]) -> impl Iterator<Item = Sighting<'_>> 
     })
 }
 
-/// Returns client and protocol of the sessions that were found, and how many of them were guessed.
+/// Returns client and protocol of each session that was found, and the number of guessed sessions.
 fn found(events: &[Event]) -> (Vec<(SocketAddr, Proto)>, usize) {
     let mut sessions = BTreeMap::new();
     let mut guessed = 0;
@@ -135,7 +135,7 @@ fn every_recorded_session_is_found_from_any_seventh_datagram_on() {
             .collect();
         for start in (0..packets.len()).step_by(7) {
             let rest = &packets[start..];
-            // Only sessions with a datagram after their exchange of tokens are expected.
+            // A session is expected only if a datagram follows its exchange of tokens.
             let mut expected: Vec<(SocketAddr, Proto)> = Vec::new();
             for packet in rest {
                 let client = [packet.from, packet.to]
@@ -164,7 +164,7 @@ fn addresses(number: u16) -> (SocketAddr, SocketAddr) {
     )
 }
 
-/// Returns datagrams one millisecond apart; true = from the client.
+/// Returns `datagrams` as sightings, one per millisecond. True marks datagrams of the client.
 fn script(datagrams: &[(bool, Vec<u8>)], number: u16, start: u64) -> Vec<Sighting<'_>> {
     let (client, server) = addresses(number);
     let mut sightings = Vec::new();
@@ -276,7 +276,7 @@ fn a_wrong_token_is_marked() {
 
 #[test]
 fn a_token_other_than_that_of_the_handshake_is_marked_from_the_first_datagram_on() {
-    // Position of the token, or of the bit which says that there is one.
+    // Position of the token, or of the header flag for a token.
     for (name, at, code) in [
         ("tw07-session", 3, Code::WrongToken),
         ("tw06-session", 3, Code::WrongToken),
@@ -292,7 +292,7 @@ fn a_token_other_than_that_of_the_handshake_is_marked_from_the_first_datagram_on
             .position(|(is_client, bytes)| *is_client && is_data(bytes));
         let first = first.unwrap();
         let bytes = &mut datagrams[first].1;
-        // Changes the token, or clears the bit which says that there is one.
+        // Changes the token, or clears the header flag for a token.
         bytes[at] ^= if at == 0 { 0x08 } else { 1 };
         let (events, _) = observe(script(&datagrams, 0, 0));
         let marked = events.iter().filter_map(|event| match &event.what {
@@ -303,7 +303,7 @@ fn a_token_other_than_that_of_the_handshake_is_marked_from_the_first_datagram_on
     }
 }
 
-/// Returns queries and replies of name servers, and a protocol of random bytes.
+/// Returns DNS queries and replies, and datagrams of random bytes.
 fn strangers(number: u16) -> Vec<(bool, Vec<u8>)> {
     let query = |id: u8| {
         [
@@ -375,7 +375,7 @@ fn idle_sessions_and_surplus_ones_are_dropped() {
 }
 
 proptest! {
-    /// All datagrams between a few addresses are emitted or counted, in order, including changed copies of real ones.
+    /// Any datagrams between a few addresses, such as mutated real datagrams, are emitted in order or counted.
     #[test]
     fn any_datagrams_are_emitted_or_counted(
         datagrams in prop::collection::vec((any::<bool>(), 0u16..3, prop::collection::vec(any::<u8>(), 0..80), any::<prop::sample::Index>(), 0usize..100), 1..200),

@@ -1,5 +1,5 @@
-//! Tests of incomplete or disordered recordings: truncated datagrams, one direction only, clocks that were set,
-//! sessions without an end.
+//! Tests of incomplete or disordered recordings: truncated datagrams, a single direction, a system clock that was set,
+//! and sessions without an end.
 
 use teetap_proxy::session::Stranger;
 
@@ -23,7 +23,7 @@ fn protos(events: &[Event]) -> Vec<Proto> {
     readings(events).into_iter().map(|(proto, _)| proto).collect()
 }
 
-/// Returns the same datagrams at other times.
+/// Returns the datagrams with times changed by `time`.
 fn moved<'a>(
     sightings: impl IntoIterator<Item = Sighting<'a>>,
     time: impl Fn(usize, u64) -> u64,
@@ -44,7 +44,7 @@ fn what_the_recording_cuts_off_is_not_odd_about_the_datagram() {
     for (name, _) in CAPTURES {
         let packets = capture::recorded(name).unwrap();
         let whole = observe(sightings(&packets)).0;
-        // Together with Ethernet, IPv4 and UDP headers these are common snap lengths: 68, 96 and 128.
+        // With the headers of Ethernet, IPv4 and UDP, these lengths are the common snap lengths 68, 96 and 128.
         for keep in [26, 54, 86] {
             let cut = sightings(&packets).map(|sighting| Sighting {
                 bytes: &sighting.bytes[..sighting.bytes.len().min(keep)],
@@ -63,7 +63,7 @@ fn what_the_recording_cuts_off_is_not_odd_about_the_datagram() {
     }
 }
 
-/// A malformed handshake is reported once per flow, whatever else the capture contains; other protocols are not.
+/// A malformed handshake is reported once per flow, even in a capture without sessions. Other protocols are not.
 #[test]
 fn a_malformed_handshake_is_named_in_a_capture_without_a_session() {
     let padded = |start: &[u8], len: usize| {
@@ -141,8 +141,8 @@ fn more_than_receivers_read_is_not_the_fault_of_the_recording() {
     assert_eq!(readings(&events)[last].1, [Code::Oversized]);
 }
 
-/// A server that refuses a client has given it no token, and a banned player is sent a CLOSE without one, which DDNet's
-/// client drops.
+/// A server that refuses a client sends a CLOSE without a token. A banned player also gets a CLOSE without a token,
+/// which DDNet clients drop.
 #[test]
 fn a_close_without_a_token_is_read_whole() {
     let close = b"\x10\0\0\x04This server is full\0".to_vec();
@@ -167,7 +167,7 @@ fn a_close_without_a_token_is_read_whole() {
 
 #[test]
 fn an_idle_server_of_0_6_5_is_known_by_few_datagrams_of_its_own() {
-    // The datagrams fit 0.7, too, but each of them would request a resend.
+    // The datagrams also fit 0.7, but each of them would request a resend there.
     let whole = only_session("tw06-session");
     let servers: Vec<_> = whole.into_iter().filter(|(is_client, _)| !is_client).collect();
     for start in (1..servers.len() - 3).step_by(3) {
@@ -193,7 +193,7 @@ fn the_handshake_of_0_7_is_read_as_that_where_another_session_was() {
 
 #[test]
 fn what_the_client_takes_note_of_stands_for_the_answer() {
-    // A client of DDNet and a server without tokens, whose reply and all other datagrams are missing.
+    // A DDNet client and a server without tokens. All datagrams of the server are missing.
     let whole = only_session("dd16-to-tw06");
     let clients: Vec<_> = whole.into_iter().filter(|(is_client, _)| *is_client).collect();
     let (events, _) = observe(script(&clients, 0, 0));
@@ -275,7 +275,8 @@ fn what_falls_silent_is_closed_while_others_go_on_and_at_the_end() {
     assert_eq!(events.last().unwrap().at.0, HOUR + 1_000);
 }
 
-/// A server of DDNet that has given no token yet refuses its client without one, however short the reason is.
+/// A DDNet server refuses a client without a token. A reason of three letters and a NUL must not be mistaken for a
+/// token.
 #[test]
 fn a_refusal_of_three_letters_is_no_token() {
     let (client, server) = ("10.0.0.1:7000".parse().unwrap(), "10.0.0.2:8303".parse().unwrap());
