@@ -76,7 +76,7 @@ impl Encoder {
         }
     }
 
-    /// Returns the packets of an event: first the received one, then those that were sent.
+    /// Returns the packets of an event: the received packet first, then the sent packets.
     fn parts<'a>(&self, event: &'a Event) -> Vec<Part<'a>> {
         let part = |leg, dir, ends: &Ends, bytes: &'a [u8], is_inbound| {
             let (one, other) = match leg {

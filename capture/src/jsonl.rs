@@ -1,8 +1,8 @@
-//! JSON lines as a recording: writing them (`-w FILE.jsonl`), and finding their end for appending.
+//! Writes recordings as JSON lines (`-w FILE.jsonl`), and finds the end of such a file for appending.
 //!
-//! The lines are those of `--json -vv`: the line of a datagram contains all its bytes, so that the run can be shown
-//! again. Only the items of snapshots are left out, since they would be most of the file and can be decoded from the
-//! bytes.
+//! The format is the output of `--json -vv`: the line of a datagram contains all its bytes, so that the run can be
+//! shown again. Only the items of snapshots are omitted, since they would make up most of the file and can be decoded
+//! from the bytes.
 
 use std::{
     fs::File,

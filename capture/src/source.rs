@@ -1,7 +1,7 @@
 //! Reads the bytes of a recording, piece by piece.
 //!
-//! Law: a piece has at most [`LONGEST`] bytes, so that a damaged length costs no memory. Unwanted pieces are skipped
-//! without being stored. Pieces are borrowed from the read buffer without a copy.
+//! Law: a piece has at most [`LONGEST`] bytes, so that a damaged length field cannot exhaust memory. Unwanted pieces
+//! are skipped without being stored. Pieces are borrowed from the read buffer, not copied.
 
 use std::{
     io::{self, Read},

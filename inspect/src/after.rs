@@ -42,7 +42,8 @@ impl After {
         })
     }
 
-    /// Returns a one-line summary; empty if the id is unknown. Player names are those of the received message.
+    /// Returns a one-line summary, with the player names known at the received message `before`. Empty if the id is
+    /// unknown.
     #[must_use]
     pub fn gist(&self, before: &Message, secrets: Secrets) -> String {
         let source = Source::Bytes(&self.data);

@@ -1,6 +1,6 @@
-//! A datagram on both legs: as received on one, and as sent on the other.
+//! A datagram on both legs: as received on one leg, and as sent on the other leg.
 //!
-//! Law: only headers are read, no messages are decoded. Created on demand, for rows that are shown.
+//! Law: only headers are parsed, and messages are not decoded. Values are created on demand, for rows that are shown.
 
 use std::fmt;
 

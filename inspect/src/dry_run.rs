@@ -1,7 +1,8 @@
-//! Tries rules on a recording: what they would have done to which message.
+//! Applies rules to a recording, and reports the actions that they would have taken on each message.
 //!
-//! Law: in each session the rules have their memory from its start, and each message is decided once, as in a live run.
-//! The recorded traffic is unchanged: a message that a rule would have dropped is still followed by its consequences.
+//! Law: as in a live run, rules keep state from the start of each session, and decide about each message once. The
+//! recorded traffic does not change: if a rule would have dropped a message, its consequences are still in the
+//! recording.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 

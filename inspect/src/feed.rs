@@ -1,8 +1,8 @@
-//! Events decoded once for all watchers.
+//! Decodes events once for all watchers.
 //!
-//! Law: each datagram is inflated once and each message decoded at most once, however many watchers there are. All
-//! state that needs every event of a session (contexts, snapshots, the memory of filters) is in the decoder, so that a
-//! watcher that falls behind loses only the events it missed.
+//! Law: each datagram is inflated once and each message is decoded at most once, for any number of watchers. All state
+//! that depends on every event of a session (contexts, snapshots, the state of filters) is in the decoder, so that a
+//! watcher that falls behind loses only the events that it missed.
 
 use std::{fmt, sync::Arc};
 

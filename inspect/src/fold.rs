@@ -4,9 +4,9 @@
 //!   2.417 #1  s→c -      snap_single ×38, snap_empty ×3, ticks 102066…102146
 //! ```
 //!
-//! Law: a fold ends before another line of its session is printed, so that the lines of a session keep their order. A
-//! message with a note, or one that a rule, a link line or a person changed, has a line of its own. A live run folds
-//! for at most [`PATIENCE`].
+//! Law: a fold is printed before any other line of its session, so that the lines of a session stay in order. A message
+//! is never folded if it has a note, or if a rule, a link line or the user changed it. In a live run, a fold covers at
+//! most [`PATIENCE`].
 
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 

@@ -1,9 +1,9 @@
 //! Formats a message as one line.
 //!
-//! The line is the filled-in template of the message's definition. If there is no template, or the message is too short
-//! for it, the line lists the fields.
+//! The line is the template in the message's definition, filled in. If there is no template, or if the message lacks
+//! fields that the template needs, the line lists the fields.
 //!
-//! Law: the length of a line is limited, however much a peer sends.
+//! Law: the length of the line is limited, regardless of the size of the message.
 
 use teetap_rules::context::Players;
 use teetap_wire::def::{Def, Look, Record, Records, Secrets, Source, Value};

@@ -1,7 +1,7 @@
-//! Filters events that were already decoded: those of a history, then new ones.
+//! Filters events that were already decoded: first the events of a history, then new events.
 //!
-//! Law: a history filter has its own context, so that a filter can be set at any time. Events must be passed in order. A history
-//! without its beginning is treated like a recording without its beginning.
+//! Law: a history filter tracks its own contexts, so that the filter can be changed at any time. Events must be passed
+//! in order. A history without its beginning is handled like a recording without its beginning.
 
 use std::fmt;
 

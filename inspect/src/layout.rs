@@ -1,6 +1,6 @@
-//! Rows of text, with the positions of their parts.
+//! Rows of text with the positions of their columns.
 //!
-//! Law: the text of a row is complete and plain. The printer cuts, colours and aligns it by its [`Layout`].
+//! Law: a row is complete, plain text. The printer uses its [`Layout`] to truncate, colour and align it.
 
 use std::fmt::{self, Write as _};
 

@@ -4,15 +4,16 @@
 //! event ── decoder, select ──> reading ──> lines ──> row (text), jsonl, lists
 //! ```
 //!
-//! Events hold raw bytes. [`decoder`] parses messages with the definitions and evaluates the filters on them; a
-//! [`reading`] is the typed result. [`feed`] is an event that was decoded once for all watchers; [`subscribers`] are
-//! watchers with filters of their own. [`lines`] decides which lines an event has, [`row`] and [`jsonl`] render the
-//! lines that are shown, and [`sentence`] explains their notes. [`joins`] follows joins and reports stalled logins.
-//! [`judge`] collects the errors and warnings of a run or a recording.
+//! Events contain raw bytes. [`decoder`] decodes their messages with the definitions and evaluates filters on them; a
+//! [`reading`] is the typed result. [`feed`] decodes each event once for all watchers, and [`subscribers`] are watchers
+//! with their own filters. [`lines`] decides which lines an event has, [`row`] and [`jsonl`] render the lines that are
+//! shown, and [`sentence`] explains their notes. [`joins`] tracks joins and reports stalled logins. [`judge`] collects
+//! the errors and warnings of a run or a recording.
 //!
-//! Law: text of a peer is returned from this crate without control characters.
+//! Law: text from peers never contains control characters when this crate returns it.
 //!
-//! [`mod@explain`] is independent of the rest: it names every byte of one datagram. [`diff`] compares two sessions.
+//! [`mod@explain`] is independent of the other modules: it explains every byte of one datagram. [`diff`] compares two
+//! sessions.
 
 mod after;
 pub mod both_legs;

@@ -1,7 +1,7 @@
-//! The lines of an event. Only this file decides which lines an event has.
+//! Decides which lines an event has in any output.
 //!
-//! Law: this file renders nothing. A line has a subject and a weight; text, JSON and lists render the lines that they
-//! show from the event and its [`Reading`].
+//! Law: this module renders nothing. A line has only a subject and a weight. Text, JSON and lists choose lines by
+//! weight, and render them from the event and its [`Reading`].
 
 use teetap_proxy::session::{Datagram, Event, Level, Notice, What};
 use teetap_wire::{Note, Severity};

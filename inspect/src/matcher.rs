@@ -1,6 +1,6 @@
-//! A filter with the messages it remembers.
+//! A filter with the earlier messages to which it refers.
 //!
-//! Law: memory is kept for each session from its first message to its end, and for a bounded number of sessions.
+//! Law: messages are remembered per session, from its first message to its end, for a bounded number of sessions.
 
 use std::{cell::Cell, collections::BTreeMap};
 

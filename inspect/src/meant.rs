@@ -1,9 +1,8 @@
-//! Recognizes bytes that are wrong as they are, but right under another id or with the chunk headers of the other
+//! Recognizes invalid bytes that would be valid under another message id, or with the chunk headers of the other
 //! version.
 //!
-//! Law: such an interpretation is reported only if it fits completely: every byte belongs to a field, and no field has
-//! a note. A message without fields fits every id of such a message, so short bytes are attributed to a message only if
-//! the join waits for it.
+//! Law: another interpretation is reported only if it fits completely: every byte belongs to a field, and no field has
+//! a note. A message without fields would fit many ids, so it is reported only if the join waits for the other message.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
-//! The newest snapshot of each session, to compare the next one with.
+//! Keeps the newest snapshot of each session to compare the next snapshot with it.
 //!
-//! Law: bounded by the number of sessions. Items are shared with the context of the session, not copied.
+//! Law: memory is bounded by the number of sessions. Items are shared with the context of the session, not copied.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ const SESSIONS: usize = 64;
 pub(crate) struct Previous(BTreeMap<u32, Retained<'static>>);
 
 impl Previous {
-    /// Compares a snapshot with the previous one of its session. Returns `None` for the first snapshot, one that
-    /// clients do not keep, and one that is not newer.
+    /// Compares a snapshot with the previous snapshot of its session. Returns `None` if it is the first snapshot, if
+    /// clients do not keep it, or if it is not newer.
     pub(crate) fn compare(
         &mut self,
         session: u32,

@@ -133,7 +133,7 @@ impl Select {
 
     /// Evaluates the filters on a message. Returns true if it is shown.
     pub(crate) fn decide(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, context: &Context) -> bool {
-        // If a message matches both, `--fail-on` takes precedence.
+        // `--fail-on` takes precedence if a message matches both filters.
         let enders = [
             (EndingBy::FailOn, &mut self.fail_on),
             (EndingBy::Until, &mut self.until),

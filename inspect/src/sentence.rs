@@ -1,12 +1,12 @@
-//! Sentences that explain notes: what is odd, what was received and expected, and what the receiver does.
+//! Sentences that explain notes: the oddity, the received and expected values, and the receiver's reaction.
 //!
 //! ```text
 //!    0.660 #1  c→s V    7 cl_say              6 bytes all: hi !out-of-range
 //!    0.660 #1      ! out-of-range: a value outside its range: receivers may drop it; target: got 7 (7), expected 0 to 3
 //! ```
 //!
-//! Law: each code has one sentence per session, under the first line with its mark; later lines have only the mark. The
-//! fifth in a row of invalid snapshots has a second sentence.
+//! Law: each code is explained once per session, below the first line with its mark; later lines have only the mark.
+//! The fifth of consecutive invalid snapshots is explained again.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -315,7 +315,7 @@ impl<'a> Noted<'a> {
     }
 }
 
-/// Position, in a row of invalid snapshots, of the one that is explained again.
+/// Position of the snapshot that is explained again among consecutive invalid snapshots.
 const AGAIN: u32 = 5;
 /// Maximum number of bytes shown for a note.
 const MOST: usize = 8;

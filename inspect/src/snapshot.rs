@@ -1,6 +1,6 @@
 //! Formats a completed snapshot as JSON or as lines of changed items.
 //!
-//! Law: runs outside the data thread, and only for snapshots that are shown; items are decoded here, on demand.
+//! Law: this code runs outside the data thread, and only for shown snapshots. Items are decoded here, on demand.
 
 use std::{borrow::Cow, fmt::Write as _};
 
@@ -10,7 +10,8 @@ use teetap_wire::{
     snap::{Change, Completed, Fate, Item},
 };
 
-/// Maximum number of items listed for a snapshot: as many as it can contain, and as many deleted ones.
+/// Maximum number of items listed for a snapshot: twice the maximum number of items in a snapshot, to include deleted
+/// items.
 const ITEMS: usize = 2048;
 
 /// The items of one type in the delta of a snapshot.

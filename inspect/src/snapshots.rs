@@ -1,7 +1,7 @@
 //! The newest snapshot of each session, shared by the decoder and its views.
 //!
-//! Law: bounded by the number of sessions. Queued events and the events of a history do not hold the items of
-//! snapshots; a view finds the items of the current snapshot here. Items are shared with the context of the session,
+//! Law: memory is bounded by the number of sessions. Queued events and the events of a history do not contain the items
+//! of snapshots; views find the items of the newest snapshot here. Items are shared with the context of the session,
 //! not copied.
 
 use std::{
@@ -54,7 +54,7 @@ impl Snapshots {
     }
 
     fn stored(&self) -> MutexGuard<'_, Stored> {
-        // The map is consistent after each change, so a panic leaves it usable.
+        // The map is consistent after each change, so it stays usable if a thread panicked while it held the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -56,7 +56,7 @@ impl Stated {
     }
 
     fn versions(&self) -> MutexGuard<'_, Versions> {
-        // The value is consistent before and after each change, so a panic leaves it usable.
+        // The value is always consistent, so it stays usable if a thread panicked while it held the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
 //! Watchers that subscribe and unsubscribe during a run, each with its own filter.
 //!
-//! Law: the filters are evaluated once per event, when it is decoded. An event decoded before a subscription began is
-//! not selected by it, so a slot can be reused at once.
+//! Law: filters are evaluated once per event, when the event is decoded. A subscription never receives an event that
+//! was decoded before the subscription began, so the slot of a former subscription can be reused immediately.
 
 use std::sync::{
     Arc, Mutex, PoisonError,

@@ -1,4 +1,4 @@
-//! A filter passes the same messages whether its watcher follows everything or only what the filter needs.
+//! A filter passes the same messages if its watcher tracks all session state or only the state that the filter needs.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

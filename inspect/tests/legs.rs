@@ -1,5 +1,5 @@
-//! Each leg is judged by what its peer could see: a run with rules and link lines, its recording, and a capture of the
-//! client leg alone yield the same findings about the client.
+//! The judge bases findings about a peer only on datagrams that the peer could see. A run with rules and link lines,
+//! its recording, and a capture of the client leg alone yield the same findings about the client.
 
 use std::{error::Error, io::Cursor, sync::Arc};
 

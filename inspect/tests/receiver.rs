@@ -1,10 +1,10 @@
-//! Compares the tracker of sequence numbers with real receivers: its notes call a datagram dropped, and a vital message
-//! accepted, a copy or ahead of a missing one, exactly if the receiver treats it that way. No warning or error accuses
-//! such a peer.
+//! Compares the tracker of sequence numbers with receivers. For each datagram, the notes must agree with the receiver
+//! about whether the datagram is dropped, and whether each vital message is accepted, a copy, or ahead of a missing
+//! message. Correct peers must cause no warning or error.
 //!
-//! The receivers are the scripted peers, which have the checks of the games. Each session runs over a network that
-//! loses, duplicates and delays datagrams, and is recorded at both ends. In a recording, the datagrams of the other end
-//! are those that the receiver got, in that order.
+//! The receivers are scripted peers with the same checks as the games. Each session runs over a network that loses,
+//! duplicates and delays datagrams, and is recorded at both ends. A recording contains the datagrams from the other end
+//! as its own end received them, in that order.
 
 use std::{
     error::Error,

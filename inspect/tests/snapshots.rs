@@ -83,7 +83,8 @@ impl Game {
         self.event(What::Session(change))
     }
 
-    /// Returns the events of one step: a snapshot, as a delta to one that the client is known to have, and an ack.
+    /// Returns the events of one step: a snapshot, as a delta to a snapshot that the client is known to have, and an
+    /// ack.
     fn step(&mut self) -> [Event; 2] {
         self.tick += 2;
         let keys: Vec<Key> = self.world.items().map(|(key, _)| key).collect();

@@ -1,4 +1,4 @@
-//! Frames of captures: reading those of any program, and writing those of teetap.
+//! Reads frames of captures by any program, and writes the frames of teetap's own captures.
 
 use std::net::{IpAddr, SocketAddr};
 

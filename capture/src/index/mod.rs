@@ -1,8 +1,8 @@
-//! The places of a long recording from which reading can start.
+//! Indexes positions in a long recording from which reading can start.
 //!
-//! Law: packets are skipped, so that indexing a large file is much faster than reading it. Reading from a place returns
-//! the same events as reading from the beginning, except for anything that depends on earlier traffic: contexts and
-//! snapshots. The index ends at the first damage.
+//! Law: the contents of packets are skipped, so that indexing a large file is much faster than reading it. Reading from
+//! an indexed position returns the same events as reading from the beginning, except for data that depends on earlier
+//! traffic, such as contexts and snapshots. The index ends at the first damaged part of the file.
 
 use std::{
     io::{self, BufRead, Chain, Cursor, Read, Seek, SeekFrom},

@@ -1,7 +1,7 @@
-//! Options beside the packets in teetap's captures: events in the JSON schema without their bytes.
+//! Packet options in teetap's captures: events in the JSON schema, without their bytes.
 //!
-//! Law: an event that is written and read again is shown in the same words. An unknown name belongs to a later version,
-//! so the event is ignored instead of guessed.
+//! Law: an event that is written and read again is shown in the same words. An event with an unknown name is ignored,
+//! since it was written by a later version.
 
 use std::net::SocketAddr;
 
@@ -19,7 +19,7 @@ use teetap_wire::Dir;
 /// Maximum number of packets kept for an event; more than custody holds.
 pub(super) const MAX_PARTS: usize = 1024;
 
-/// An event without the bytes of its packets, which follow: first the received one, then those that were sent.
+/// An event without the bytes of its packets. The packets follow: the received packet first, then the sent packets.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Own<'a> {
     at: u64,
@@ -29,7 +29,8 @@ pub(super) struct Own<'a> {
     body: Body<'a>,
 }
 
-/// The names are those of the first version, in which `remark` is a notice without a kind.
+/// Contents of an event. The first version of the format defined the names; in that version `remark` is a notice
+/// without a kind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Body<'a> {

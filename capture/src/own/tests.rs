@@ -20,7 +20,7 @@ fn file(name: &str) -> BufReader<File> {
     BufReader::new(File::open(folder.join(name)).unwrap())
 }
 
-/// Returns the lines of a recording, without those of its start and end.
+/// Returns the lines of a recording, without the lines about its start and end.
 fn lines(mut read: impl FnMut() -> Option<Item>) -> Vec<Value> {
     let style = Style {
         json: true,

@@ -1,4 +1,4 @@
-//! pcapng files: reading those of any program, and writing those of teetap.
+//! Reads pcapng files by any program, and writes teetap's own pcapng files.
 
 pub(crate) mod number;
 mod read;

@@ -1,7 +1,7 @@
-//! Reads pcapng files: several sections and interfaces, any time resolution, both byte orders.
+//! Reads pcapng files with several sections and interfaces, any time resolution, and both byte orders.
 //!
-//! Law: unknown blocks are skipped. A block whose two lengths differ ends the reading, because everything after it
-//! would be a guess.
+//! Law: unknown blocks are skipped. Reading ends at a block whose two length fields differ, because the start of the
+//! next block is unknown.
 //!
 //! Source: draft-ietf-opsawg-pcapng.
 

@@ -1,9 +1,9 @@
 //! Reads a recording back as events.
 //!
-//! Law: it streams; at most one block and the state of the observer are in memory. A capture of teetap returns the
-//! events of its run; any other capture returns the events that [`Observer`] derives from its datagrams. If another
-//! program has removed teetap's options from a capture, only the client leg is read, because both legs contain every
-//! datagram.
+//! Law: the file is streamed, so that at most one block and the state of the observer are in memory. A capture by
+//! teetap yields the events of its run; any other capture yields the events that [`Observer`] derives from its
+//! datagrams. If another program has removed teetap's options from a capture, only the client leg is read, because each
+//! leg contains every datagram.
 
 use std::{
     collections::{BTreeSet, VecDeque},

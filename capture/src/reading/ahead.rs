@@ -1,8 +1,8 @@
-//! Reads a recording ahead, on a thread of its own.
+//! Reads a recording ahead of its consumer, on a separate thread.
 //!
-//! Law: items are returned in the order of the recording. At most `BATCHES` batches of `BATCH` items are waiting, so
-//! that memory is bounded and the thread waits for a slow caller. Events are returned to the thread, because memory is
-//! freed fast only by the thread that allocated it.
+//! Law: items are returned in the order of the recording. At most `BATCHES` batches of `BATCH` items are queued, so
+//! that memory is bounded; when the queue is full, the thread waits for the consumer. Used events are returned to the
+//! thread, because freeing memory is fast only on the thread that allocated it.
 
 use std::{
     io::BufRead,

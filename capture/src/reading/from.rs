@@ -1,6 +1,7 @@
-//! Reads a recording from a place on, on a thread of its own.
+//! Reads a recording from a given position, on a separate thread.
 //!
-//! Law: the thread waits for the receiver, never the other way, and ends soon after the receiver is dropped.
+//! Law: the receiver never waits for the thread. If the receiver is slow, the thread waits; if the receiver is dropped,
+//! the thread ends soon after.
 
 use std::{
     io::{self, BufReader, Read},
@@ -83,7 +84,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Starts to read at a place. With a filter, returns only what passes it.
+    /// Starts a thread that reads from `place` on. With a filter, only events that pass the filter are returned.
     ///
     /// # Errors
     /// The system has no threads left.

@@ -1,7 +1,7 @@
 //! The file of a recording: opened, checked and locked before the run starts, and written in complete events.
 //!
-//! Law: no other file is changed. An existing file is appended to only if it is a recording of teetap. If a crash has
-//! left an incomplete event at its end, that event is removed, with a warning.
+//! Law: only recordings by teetap are appended to; any other existing file stays unchanged. An incomplete event at the
+//! end of a file, which a crash may have left, is removed with a warning.
 
 use std::{
     fs::{self, File},

@@ -1,8 +1,8 @@
-//! The recorder: a watcher that writes events to a file, on a thread of its own.
+//! The recorder: a watcher that writes events to a file, on a separate thread.
 //!
-//! Law: the data thread never waits for the recorder and never wakes it. The recorder lags by at most its tick and the
-//! tick of the bus, 25 ms in total, so that a crash loses no more. If the file cannot be written, the run continues;
-//! the error is reported once, and the missing packets are counted.
+//! Law: the data thread never waits for the recorder and never wakes it. The recorder lags by at most its own tick and
+//! the tick of the bus, so a crash loses at most the last 25 ms. If the file cannot be written, the run continues: the
+//! error is reported once, and the missing packets are counted.
 
 mod file;
 

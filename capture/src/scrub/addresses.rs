@@ -1,8 +1,8 @@
-//! Placeholders for addresses.
+//! Replaces addresses with placeholders.
 //!
-//! Law: an address always has the same placeholder, different addresses have different ones, and no host has a
-//! placeholder's address. Placeholders are numbered in the order of the addresses, so that they reveal nothing else,
-//! and a scrubbed recording stays unchanged if it is scrubbed again.
+//! Law: the same address always gets the same placeholder, different addresses get different placeholders, and
+//! placeholders are never the addresses of real hosts. Placeholders are numbered in the order in which addresses occur,
+//! so that they reveal nothing else, and scrubbing a scrubbed recording changes nothing.
 //!
 //! | family | placeholder | source |
 //! |---|---|---|

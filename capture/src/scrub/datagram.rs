@@ -1,7 +1,8 @@
 //! Removes secrets from one datagram.
 //!
-//! Law: header, token, ack, and the header of every chunk stay unchanged, but not the end of a text at the position of
-//! a token. Without a replacement no bit changes. With a replacement, a compressed payload is compressed again.
+//! Law: header, token, ack and chunk headers stay unchanged, except for the end of a text that is at the position of a
+//! token. A datagram without a secret does not change at all. If a compressed payload contains a secret, the changed
+//! payload is compressed again.
 
 use teetap_wire::{
     ChunkHeader, Chunks, Connless, Control, Dir, Flags, HeaderView, Inflated, MAX_DATAGRAM, Packet, Proto,

@@ -1,7 +1,7 @@
 //! Removes secrets and addresses from events of recordings written by teetap.
 //!
-//! Law: no event is left out. A datagram that cannot be read becomes a datagram of `*`, because the actions on it
-//! belong to the event.
+//! Law: every event is kept. The bytes of an unreadable datagram are replaced with `*`, because the event also contains
+//! the actions on the datagram.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

@@ -1,6 +1,6 @@
-//! The headers around a datagram, with their addresses replaced.
+//! Replaces the addresses in the link, IP and UDP headers around a datagram.
 //!
-//! Law: IP options, extension headers, and bytes after the datagram are dropped, because they may contain addresses.
+//! Law: IP options, extension headers and bytes after the datagram are removed, because they may contain addresses.
 //! Valid checksums stay valid, and wrong checksums stay wrong.
 
 use std::net::{IpAddr, SocketAddr};

@@ -1,7 +1,7 @@
 //! Removes secrets from one message.
 //!
-//! Law: the definitions mark secrets, as for any output. A value is replaced in place and keeps its length, and so does
-//! each int; no other byte changes. Bytes without a definition are replaced, too.
+//! Law: the definitions mark which fields are secret, as for any output. A value is replaced in place by a value of the
+//! same length, and so is each int. Bytes without a definition are also replaced; no other byte changes.
 
 use std::ops::Range;
 
@@ -82,7 +82,8 @@ impl Scrubber {
         self.holes = holes;
     }
 
-    /// Adds the holes of a message that was just decoded. If `is_whole`, also adds those of bytes without a meaning.
+    /// Appends the ranges to replace in the message that was just decoded. If `is_whole` is true, this includes bytes
+    /// that belong to no field.
     fn find(&mut self, def: &Def, data: &[u8], is_whole: bool, holes: &mut Vec<Hole>) {
         let source = Source::Bytes(data);
         let decoded = std::mem::take(&mut self.decoded);

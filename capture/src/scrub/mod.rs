@@ -29,8 +29,8 @@
 //! a checksum. A compressed packet with a replacement is compressed again and may have another length, to which the
 //! headers around it are adapted. A valid checksum stays valid, a wrong one stays wrong, an unused one stays unused.
 //!
-//! Law: it streams, and only decoded bytes are written to the output: files are written anew, not patched. Scrubbing a
-//! scrubbed recording changes nothing.
+//! Law: the recording is streamed, and the output contains only bytes that were decoded and encoded again; the file is
+//! never copied and patched. Scrubbing a scrubbed recording changes nothing.
 
 mod addresses;
 mod datagram;

@@ -1,6 +1,7 @@
 //! Removes secrets, texts and addresses from notices.
 //!
-//! Law: the match names all values of every kind, so that no later kind or value can be forgotten.
+//! Law: the match lists all fields of every kind of notice, so that the compiler reports every kind or field that is
+//! added later.
 
 use teetap_proxy::session::Notice;
 

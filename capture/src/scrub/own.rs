@@ -1,7 +1,7 @@
-//! Scrubs captures of teetap: reads their events and records them again.
+//! Scrubs captures by teetap: reads their events and records them again.
 //!
-//! Law: the first packet of an event describes it, as in the reader of such captures. Packets without an event are left
-//! out.
+//! Law: the options of an event's first packet describe the event, as in the reader of such captures. Packets without
+//! an event are omitted.
 
 use std::{net::SocketAddr, sync::Arc};
 

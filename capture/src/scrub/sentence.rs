@@ -1,7 +1,7 @@
-//! Log lines of the program in recordings: sentences that contain values.
+//! Recognizes log lines of the program in recordings, and the values in them.
 //!
-//! Law: a line stays only if it matches a sentence below completely; its values are replaced. Any other line becomes
-//! `*`, because a peer, a rule or the user may have written a part of it.
+//! Law: a line is kept only if it matches one of the sentences below completely, and the values in it are replaced. Any
+//! other line becomes `*`, because a peer, a rule or the user may have written a part of it.
 
 use super::{
     Scrubber,

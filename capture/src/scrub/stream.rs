@@ -1,6 +1,6 @@
-//! Scrubs captures of other programs: every datagram waits until the observer has decided its flow.
+//! Scrubs captures by other programs. Each datagram is held until the observer has classified its flow.
 //!
-//! Law: a datagram without an event of the observer is left out. The order of the capture is kept.
+//! Law: a datagram for which the observer emits no event is omitted. The order of the capture is kept.
 
 use std::{collections::VecDeque, io};
 
@@ -140,7 +140,7 @@ impl Stream {
         };
         self.held.push_back(Held { at, place, sighted });
         self.settle(scrubber, sink)?;
-        // The observer has emitted all datagrams before those that still wait.
+        // The observer holds at most `MAX_WAITING` datagrams, so it will not emit any older datagram anymore.
         while self.held.len() > MAX_WAITING {
             self.held.pop_front();
             scrubber.tally.foreign += 1;

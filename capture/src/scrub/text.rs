@@ -1,11 +1,12 @@
-//! Scrubs texts beside the traffic: in notices, marks, reasons and log lines.
+//! Scrubs texts outside the traffic: notices, marks, reasons and log lines.
 //!
-//! Law: each text belongs to one of four classes, none of which stays unchecked. *Names* of messages stay if they look
-//! like one. Texts *of the system* (errors, refusals) stay, without paths, hosts and addresses. Texts *of others*
-//! (peers, rules, the user) become `*`. Log lines of the program may contain all of these: they stay if they are
-//! sentences of [`sentence`](super::sentence).
+//! Law: each text belongs to one of four classes, and every class is checked. *Names* of messages are kept if they have
+//! the form of a name. Texts *of the system* (errors, refusals) are kept without paths, hosts and addresses. Texts *of
+//! others* (peers, rules, the user) become `*`. Log lines of the program, which may contain all of these, are kept if
+//! they match a sentence in [`sentence`](super::sentence).
 //!
-//! With [`Keep::text`](super::Keep::text), texts of others and log lines stay, without hosts, addresses and secrets.
+//! With [`Keep::text`](super::Keep::text), texts of others and log lines are also kept, without hosts, addresses and
+//! secrets.
 
 use std::{
     collections::BTreeSet,

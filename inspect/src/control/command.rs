@@ -14,8 +14,8 @@ use super::place::{Edit, HeldPlace, Sides};
 
 /// A command for a run.
 ///
-/// In JSON lines `cmd` has the name in snake case, and a [`RuleCommand`] has `rule_` before its name. A command that names
-/// no session is about the only one that is online.
+/// In JSON lines, `cmd` is the name in snake case, with the prefix `rule_` for a [`RuleCommand`]. A command without a
+/// session applies to the only session that is online.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Subcommand)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {

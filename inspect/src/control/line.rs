@@ -1,7 +1,7 @@
 //! Parses and writes commands as lines of the control socket.
 //!
-//! Law: every line is answered, with its number if that can be read, and with the cause if the line is refused. An
-//! unknown command or field is an error, so that a mistyped one has no other effect.
+//! Law: every line gets a reply, with the number of the command if it can be read, and with the cause if the line is
+//! refused. An unknown command or field is an error, so that a mistyped line has no other effect.
 
 use std::str::Utf8Error;
 

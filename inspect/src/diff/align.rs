@@ -1,7 +1,7 @@
 //! Aligns the messages of one direction on both sides.
 //!
-//! Law: every message of both sides is in exactly one step, and those of the first side are in order. Equal messages
-//! are aligned first; between them, messages with the same name.
+//! Law: every message of both sides is in exactly one step, and the messages of the first side stay in order. Equal
+//! messages are aligned first, and then messages with the same name between them.
 
 use std::collections::{HashMap, VecDeque};
 

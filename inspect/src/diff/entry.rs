@@ -1,7 +1,7 @@
 //! A message kept for the comparison.
 //!
-//! Law: an entry excludes values that differ between any two runs: ticks, times and tokens. Values are compared as they
-//! were on the wire, whether or not they are shown.
+//! Law: an entry excludes values that differ between any two runs: ticks, times and tokens. Values are compared as
+//! received, even if they are hidden in the output.
 
 use std::hash::{Hash, Hasher};
 
@@ -129,7 +129,7 @@ pub(super) fn fields(
     fields.into()
 }
 
-/// Returns the decoded fields except those that differ between any two runs.
+/// Returns the decoded fields, without fields that differ between any two runs.
 fn decoded(def: &Def, records: Records<'_>, source: Source<'_>, secrets: Secrets) -> Vec<Field> {
     let mut all = values(def, records, source, secrets);
     all.retain(|(_, is_fleeting)| !is_fleeting);
@@ -142,7 +142,7 @@ pub(super) fn object(def: &Def, records: Records<'_>, ints: &[i32], secrets: Sec
     all.into_iter().map(|(field, _)| field).collect()
 }
 
-/// Returns all fields with their values; true marks those that differ between any two runs.
+/// Returns all fields with their values. True marks a field that differs between any two runs.
 fn values(def: &Def, records: Records<'_>, source: Source<'_>, secrets: Secrets) -> Vec<(Field, bool)> {
     let mut found = Vec::new();
     // The names of the groups and lists around the next record.

@@ -36,11 +36,11 @@ fn hint(meant: Option<&str>) -> String {
 const CLASSES: [&str; 4] = ["control", "sys", "game", "connless"];
 
 impl Ignore {
-    /// Ignores what a word names: a message (`sv_chat`), an object (`character`), a field of one of them
-    /// (`cl_start_info.name`, `snap.character.health`), or a field of all messages (`name`).
+    /// Ignores the messages or fields with a given name: a message (`sv_chat`), an object (`character`), a field of a
+    /// message or object (`cl_start_info.name`, `snap.character.health`), or a field of all messages (`name`).
     ///
     /// # Errors
-    /// Fails if nothing has this name.
+    /// Fails if no message, object or field has this name.
     pub fn add(&mut self, text: &str, registry: &Registry) -> Result<(), UnknownName> {
         let word = text.strip_prefix("snap.").unwrap_or(text);
         let word = without_places(word);

@@ -6,11 +6,12 @@
 //! events ── collect ──> side ─┘
 //! ```
 //!
-//! [`Collector`] keeps the comparable part of one session: messages once each in the order of their receiver, without
-//! sequence numbers, acks, tokens, times and ticks; inputs and snapshots by tick. [`compare()`] aligns two sides.
+//! [`Collector`] keeps the comparable parts of one session: each message once, in the order in which the receiver
+//! accepts them, without sequence numbers, acks, tokens, times and ticks; and inputs and snapshots by tick.
+//! [`compare()`] aligns two sides.
 //!
-//! Law: bounded. A side keeps a maximum number of messages, inputs and snapshots, with a maximum of memory; more are
-//! only counted. The result depends only on the two sides, not on the clock.
+//! Law: memory is bounded. Each side keeps a limited number of messages, inputs and snapshots in limited memory, and
+//! only counts the rest. The result depends only on the two sides, not on the clock.
 
 mod align;
 mod collect;

@@ -1,7 +1,7 @@
-//! Orders vital messages by sequence number, and drops repeats.
+//! Orders vital messages by sequence number, and drops retransmissions.
 //!
-//! Law: the output is the same whatever is lost, retransmitted or reordered on the way. A message that was never sent
-//! delays only a bounded number of later ones.
+//! Law: the output does not depend on losses, retransmissions and reordering in the network. A message that is never
+//! sent delays only a bounded number of later messages.
 
 use std::collections::VecDeque;
 

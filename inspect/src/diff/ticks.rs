@@ -125,7 +125,7 @@ fn same_inputs([a, b]: &[Ticks<'_, Input>; 2]) -> Option<bool> {
     (least > 0).then_some(alike * 2 >= least)
 }
 
-/// Collects differences, joining those of the same kind and type of object unless each is to be listed.
+/// Collects differences. Joins differences of the same kind and type of object, unless the settings list each of them.
 struct Joined<'m> {
     settings: &'m DiffSettings,
     alike: u64,

@@ -1,7 +1,7 @@
-//! Hides secrets in explanations that read their bytes as something else.
+//! Hides secrets in all explanations of a datagram, even if an explanation does not recognize them as secret.
 //!
-//! Law: bytes that are secret in the best explanation, or in one that is nearly as good, are hidden in all others,
-//! along with the compressed bytes that contain them.
+//! Law: if bytes are secret in the best explanation, or in a nearly equally good explanation, then they are hidden in
+//! all explanations, along with the compressed bytes that contain them.
 
 use super::{Explanation, Kind, Row, Space, Span, tree::HIDDEN};
 

@@ -1,8 +1,8 @@
 //! Explains one datagram: names every byte, down to bits, for every protocol variant to which it may belong.
 //!
-//! Law: a pure function of bytes that never fails: for unreadable parts it shows the bytes and the reason. Every byte
-//! of the datagram is in a row. Texts and hex contain no control characters and, unless requested, no secrets.
-//! [`Verdict`] defines how well a datagram fits a variant.
+//! Law: an explanation depends only on the bytes and never fails; an unreadable part is shown with its bytes and the
+//! reason. Every byte of the datagram is in a row. Texts and hex contain no control characters, and no secrets unless
+//! requested. [`Verdict`] defines how well a datagram fits a variant.
 //!
 //! | module | part |
 //! |---|---|
@@ -13,7 +13,8 @@
 //! | [`text`] | renders the rows as text |
 //! | [`input`] | extracts the datagram from pasted text |
 //!
-//! There is no session, so that tokens, acks and sequence numbers cannot be checked, and snapshots cannot be decoded.
+//! Since a single datagram has no session, tokens, acks and sequence numbers are not checked, and snapshots are not
+//! decoded.
 
 mod chunk;
 mod connless;
@@ -112,9 +113,9 @@ pub struct Explanation {
     pub either: bool,
     /// How well the datagram fits.
     pub verdict: Verdict,
-    /// The doubts; if there are none, what was recognized.
+    /// Reasons against the variant; if there are none, the recognized parts of the datagram.
     pub reasons: Vec<String>,
-    /// The rows in order, those of the inflated payload last.
+    /// The rows in order. The rows of the inflated payload are last.
     pub rows: Vec<Row>,
     /// The inflated payload in hex as in [`Row::hex`]; `None` if nothing was inflated.
     pub clear: Option<String>,

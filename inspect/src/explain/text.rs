@@ -1,6 +1,6 @@
 //! Renders explanations as text, in lines of a given width.
 //!
-//! Law: independent of the terminal: the same explanations at the same width yield the same text.
+//! Law: the text depends only on the explanations and the width, not on the terminal.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
-//! Statistics of sessions that grow with the traffic: legs, counts, and values over time.
+//! Collects statistics of sessions: legs, counts, and values over time.
 //!
-//! Law: fed with every event in order, and bounded: [`SESSIONS`] sessions, each with ring buffers of fixed size.
-//! Sequence numbers, acks and losses are statistics of a leg, from its datagrams as they were received and sent.
+//! Law: every event must be passed in order. Memory is bounded: [`SESSIONS`] sessions, each with ring buffers of fixed
+//! size. Sequence numbers, acks and losses are counted per leg, from the datagrams that were received and sent on it.
 
 mod counts;
 mod leg;

@@ -1,7 +1,8 @@
 //! Link, network and transport headers: finds the UDP datagram in a captured frame.
 //!
-//! Law: lengths in headers are checked against the frame, never trusted. A datagram whose end was not captured is
-//! returned as far as captured. Checksums are not checked, because network cards fill them in after the capture.
+//! Law: lengths in headers are checked against the frame before they are used. If the end of a datagram was not
+//! captured, the captured part is returned. Checksums are not checked, because network cards fill them in after the
+//! capture.
 //!
 //! Sources: the link types of tcpdump.org, IEEE 802.1Q. IP and UDP are parsed by `etherparse`.
 
@@ -168,7 +169,7 @@ fn ipv4(packet: &[u8]) -> Result<Segment<'_>, Other> {
     if header.is_fragmenting_payload() {
         return Err(Other::Fragment);
     }
-    // Segmentation offload leaves a length of 0: the packet fills the frame.
+    // A length of 0 is the result of segmentation offload; the packet then fills the frame.
     let end = match usize::from(header.total_len()) {
         0 => packet.len(),
         total => total.min(packet.len()),

@@ -113,7 +113,7 @@ fn headers_with_options_and_extensions() {
     let fragment = [17, 0, 0, 0, 1, 2, 3, 4];
     let inner = [&hop[..], &destination, &authentication, &fragment, &udp].concat();
     assert_eq!(found(Link::Raw, &v6(0, &inner)), expected(false));
-    // Segmentation offload leaves a length of 0.
+    // With segmentation offload, the length field is 0.
     let mut offloaded = v4(0, 17, &[], &udp);
     offloaded[2..4].fill(0);
     assert_eq!(found(Link::Raw, &offloaded), expected(true));

@@ -1,6 +1,7 @@
 //! Parses one JSON line into an item of a recording.
 //!
-//! Law: additions of later versions are skipped. An error never shows the text of the line, which may contain secrets.
+//! Law: unknown fields and kinds, which later versions may add, are skipped. An error never contains the text of the
+//! line, which may contain secrets.
 
 use teetap_proxy::{
     session::{Connless, Ends, Event, SessionId, What},

@@ -1,6 +1,6 @@
 //! Reads a file line by line.
 //!
-//! Law: a line takes at most [`LONGEST`] bytes of memory; longer lines are skipped. The last line may lack its newline.
+//! Law: memory is bounded, since lines longer than [`LONGEST`] bytes are skipped. The last line may lack its newline.
 
 use std::io::{self, BufRead, Read as _};
 

@@ -1,8 +1,8 @@
 //! Reads JSON lines: a recording of `-w FILE.jsonl`, or the output of `--json -vv`.
 //!
-//! Law: an event is restored from the line of its datagram, which has all bytes. The lines of its messages are ignored,
-//! because showing the event recreates them. Additions of later versions are skipped; an unreadable line is skipped and
-//! reported.
+//! Law: an event is restored from the line of its datagram, which contains all bytes. The lines of its messages are
+//! ignored, because they are recreated when the event is shown. Unknown fields and kinds, which later versions may add,
+//! are skipped. An unreadable line is skipped and reported.
 
 use std::io::BufRead;
 
@@ -158,7 +158,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Records what an item shows about the lines that follow it.
+    /// Updates the state of the reader after an item, which affects how later lines are read.
     fn note(&mut self, item: Option<&Item>) {
         match item {
             Some(Item::Start { run, .. }) => self.is_of_others = run.is_none(),

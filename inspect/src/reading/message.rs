@@ -1,6 +1,7 @@
 //! A message of a reading.
 //!
-//! Law: a message is typed data. [`Reading`], which has the bytes, renders it as text, JSON or a tree on demand.
+//! Law: a message contains typed data, not text. [`Reading`], which has the bytes, renders it as text, JSON or a tree
+//! on demand.
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
@@ -70,8 +71,8 @@ pub struct Message {
     pub(crate) for_ddnet: bool,
     /// True if the message passes the filter.
     pub shown: bool,
-    /// True if the message passes a filter that reads notes. Its line then also shows harmless notes and those of its
-    /// datagram.
+    /// True if the message passes a filter that tests notes. The line of the message then also shows harmless notes,
+    /// and the notes of its datagram.
     pub reads_notes: bool,
     /// Bitmask of the subscriptions whose filters the message passes.
     pub(crate) subscribers: u64,

@@ -1,10 +1,10 @@
 //! A decoded datagram event: header, messages, and the decision about each message.
 //!
-//! The received messages are listed first, in their order. Messages that were only sent (made by a rule, a person or
-//! the proxy) follow; they have no sequence number of the sender.
+//! Received messages are listed first, in order. Messages that were only sent, because a rule, the user or the proxy
+//! inserted them, follow; they have no sequence number of the sender.
 //!
-//! Law: one pass over the messages. The filters decide about each message before it is decoded, and only messages that
-//! are shown are decoded. Nothing is rendered: text, JSON and trees are made from a message on demand.
+//! Law: the messages are processed in one pass. Filters are evaluated before a message is decoded, and only shown
+//! messages are decoded. Messages are rendered as text, JSON or trees on demand.
 
 mod message;
 

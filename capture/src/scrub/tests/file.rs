@@ -1,4 +1,4 @@
-//! Tests of whole captures, those of other programs and those of teetap.
+//! Tests of whole captures by other programs and by teetap.
 
 use std::{
     net::{Ipv4Addr, Ipv6Addr},
@@ -175,7 +175,7 @@ fn what_comes_before_the_damage_is_scrubbed() {
 
 #[test]
 fn a_capture_of_ours_without_our_options_is_one_of_anybody() {
-    // Both legs with teetap's interface names, as `editcap` leaves them.
+    // Both legs with teetap's interface names but without its options, as written by `editcap`.
     let mut file = Vec::new();
     blocks::section("someone", "at alice-pc", b"{}", &mut file);
     for leg in 0..2_u32 {

@@ -117,7 +117,7 @@ fn a_password_becomes_as_many_stars_and_nothing_else_changes() {
     }
 }
 
-/// Some libraries leave out DDNet's token, so that the last bytes of a message are at the position of the token.
+/// Some libraries omit DDNet's token, so that the last bytes of a message are at the position of the token.
 #[test]
 fn the_end_of_a_text_is_no_token() {
     let (proto, secret) = (
@@ -377,7 +377,7 @@ fn what_receivers_do_not_read_is_replaced() {
             assert_eq!(read.payload, [&payload[..kept], b"******"].concat());
         }
     }
-    // Bytes after the compressed data, beyond what any receiver reads.
+    // Bytes after the compressed data, which no receiver reads.
     let zeros = [0; 60];
     let given = packet(
         Proto::V7,

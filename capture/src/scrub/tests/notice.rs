@@ -7,7 +7,7 @@ use teetap_proxy::session::{Event, Notice, Time, What};
 
 use super::*;
 
-/// Returns a value for each name that any notice has. Most kinds ignore those that they do not have.
+/// Returns a value for every field name of all notices. Most kinds of notices ignore fields that they do not have.
 fn values() -> Value {
     json!({
         "for_s": 1.5, "error": "x", "client": "127.0.0.1:1", "server": "127.0.0.1:2", "listen": "127.0.0.1:3",

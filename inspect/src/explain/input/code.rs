@@ -1,6 +1,7 @@
 //! Parses bytes written in code: strings with `\x` escapes, and numbers in braces or brackets.
 //!
-//! Law: only forms that every language reads the same way are accepted. Numbers need `0x` unless they have one digit.
+//! Law: only notation with the same meaning in every language is accepted. Numbers need the prefix `0x` unless they
+//! have one digit.
 
 use std::{iter::Peekable, vec};
 

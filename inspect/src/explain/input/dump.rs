@@ -1,7 +1,7 @@
-//! Parses dumps of programs: an offset, hex, and perhaps the same bytes as text.
+//! Parses hex dumps, whose lines have an offset, bytes in hex, and optionally the same bytes as text.
 //!
-//! Law: a line belongs to a dump only if its offset continues the previous line; otherwise the text is refused. The
-//! text beside the bytes is only compared with them, which reveals words printed in swapped byte order.
+//! Law: a dump is refused if the offset of a line does not continue the previous line. The text column is not parsed,
+//! but compared with the bytes to detect dumps of words in swapped byte order.
 
 use super::{InputError, MAX_FRAME, digits};
 

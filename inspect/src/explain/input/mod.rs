@@ -1,9 +1,8 @@
-//! Extracts the datagram from pasted text: plain hex, the dump of a program, a string or list in code, or the raw
-//! bytes.
+//! Extracts the datagram from pasted text: plain hex, a hex dump, a string or list in code, or raw bytes.
 //!
-//! Law: no digit is guessed. A character that is not hex is an error with its position; text that may contain several
-//! datagrams is an error that names a form to use; omitted parts (offsets, text beside the bytes, network headers) are
-//! reported.
+//! Law: digits are never guessed. A character that is not hex is an error with its position. Text that may contain
+//! several datagrams is an error that suggests another format. Ignored parts (offsets, text columns, network headers)
+//! are reported.
 //!
 //! | module | part |
 //! |---|---|
@@ -17,7 +16,7 @@ mod network;
 
 use std::fmt;
 
-/// Maximum size of the text in bytes: four times what the largest datagram takes in any form.
+/// Maximum size of the text in bytes: four times the size of the largest datagram in any format.
 pub const MAX_INPUT: usize = 1 << 20;
 /// Maximum size of a UDP datagram, in bytes.
 const MAX_DATAGRAM: usize = 65_507;

@@ -1,7 +1,7 @@
-//! Recognizes network headers before a datagram.
+//! Recognizes network headers in front of a datagram.
 //!
-//! Law: only bytes that cannot be a game packet by chance count as a header: an IP header followed by UDP, with
-//! consistent lengths and a checksum that is right or not yet computed.
+//! Law: bytes count as headers only if they cannot be a game packet by chance: an IP header followed by a UDP header,
+//! with consistent lengths and a checksum that is valid or not computed yet.
 
 use std::ops::Range;
 

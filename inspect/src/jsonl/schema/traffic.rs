@@ -18,7 +18,7 @@ pub struct SessionBody<R> {
     state: Word<State>,
     proto: Word<Proto>,
     client: SocketAddr,
-    /// The current server, if a redirect has led to a server other than that of the `start` line.
+    /// The server after a redirect; absent if it is still the server of the `start` line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     server: Option<SocketAddr>,
     upstream: Option<SocketAddr>,
