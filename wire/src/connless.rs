@@ -1,7 +1,7 @@
-//! Datagrams outside a connection: server browser and master server.
+//! Datagrams outside a connection, which server browsers, servers and master servers exchange.
 //!
-//! Law: this module reads the framing, which bit `0x20` of byte 0 marks, and names messages by their first eight
-//! bytes. The contents of messages stay opaque, including the small tokens of the browser in them.
+//! Law: this module parses only the framing, and identifies messages by their first eight bytes. Bit `0x20` of byte 0
+//! marks such datagrams. The contents of messages are not parsed, including the small tokens of server browsers.
 
 use crate::Token;
 

@@ -1,7 +1,7 @@
-//! Detection of the protocol from the first datagram of an unknown address.
+//! Detects the protocol from the first datagram of an unknown address.
 //!
-//! Law: decide by unmistakable signs only. Flags of 0.6 and 0.7 collide, so the version of a datagram in mid-session
-//! cannot be detected; only handshake packets and datagrams outside a connection reveal it.
+//! Law: the detection uses only unmistakable bytes. Since the flags of 0.6 and 0.7 collide, it identifies the version
+//! of handshake packets and datagrams outside a connection, but not of datagrams in the middle of a session.
 
 use crate::{Connless, Proto, Token, is_connless};
 

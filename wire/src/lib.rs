@@ -1,8 +1,8 @@
-//! The Teeworlds and DDNet network protocol: from bytes to messages and back.
+//! Decodes and encodes the network protocol of Teeworlds and DDNet.
 //!
-//! Law: pure functions over bytes. This crate reads no clock, no socket, no file and no randomness. Input from peers
-//! never makes it panic and never makes it allocate more than one datagram's worth of memory, or, in a
-//! [`snap::Store`], more than the limit of the store.
+//! Law: all results depend only on the inputs. This crate uses no clock, socket, file or source of randomness. Input
+//! from peers never makes it panic, and never makes it allocate more memory than the size of a datagram, or than the
+//! limit of a [`snap::Store`].
 //!
 //! The four variants of the protocol ([`Proto`]) differ in *data* only: [`Layout`] lists the differences and all
 //! other code reads them from it.
@@ -22,7 +22,7 @@
 //! | [`huffman`], [`varint`] | the compression and the integer encoding |
 //! | [`proto`], [`token`], [`seq`], [`note`] | types that all modules share |
 //!
-//! The crate keeps no connection state, except for the snapshots that later deltas refer to, and it never decides
+//! The crate keeps no connection state, except for snapshots that may be the base of later deltas, and never decides
 //! whether a datagram is forwarded.
 
 #![warn(missing_docs)]

@@ -1,7 +1,8 @@
 //! The id at the start of a chunk.
 //!
-//! Law: an id is one int whose lowest bit selects one of two id spaces. In every variant, DDNet's id 0 is followed by
-//! a UUID, which is the real id (DDNet protocol_ex.cpp). Names and fields are in [`def`](crate::def).
+//! Law: an id is an int whose lowest bit selects one of two id spaces. In every variant, the id 0 marks an extended
+//! message of DDNet, and is followed by a UUID, which is the actual id (DDNet protocol_ex.cpp). Names and fields of
+//! messages are in [`def`](crate::def).
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
-//! Text of peers, files and hosts in a form safe to show.
+//! Escapes text from peers, files and hosts so that it is safe to print.
 //!
-//! Law: printed text moves no cursor, changes no text direction and hides no character. Only characters that join
-//! emoji, choose their form or join Indic letters are printed although they have no glyph of their own.
+//! Law: printed text never moves the cursor, changes the text direction or contains hidden characters. The only
+//! exceptions are invisible characters that join emoji, select their form or join Indic letters.
 
 use std::{borrow::Cow, fmt::Write as _, path::Path};
 

@@ -1,9 +1,9 @@
 //! The variants of the protocol, and the table of all differences in their framing.
 //!
-//! Law: a difference between variants is a field of [`Layout`]. Code that frames packets, chunks and control messages
-//! reads those fields and never asks for the variant.
+//! Law: every difference in the framing is a field of [`Layout`]. Code that parses or writes packets, chunks and
+//! control messages uses these fields and never checks the variant itself.
 //!
-//! Out of scope: the messages inside chunks. The set of messages of a variant is not framing.
+//! Out of scope: the messages inside chunks, which also differ between variants.
 
 use std::fmt;
 use std::str::FromStr;

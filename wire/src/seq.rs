@@ -1,7 +1,8 @@
 //! Sequence and ack numbers of vital chunks.
 //!
-//! Law: numbers have 10 bits and all arithmetic is mod 1024. There is no absolute order, only a position relative to
-//! another number. The first vital chunk of a connection has number 1; 0 appears only after a wrap.
+//! Law: numbers have 10 bits, and all arithmetic is modulo 1024. Numbers have no absolute order, only a position
+//! relative to another number. The first vital chunk of a connection has number 1; the number 0 is used only after a
+//! wrap.
 
 use std::fmt;
 

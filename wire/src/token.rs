@@ -1,7 +1,8 @@
 //! The security token of a connection leg.
 //!
-//! Law: a token is four opaque bytes, compared and copied, never read as a number. DDNet before 18.3 wrote the
-//! integer of the host, all others write big-endian, so the numeric value would depend on the sender.
+//! Law: a token is four opaque bytes, which are compared and copied but never interpreted as a number. DDNet before
+//! 18.3 wrote tokens in the byte order of the host, and all other releases write them in big-endian order, so the
+//! numeric value would depend on the sender.
 
 use std::fmt;
 
@@ -12,7 +13,7 @@ pub struct Token(pub [u8; 4]);
 impl Token {
     /// The length of a token in bytes.
     pub const LEN: usize = 4;
-    /// The token that stands for "none yet" or "unknown" in all variants.
+    /// The token that means "none yet" or "unknown" in all variants.
     pub const NONE: Self = Self([0xff; 4]);
     /// The word with which DDNet negotiates tokens.
     ///

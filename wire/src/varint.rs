@@ -1,10 +1,10 @@
-//! The variable-length integer of all messages.
+//! The variable-length integer encoding of all messages.
 //!
 //! `ESDDDDDD EDDDDDDD EDDDDDDD EDDDDDDD ....DDDD`: E = one more byte follows, S = the value is complemented, D =
 //! data, least significant first.
 //!
-//! Law: a reader reports bytes that no writer would have written, so that the value can be shown with its oddity and
-//! the bytes can be kept.
+//! Law: decoding reports encodings that no sender of the game would produce, so that the oddity can be shown and the
+//! bytes can be kept.
 
 /// The maximum length of an int in bytes.
 pub const MAX_LEN: usize = 5;

@@ -1,10 +1,10 @@
-//! Chunks: the messages inside a packet, each with a small header of its own.
+//! Chunks: the messages inside a packet, each with its own small header.
 //!
-//! Law: read what the reference unpacker reads and nothing else. It stops after the announced number of chunks,
-//! ignores the rest, and gives up at the first chunk that does not fit (Teeworlds 0.6.5 network.cpp,
-//! `CNetRecvUnpacker::FetchChunk`). Bytes that it ignores are reported.
+//! Law: this module reads exactly the chunks that the reference unpacker reads. The unpacker stops after the announced
+//! number of chunks, ignores the remaining bytes, and gives up at the first chunk that does not fit (Teeworlds 0.6.5
+//! network.cpp, `CNetRecvUnpacker::FetchChunk`). Bytes that it ignores are reported.
 //!
-//! Out of scope: the state machine of vital chunks. A sequence number here is just a field.
+//! Out of scope: the state machine of vital chunks. Here, a sequence number is only a field of the header.
 
 use crate::note::{Code, Note, Notes};
 use crate::{Proto, Seq};
@@ -105,7 +105,8 @@ const SIZES: usize = 1 << 10;
 /// The number of counts that the header of a packet can state.
 const COUNTS: usize = 1 << 8;
 
-/// An iterator over the chunks of a payload. At its end it reports what a receiver did not see.
+/// An iterator over the chunks of a payload. After the last chunk, it reports chunks and bytes that receivers do not
+/// read.
 #[derive(Debug, Clone)]
 pub struct Chunks<'a> {
     proto: Proto,

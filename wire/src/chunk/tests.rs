@@ -124,7 +124,7 @@ fn reports_sizes_and_counts_that_were_cut() {
         let codes: Vec<_> = chunks.notes().iter().map(|note| note.code).collect();
         (seen, codes)
     };
-    // 1030 bytes leave a size of 6.
+    // The size field of DDNet holds 10 bits, so a size of 1030 is written as 6.
     let long = [&[0x00, 0x06][..], &[7; 1030]].concat();
     assert_eq!(codes(Proto::Ddnet, &long, 1), (1, vec![Code::ChunkSizeCut]));
     assert_eq!(codes(Proto::V7, &long, 1), (1, vec![Code::TrailingBytes]));

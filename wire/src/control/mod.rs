@@ -1,10 +1,10 @@
 //! Control messages: the handshake, keepalive and close packets.
 //!
-//! Law: a control message is one plain byte of id, then bytes that depend on the id. The variant's
-//! [`Layout`](crate::Layout) defines the place of a token in them. Payloads here are without DDNet's payload-tail
-//! token, which belongs to the packet.
+//! Law: a control message consists of an id of one byte, followed by bytes that depend on the id. The variant's
+//! [`Layout`](crate::Layout) defines the position of a token in these bytes. Payloads here exclude DDNet's token at the
+//! end of the payload, which belongs to the packet.
 //!
-//! Out of scope: the course of a handshake.
+//! Out of scope: the order of packets in a handshake.
 
 use std::fmt;
 

@@ -16,7 +16,7 @@ pub enum Datum {
     Bytes(Vec<u8>),
     /// The elements of a list.
     List(Vec<Datum>),
-    /// Fields by name: of a message, object or struct. Fields that are not in it take their defaults.
+    /// Fields of a message, object or struct, by name. Missing fields have their default values.
     Group(Vec<(Arc<str>, Datum)>),
 }
 

@@ -1,8 +1,8 @@
-//! Changes to one field of a message.
+//! Changes one field of an encoded message.
 //!
-//! Law: only the bytes of the edited field change, however oddly the others are written, and bytes after the known
-//! fields stay. One exception: a field that measures or counts the edited one is written anew, because the message
-//! would otherwise change its meaning.
+//! Law: all other bytes stay unchanged, even if they are encoded oddly or follow the last known field. The only
+//! exception is a field with the length or count of the edited field: it is updated, because the message would
+//! otherwise have a different meaning.
 
 use super::datum::{Datum, EncodeError};
 use super::model::{Def, Field, Len, Path, Repeat, Type};
@@ -58,7 +58,7 @@ impl Decoded {
             (Type::Raw(Len::Field(counter), _), ..) => Some(*counter),
             _ => None,
         };
-        // A field that counts comes before the fields that it counts.
+        // The field with the count always precedes the counted elements.
         let mut pos = 0;
         if let Some(counter) = counter.and_then(|counter| self.before(record, counter)) {
             let count = i64::try_from(count).unwrap_or(i64::MAX);

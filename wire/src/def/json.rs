@@ -1,8 +1,8 @@
-//! Decoded messages for programs: one JSON object.
+//! Formats a decoded message as a JSON object.
 //!
-//! Law: numbers stay numbers, also those of enums and flags; a tuning is the number on the wire. Text is UTF-8 with
-//! U+FFFD for invalid bytes; raw bytes are hex. Control characters and those that change the text direction are
-//! escaped. A secret is a text of dots.
+//! Law: numbers are JSON numbers, including enums and flags; a tuning parameter is the number on the wire. Text is
+//! UTF-8 with U+FFFD in place of invalid bytes, and raw bytes are hex. Control characters, and characters that change
+//! the text direction, are escaped. A secret is a string of dots.
 
 use std::fmt::Write as _;
 

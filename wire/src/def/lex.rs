@@ -1,7 +1,7 @@
-//! Lines and words of a definition file.
+//! Splits a definition file into lines and words.
 //!
-//! Law: a `#` at the start of a word begins a comment. A `"` at the start of a word begins a text up to the next `"`,
-//! which is one word. An indented line belongs to the last line before it that is not indented.
+//! Law: a `#` at the start of a word begins a comment. A `"` at the start of a word begins a quoted text that ends at
+//! the next `"` and counts as one word. An indented line belongs to the nearest unindented line before it.
 
 use super::error::Errors;
 use super::mark::Mark;

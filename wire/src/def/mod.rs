@@ -1,16 +1,17 @@
-//! Messages and snapshot objects, declared once in text and interpreted.
+//! Messages and snapshot objects, which are declared in text files and interpreted.
 //!
-//! The files `wire/defs/*.tw` declare every message of every dialect, in a form that [`FORM`] explains. A
-//! [`Registry`] holds these definitions, read once. One interpreter does the rest: [`Decoded`] reads bytes into flat
-//! records in a reused buffer, [`Def::encode`] writes values, [`Decoded::splice`] changes one field and keeps all
-//! other bytes, [`Path`] names a field for rules, [`Records::rows`], [`Records::gist`] and [`Records::json`] show the
-//! result, and [`Registry::describe`] is the documentation.
+//! The files `wire/defs/*.tw` declare every message of every dialect, in a format that [`FORM`] explains. A
+//! [`Registry`] contains these definitions, which are parsed once. [`Decoded`] decodes bytes into flat records in a
+//! reusable buffer, [`Def::encode`] encodes values, and [`Decoded::splice`] changes one field and keeps all other
+//! bytes. [`Path`] names a field for rules. [`Records::rows`], [`Records::gist`] and [`Records::json`] format the
+//! records, and [`Registry::describe`] documents the definitions.
 //!
-//! Law: definitions are data. No code here knows a message by name or asks for the dialect. Peers decide the bytes,
-//! so reading never fails and never panics: an unreadable place is a note, and no byte is lost. A user's own
-//! definitions are loaded in the same way ([`Registry::with`]) and replace or extend the built-in ones.
+//! Law: definitions are data. No code in this module depends on the name of a message or on the dialect. Since the
+//! bytes are from peers, decoding never fails or panics: unreadable bytes get a note, and no byte is lost. Definitions
+//! of users are loaded in the same way ([`Registry::with`]), and replace or extend the built-in definitions.
 //!
-//! Out of scope: packets, chunk headers and handshakes, which are typed code; snapshot deltas, which need state.
+//! Out of scope: packets, chunk headers and handshakes, which are implemented in code, and snapshot deltas, which need
+//! state.
 //!
 //! | module | part |
 //! |---|---|

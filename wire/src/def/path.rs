@@ -1,7 +1,7 @@
 //! Field paths: `message`, `skin_part_names[2]`, `clients[3].name`.
 //!
-//! Law: a path is looked up once, against a definition. A field of a group may be named without the group if no field
-//! beside the group has its name (`input.direction` for `input.input.direction`).
+//! Law: a path is resolved once, against a definition. The name of a group may be omitted if no field next to the group
+//! has the same name as the field in it (`input.direction` for `input.input.direction`).
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Definitions printed as text, for `teetap messages`.
+//! Prints definitions as text, for `teetap messages`.
 //!
-//! Law: the output can be read as a definition file and has the same meaning.
+//! Law: the output is a valid definition file with the same meaning.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -69,7 +69,8 @@ impl Def {
                 print_words(words, &mut out);
             }
         }
-        // The deepest comes last, and nothing refers to later definitions.
+        // Structs are printed in reverse order: inner structs are last in the list, and must be defined before they are
+        // used.
         let fields: Vec<_> = (0u16..).zip(&self.fields).collect();
         for (at, field) in fields.into_iter().rev() {
             if let Type::Group { name, .. } = &field.ty
@@ -218,7 +219,7 @@ impl Def {
     }
 }
 
-/// Returns the range, unless it is that of the type.
+/// Formats the range of a field; empty if it is the full range of the type.
 fn range(field: &Field) -> String {
     let (low, high) = (i64::from(i32::MIN), i64::from(i32::MAX));
     let usual = match &field.ty {

@@ -1,7 +1,7 @@
-//! The result of decoding: flat records that refer to the decoded bytes and do not copy them.
+//! The result of decoding: flat records that refer to the decoded bytes without copying them.
 //!
-//! Law: a record holds the place of its bytes, not the bytes, so that a buffer of records can be reused for the next
-//! message. Callers that show or edit a record pass the bytes along ([`Source`]).
+//! Law: a record contains the position of its bytes, not the bytes, so that a buffer of records can be reused for the
+//! next message. Callers that format or edit a record also pass the bytes ([`Source`]).
 
 use std::borrow::Cow;
 

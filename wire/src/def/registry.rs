@@ -224,9 +224,9 @@ impl Registry {
         table.def(table.uuid(Class::Object, uuid)?)
     }
 
-    /// Returns all definitions with this name, in snake case or as the games' sources call them (`NETMSG_CON_READY`,
-    /// `NETMSGTYPE_SV_CHAT`, `CNetMsg_Sv_Chat`), in any case. Each class has its own names. An extended message may
-    /// have the name of a plain one, which comes first.
+    /// Returns all definitions with this name, in snake case or as in the games' sources (`NETMSG_CON_READY`,
+    /// `NETMSGTYPE_SV_CHAT`, `CNetMsg_Sv_Chat`), in upper or lower case. Each class has its own names. If a plain and
+    /// an extended message have the same name, the plain message is first.
     pub fn named<'r>(
         &'r self,
         proto: Proto,

@@ -1,7 +1,8 @@
 //! Applies the secrets of the built-in definitions to the definitions of a user's file.
 //!
-//! Law: a definition file adds secrets and removes none: it may come from another person. A field is secret if either
-//! definition says so. If a file gives the bytes of a secret another form, everything from there on is secret.
+//! Law: a definition file can add secrets but not remove them, because another person may have written it. A field is
+//! secret if the built-in or the user's definition marks it as secret. If the user's definition gives the bytes of a
+//! secret a different form, all bytes from there on are secret.
 
 use std::{mem::discriminant, sync::Arc};
 

@@ -1,6 +1,6 @@
 //! The parts of messages that must not be shown.
 //!
-//! Law: this is the only place that decides which bytes are secret, for all code that shows, records or scrubs them.
+//! Law: only this module decides which bytes are secret. All code that shows, records or scrubs bytes uses it.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
-//! Decoded messages for people: rows of a tree with byte ranges.
+//! Formats a decoded message as the rows of a tree with byte ranges.
 //!
-//! Law: no control sequence from a peer reaches a terminal, and secrets are dots unless requested.
+//! Law: the rows contain no control sequence from a peer, and secrets are replaced with dots unless requested.
 
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -5,7 +5,7 @@ use uuid::Uuid;
 /// The namespace of all DDNet messages (uuid_manager.cpp).
 const NAMESPACE: Uuid = Uuid::from_u128(0xe05d_daaa_c4e6_4cfb_b642_5d48_e80c_0029);
 
-/// Returns the UUID of the message with this name, such as `what-is@ddnet.tw`.
+/// Returns the UUID of the extended message `name`, such as `what-is@ddnet.tw`.
 pub(super) fn uuid(name: &str) -> [u8; 16] {
     Uuid::new_v3(&NAMESPACE, name.as_bytes()).into_bytes()
 }

@@ -1,12 +1,12 @@
 //! The game's Huffman coding of packet payloads.
 //!
-//! There is one fixed tree. Code words are sent least significant bit first, followed by an end-of-stream code and
-//! zero bits up to the next byte.
+//! All versions use the same fixed tree. Code words are sent with the least significant bit first, followed by an
+//! end-of-stream code and zero bits up to the next byte.
 //!
-//! Law: compression produces the same bytes as the reference. Decompression accepts exactly what the reference
-//! accepts, and reports what a byte-exact proxy has to know about the form of the input.
+//! Law: compression produces the same bytes as the reference implementation. Decompression accepts the same input as
+//! the reference implementation, and reports the properties of the input that a byte-exact proxy needs.
 //!
-//! Out of scope: the compression flag of a packet, and the meaning of the clear bytes.
+//! Out of scope: the compression flag of a packet, and the meaning of the decompressed bytes.
 
 mod tables;
 #[cfg(test)]
@@ -198,10 +198,11 @@ pub fn prefix(input: &[u8], out: &mut [u8]) -> Prefix {
     Prefix { len, bits, error }
 }
 
-/// Appends the stream `compressed` to `out`, with the codes of `old_tail`, its last clear bytes, replaced by those of
-/// `new_tail`. `bits` is [`Inflated::bits`] of `compressed`. All codes before the tail stay bit for bit.
+/// Appends the stream `compressed` to `out`, and replaces the codes of `old_tail`, the last bytes of the decompressed
+/// data, with the codes of `new_tail`. `bits` is [`Inflated::bits`] of `compressed`. All codes before the tail stay the
+/// same, bit for bit.
 ///
-/// `old_tail` must be the end of the clear bytes; otherwise the result inflates to something unintended.
+/// The decompressed data must end with `old_tail`; otherwise the result decompresses to other data.
 pub fn replace_tail(
     compressed: &[u8],
     bits: usize,

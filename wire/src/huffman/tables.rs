@@ -1,8 +1,8 @@
-//! The game's Huffman tree and the tables made from it. The compiler evaluates everything here.
+//! The game's Huffman tree and the tables derived from it, all evaluated at compile time.
 //!
-//! The tree comes from 256 byte frequencies and an end-of-stream symbol of frequency 1: the two rarest nodes are
-//! joined until one is left, where a stable descending sort orders equals (Teeworlds 0.6.5 huffman.cpp). The tree is
-//! the same in all versions.
+//! The tree is built from 256 byte frequencies and an end-of-stream symbol of frequency 1. The two rarest nodes are
+//! joined until one node is left; nodes of equal frequency are ordered by a stable descending sort (Teeworlds 0.6.5
+//! huffman.cpp). The tree is the same in all versions.
 
 /// The end-of-stream symbol.
 pub(super) const EOF: usize = 256;
@@ -21,7 +21,7 @@ pub(super) const WINDOW: u32 = 13;
 pub(super) const WINDOW_SIZE: usize = 1 << WINDOW;
 /// The maximum number of symbols that one look-up yields.
 pub(super) const BATCH: usize = 8;
-/// The maximum number of symbols of one look-up that are not zero bytes; they come first.
+/// The maximum number of symbols of one look-up that can be other than zero bytes. They precede the zero bytes.
 const NAMED: u32 = 2;
 
 /// The frequency of each byte in the game's traffic, as measured by its authors. Zero is counted as 2^30.
@@ -61,11 +61,12 @@ pub(super) static STEPS: [Step; WINDOW_SIZE] = steps();
 /// The children of each node by the next bit. Nodes below [`SYMBOLS`] are leaves, whose number is the symbol.
 static TREE: [[u16; 2]; NODES] = grow();
 
-/// The contents of a window of bits: up to [`BATCH`] whole symbols, or the start of one that is longer than the
-/// window. Only the first [`NAMED`] symbols can differ from zero, by far the most frequent byte.
+/// The decoded contents of a window of bits: up to [`BATCH`] whole symbols, or the start of a symbol that is longer
+/// than the window. Only the first [`NAMED`] symbols can differ from zero, by far the most frequent byte.
 ///
-/// From bit 0: bits of all symbols (8), number of symbols (8), then the first symbols, one byte each. Without a whole
-/// symbol, the number of the node that was reached takes the place of the symbols.
+/// From bit 0: number of bits of all symbols (8), number of symbols (8), then the first symbols, one byte each. If the
+/// window contains no whole symbol, the number of the tree node at the end of the window is stored in place of the
+/// symbols.
 #[derive(Clone, Copy)]
 pub(super) struct Step(u32);
 

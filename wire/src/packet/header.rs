@@ -1,6 +1,7 @@
-//! The header of a packet, field by field, read from bytes that may be damaged or cut off.
+//! Parses and writes the fields of a packet header, even if the bytes are damaged or truncated.
 //!
-//! Law: no other code knows where a header field is. Reading never fails: a field whose bytes are missing is absent.
+//! Law: only this module knows the positions of header fields. Parsing never fails; a field whose bytes are missing is
+//! `None`.
 
 use std::cmp::Reverse;
 use std::ops::Range;

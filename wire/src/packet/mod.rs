@@ -1,8 +1,8 @@
 //! Packets: the datagrams of a connection.
 //!
-//! Law: parsing never alters a packet; it reports as notes what some receivers would reject. [`rewrite`] changes the
-//! token, the ack and the resend flag and keeps every other bit that can be kept. [`write`](write()) produces what a
-//! reference sender would. None of them allocates, apart from the growth of an output buffer.
+//! Law: parsing never changes a packet, and adds a note for everything that some receivers would reject. [`rewrite`]
+//! changes the token, the ack and the resend flag, and keeps all other bits if possible. [`write`](write()) produces
+//! the same bytes as a reference sender. None of these functions allocates memory, except to grow an output buffer.
 //!
 //! Out of scope: checks of tokens and acks, which need the state of a connection.
 
@@ -54,7 +54,7 @@ pub struct Packet<'a> {
     pub inflated: Option<Inflated>,
     /// The end of the compressed payload, if it has a payload-tail token and `is_cut`.
     pub end: Option<StreamEnd>,
-    /// The oddities of the packet itself; [`Packet::chunk_notes`] has those of its chunks.
+    /// Notes about the packet itself. [`Packet::chunk_notes`] returns the notes about its chunks.
     pub notes: Notes,
 }
 
@@ -130,14 +130,13 @@ impl<'a> Packet<'a> {
         Self::parse_with(proto, datagram, |layout, _, rest| inflate(layout, rest, scratch))
     }
 
-    /// Reads a datagram as [`Packet::parse`] does, but leaves the end of the payload compressed if possible:
-    /// inflation stops after the first byte of the last chunk's message if that chunk is not vital, such as a
-    /// snapshot or an input.
+    /// Parses a datagram like [`Packet::parse`], but leaves the end of the payload compressed if possible: if the last
+    /// chunk is not vital, such as a snapshot or an input, inflation stops after the first byte of its message.
     ///
     /// The whole payload is inflated if a message can have a UUID, or if `is_enough` returns false for the sequence
-    /// number and the start of a message. A payload-tail token must equal `token`, which is compared with the last
-    /// bits; a payload with another token is inflated whole. So is a payload of 0.6 without DDNet, because callers
-    /// have to know its length: 0.6 receivers copy a payload that is too long beyond the end of their buffer.
+    /// number and the start of a message. It is also inflated if the token at the end of the payload differs from
+    /// `token`, which is compared in compressed form. A payload of 0.6 without DDNet is always inflated, because
+    /// callers have to know its length: 0.6 receivers copy a payload that is too long beyond the end of their buffer.
     ///
     /// Damage in the part that stays compressed is not detected.
     ///

@@ -1,7 +1,7 @@
 //! Which messages each release accepts, and when: the order of a join.
 //!
-//! The names are the names of the message definitions. The definitions check the contents; this module lists what a
-//! release refuses because of the chunk that carries the message or the stage of the join.
+//! Messages have the same names as their definitions. The definitions check the contents of messages; this module lists
+//! the messages that a release refuses because of the kind of chunk or the stage of the join.
 
 use Stage::{Auth, Connecting, Ingame, PreAuth, Ready};
 

@@ -1,9 +1,9 @@
 //! The checks that each release of the game makes on a datagram, a control message and a chunk.
 //!
-//! Law: one table. Each release has, as client and as server, a list of checks ([`Row`]) in the order of its own
-//! code; each row names the function that it was read from. [`Receiver::judge`] walks the list and reports the rows
-//! that apply. It is a pure function of the release, the known state of the leg ([`Leg`]) and the datagram: no clock,
-//! no state, no allocation.
+//! Law: all checks are in one table. For client and server of each release, the table lists the checks ([`Row`]) in the
+//! order of the release's code; each row names the function from which it was derived. [`Receiver::judge`] evaluates
+//! the checks in order and reports the rows that apply. The result depends only on the release, the known state of the
+//! leg ([`Leg`]) and the datagram; no memory is allocated.
 //!
 //! | file | contents |
 //! |---|---|
@@ -86,9 +86,10 @@ impl Receiver {
         all.filter(move |row| Some(row.name) != self.without)
     }
 
-    /// Reports in order what the receiver does with a datagram, and returns the resulting leg.
+    /// Passes the receiver's reactions to a datagram to `each`, in order, and returns the resulting state of the leg.
     ///
-    /// There is at least one finding for any datagram and leg. Messages change the leg no further here, see [`message()`].
+    /// There is at least one finding for any datagram and leg. The effect of messages on the stage of a join is not
+    /// included; see [`message()`].
     #[must_use]
     pub fn judge(self, leg: &Leg, datagram: &[u8], mut each: impl FnMut(Finding)) -> Leg {
         let mut room = [0; ROOM];

@@ -1,9 +1,10 @@
 //! The messages whose ints each release checks.
 //!
-//! The unpackers that `datasrc/compile.py` makes (`CNetObjHandler::SecureUnpackMsg`) refuse a game message with an int outside its range, in
-//! Teeworlds 0.6.4, 0.6.5 and 0.7.5 and in DDNet 16.4 and 20.1 (`emit_unpack_check` of `NetIntRange` in `datasrc/datatypes.py`), and the
-//! receiver ignores it. System messages, and game messages that are read by hand, are not checked that way; items of snapshots are kept in
-//! 0.6, clamped by DDNet and invalidated by 0.7.5 (`emit_validate`).
+//! The unpackers that `datasrc/compile.py` generates (`CNetObjHandler::SecureUnpackMsg`) refuse a game message with an
+//! int outside its range, in Teeworlds 0.6.4, 0.6.5 and 0.7.5 and in DDNet 16.4 and 20.1 (`emit_unpack_check` of
+//! `NetIntRange` in `datasrc/datatypes.py`), and the receiver ignores the message. System messages, and game messages
+//! with handwritten unpackers, are not checked. Snapshot items with such ints are kept by 0.6, clamped by DDNet and
+//! invalidated by 0.7.5 (`emit_validate`).
 
 use crate::Proto;
 
@@ -20,7 +21,8 @@ const SIX: &[&str] = &[
     "sv_weapon_pickup",
 ];
 
-/// Messages of DDNet. Client ids and counts of clients are those of the larger releases, which the others refuse as well.
+/// Messages of DDNet. The ranges of client ids and client counts are the ranges of the releases with more clients;
+/// other releases refuse values outside these ranges as well.
 const DDNET: &[&str] = &[
     "cl_set_spectator_mode",
     "sv_chat",

@@ -1,7 +1,7 @@
-//! The messages that a store follows, looked up in the definitions of a dialect.
+//! The messages that a store needs, looked up in the definitions of a dialect.
 //!
-//! Law: definitions are looked up by name once. Afterwards a message is identified by its number and its fields by
-//! theirs. A message whose definition lacks a needed field is not followed.
+//! Law: definitions are looked up by name only once. Afterwards, messages and fields are identified by number. A
+//! message whose definition lacks a required field is ignored.
 
 use crate::def::{Class, Decoded, Def, Id, Record, Registry};
 use crate::{Dir, Proto};

@@ -1,13 +1,14 @@
-//! Ids of projectiles and pickups, and the items that last had them.
+//! Detects servers that reuse the id of a projectile or pickup too early for another item.
 //!
 //! A server of the game reuses a freed id for another item only after 5 s (server.cpp, `CSnapIDPool::FreeID`, in all
-//! releases), because a client treats two items with one key in two snapshots as the same thing.
+//! releases), because a client treats two items with the same key in two snapshots as the same item.
 //!
-//! Law: no finding about a server that follows this rule. Items leave the view of a player and return. A pause moves
-//! the start of a projectile, a teleporter of DDNet its place, and DDNet's own bullets, which have the type of the
-//! shotgun, bounce. So an item counts as another item only if its type differs, or if a projectile of another weapon
-//! has another direction and was shot after the old projectile was last seen. A lagging server sends ticks faster
-//! than real time, so one second of the 5 s is not counted. The memory is bounded, and late snapshots are ignored.
+//! Law: a server that follows this rule has no finding. The same item may disappear from the view of a player and
+//! reappear. A pause changes the start of a projectile, a DDNet teleporter changes its position, and DDNet's own
+//! bullets, which have the type of the shotgun, bounce. Therefore an item counts as another item only if its type
+//! differs, or if a projectile of another weapon has another direction and was shot after the old projectile was last
+//! seen. Since a lagging server sends ticks faster than real time, an id may be reused one second earlier. Memory is
+//! bounded, and late snapshots are ignored.
 
 use super::FIRST_EXTENDED;
 use super::snapshot::{Key, Snapshot};
@@ -44,7 +45,7 @@ pub struct Reused {
     pub after: i32,
 }
 
-/// The items of a session whose ids come from the pool of the server.
+/// The items of a session whose ids the server allocates from its pool.
 #[derive(Debug, Clone)]
 pub(super) struct Ids {
     /// The types with a fixed number, followed by the types that snapshots declared.

@@ -1,6 +1,7 @@
-//! The snapshots of a session that may be a base.
+//! The snapshots of a session that may be the base of a later snapshot.
 //!
-//! Law: bounded. At the limit the oldest are dropped first, but never one that is needed.
+//! Law: memory is bounded. At the limit, the oldest snapshots are dropped first, but never a snapshot that is still
+//! needed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

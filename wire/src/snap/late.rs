@@ -1,44 +1,45 @@
-//! The ticks for which a client sends its inputs.
+//! Detects clients that send inputs for wrong ticks.
 //!
-//! A client predicts: each input is for a tick after the newest snapshot and after the tick of the previous input.
-//! The server corrects a client whose inputs are late with `input_timing`; a client sends no input for tick 0
-//! (`CClient::Update` and `SendInput` in `client.cpp` of Teeworlds 0.6.5, 0.7.5 and of DDNet). The server uses an
-//! input for a past tick in its next tick, and answers with no `input_timing` unless the tick is later than that of
-//! the previous input (`ProcessClientPacket` in `server.cpp`). The proof is a row of inputs for tick 0, or a long row
-//! of inputs for ticks that are not after the acked snapshot and that are either all the same or reported as late by
-//! the server.
+//! A correct client predicts: each input is for a tick after the newest snapshot and after the tick of the previous
+//! input, and never for tick 0. The server sends `input_timing` to correct a client whose inputs are late
+//! (`CClient::Update` and `SendInput` in `client.cpp` of Teeworlds 0.6.5, 0.7.5 and of DDNet). The server uses an input
+//! for a past tick in its next tick, and does not send `input_timing` unless the tick is later than the tick of the
+//! previous input (`ProcessClientPacket` in `server.cpp`).
+//!
+//! A client is reported after [`ZEROS`] consecutive inputs for tick 0, or after many consecutive inputs for ticks that
+//! are not after the acked snapshot, if these ticks are all the same or if the server has reported the inputs as late.
 
-/// Number of consecutive inputs for tick 0 that are proof.
+/// Number of consecutive inputs for tick 0 after which a client is reported.
 const ZEROS: u16 = 25;
 
-/// Minimums for a row of inputs not after the acked snapshot: inputs, acked ticks from first to last, and server
-/// answers that report a late input.
+/// Minimums for a series of inputs that are not after the acked snapshot: number of inputs, span of the acked ticks,
+/// and number of server replies that report a late input.
 const INPUTS: u16 = 25;
 const TICKS: i32 = 150;
 const ANSWERS: u16 = 10;
 
-/// The inputs of a session that are late.
+/// Tracks the late inputs of a session.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Late {
     row: Row,
     is_reported: bool,
 }
 
-/// A row of inputs for ticks of the past.
+/// A series of consecutive inputs for past ticks.
 #[derive(Debug, Clone, Default)]
 struct Row {
     inputs: u16,
     zeros: u16,
-    /// The acked tick of the first input with one.
+    /// The first tick that an input of the series acks.
     first: Option<i32>,
-    /// The tick of all inputs; `None` if the ticks differ, or there are no inputs.
+    /// The common tick of all inputs; `None` if the ticks differ, or if there are no inputs.
     tick: Option<i32>,
     answers: u16,
 }
 
 impl Late {
-    /// Records a timing answer of the server: the milliseconds that were left until the tick of an input; negative
-    /// for a late input.
+    /// Records an `input_timing` of the server. `left` is the time between the receipt of an input and its tick, in
+    /// milliseconds; negative for a late input.
     pub(super) fn answered(&mut self, left: i32) {
         if left < 0 {
             self.row.answers = self.row.answers.saturating_add(1);
@@ -47,8 +48,8 @@ impl Late {
         }
     }
 
-    /// Records an input for `tick` that acks the snapshot of tick `acked` (`None` if that was never sent). Returns
-    /// true, once, if the client is proven to send its inputs too late.
+    /// Records an input for `tick`. `acked` is the tick of the snapshot that it acks; `None` if no such snapshot was
+    /// sent. Returns true, once, if the client evidently sends its inputs too late.
     pub(super) fn sent(&mut self, tick: i32, acked: Option<i32>) -> bool {
         let is_late = tick <= 0 || acked.is_some_and(|acked| tick <= acked);
         if !is_late {
@@ -111,7 +112,7 @@ mod tests {
         // The clock of the client is corrected within a second or two.
         let corrected = |acked| if acked % 120 == 0 { acked + 1 } else { acked - 20 };
         assert_eq!(noted(Some(-420), corrected), []);
-        // Nothing is acked.
+        // No snapshot is acked.
         let mut late = Late::default();
         assert!((0..1000).all(|tick| !late.sent(tick + 1, None)));
     }

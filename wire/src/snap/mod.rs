@@ -1,17 +1,17 @@
 //! Snapshots: the contents of the game world at a tick, sent as differences.
 //!
 //! A snapshot is a set of items, each with a type, an id and ints. It is sent as a [`Delta`] to an earlier snapshot
-//! that the client has, in parts of 900 bytes, with the sum of all its ints. A [`Store`] follows the messages of one
-//! session, joins the parts, finds the earlier snapshot and returns a [`Completed`] one: every item with its
-//! definition, its values and its changes. A [`Doctor`] looks for the reason why a sum is wrong. A [`Recoder`] changes
+//! that the client has, in parts of 900 bytes, with the sum of all its ints. A [`Store`] processes the messages of one
+//! session, joins the parts, finds the earlier snapshot and returns a [`Completed`] snapshot: every item with its
+//! definition, its values and its changes. A [`Doctor`] finds the likely cause of a wrong sum. A [`Recoder`] changes
 //! values on their way to the client.
 //!
-//! Law: the store accepts a snapshot when the game's client would, and notes why it would not. Input from peers
-//! decides neither how much memory it holds nor how long it computes: a snapshot has at most [`MAX_ITEMS`] items and
-//! [`MAX_SIZE`] bytes, and a store has a limit. Buffers are reused: snapshots of the usual size are allocated only if
-//! a client acks so late that many are kept and released at once.
+//! Law: the store accepts the same snapshots as the game's client, and notes why the client would discard a snapshot.
+//! Peers cannot exhaust memory or time: a snapshot has at most [`MAX_ITEMS`] items and [`MAX_SIZE`] bytes, and a store
+//! has a limit. Buffers are reused, so that memory for snapshots of usual size is allocated only if a client acks so
+//! late that many snapshots are kept and released at once.
 //!
-//! Out of scope: checks of the values, which [`Item::read`] leaves to the definitions.
+//! Out of scope: checks of the values, which the definitions make in [`Item::read`].
 //!
 //! Sources: Teeworlds 0.7 and DDNet 20 `snapshot.cpp` (`UnpackDelta`, `CSnapshotBuilder`), `client.cpp`
 //! (`NETMSG_SNAP`).

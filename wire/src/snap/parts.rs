@@ -1,7 +1,7 @@
-//! The parts of a snapshot, collected until they are complete.
+//! Collects the parts of a snapshot until it is complete.
 //!
-//! Law: parts are handled as clients do: one snapshot at a time, every part at its place, and the last copy of a part
-//! counts.
+//! Law: parts are handled as in clients: only one snapshot is collected at a time, each part is stored at the position
+//! of its number, and a later copy of a part replaces an earlier copy.
 
 use super::forms::Head;
 use super::{MAX_PARTS, PART};

@@ -1,7 +1,7 @@
 //! A complete snapshot.
 //!
-//! Law: items are sorted by key and their ints lie one after the other in one buffer, so two snapshots are compared
-//! in one walk, and a copy is two moves of memory. A snapshot never exceeds the game's limits.
+//! Law: items are sorted by key, and their ints are contiguous in one buffer. Therefore two snapshots can be compared
+//! in one pass, and a snapshot is copied with two memory copies. A snapshot never exceeds the game's limits.
 
 use std::fmt;
 
@@ -15,9 +15,9 @@ const AGREED: usize = 64;
 /// The identity of an item in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// The type, 0 to 0x7fff. Keys that a peer deletes may have a higher one.
+    /// The type, 0 to 0x7fff. Can be higher in a key that a peer deletes.
     pub kind: u16,
-    /// The number of the item among those of its type.
+    /// The number of the item, unique among items of the same type.
     pub id: u16,
 }
 

@@ -1,11 +1,12 @@
-//! The empty snapshots of a session, and a client that acks none of them.
+//! Detects clients that ack no empty snapshots.
 //!
-//! A client acks the newest snapshot that it has read, also if it is empty. Acks of other snapshots alone do not
-//! prove that the client skips empty ones, since each input may be sent while a snapshot with items is the newest.
-//! The proof is an input that acks an older snapshot although empty snapshots have been the newest for longer than
-//! this client takes to ack. [`PROOFS`] such inputs are needed, since the network may lose some snapshots in a row.
+//! A correct client acks the newest snapshot that it has decoded, even if the snapshot is empty. If a client acks only
+//! other snapshots, this alone does not prove that it skips empty snapshots, since each of its inputs may be sent while
+//! a snapshot with items is the newest. The evidence is an input that acks an older snapshot although empty snapshots
+//! have been the newest for longer than the client usually takes to ack. [`PROOFS`] such inputs are needed, since the
+//! network may lose several consecutive snapshots.
 //!
-//! Law: bounded, and nothing is kept of a session in which an empty snapshot was acked.
+//! Law: memory is bounded, and is freed once the client acks an empty snapshot.
 
 use std::collections::VecDeque;
 

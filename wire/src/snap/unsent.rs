@@ -1,12 +1,12 @@
-//! The acks of a client that acks no snapshot.
+//! Detects clients that ack no snapshot.
 //!
-//! A client that reads a snapshot acks its tick with each input until it reads a newer one. A client that lacks the
-//! base of a difference acks -1 until it reads a complete snapshot (`NETMSG_SNAP` and `SendInput` in `client.cpp` of
-//! Teeworlds 0.6.5, 0.7.5 and of DDNet). The proof is a row of inputs that ack -1, 0 or a tick that was not sent,
-//! during which complete snapshots are sent that each client can read. A client that no longer receives snapshots
-//! still acks the last one, however old.
+//! After a correct client has decoded a snapshot, each of its inputs acks the tick of the snapshot until it decodes a
+//! newer snapshot. A client that lacks the base of a delta acks -1 until it decodes a complete snapshot (`NETMSG_SNAP`
+//! and `SendInput` in `client.cpp` of Teeworlds 0.6.5, 0.7.5 and of DDNet). The evidence is a series of inputs that ack
+//! -1, 0 or a tick that was not sent, while the server sends complete snapshots, which every client can decode. A
+//! client that no longer receives snapshots still acks the last snapshot, regardless of its age.
 //!
-//! Law: bounded.
+//! Law: memory is bounded.
 
 use std::collections::VecDeque;
 

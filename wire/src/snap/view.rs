@@ -1,7 +1,7 @@
 //! A view of a completed snapshot.
 //!
-//! Law: nothing is computed before it is requested. Values and differences are read from the two snapshots when an
-//! item is used.
+//! Law: values are computed on demand. The values and differences of an item are read from the snapshot and its base
+//! when they are requested.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ pub enum Fate {
     Kept,
     /// A snapshot older than the newest one: clients ignore it, but it can be read.
     Late,
-    /// A repetition: DDNet ignores it.
+    /// A copy of an earlier snapshot, which DDNet ignores.
     Again,
     /// A snapshot with an unknown base: its differences have no meaning, and it has no items.
     NoBase,
-    /// Discarded by clients. The items are those that could be read.
+    /// A snapshot that clients discard as invalid. Contains the items that could be decoded.
     Broken,
-    /// The sum of the ints differs from the sum in the message, so clients discard the snapshot; or an earlier
-    /// snapshot was read wrongly.
+    /// A snapshot whose sum differs from the sum in the message, so that clients discard it. The difference may also be
+    /// caused by an earlier snapshot that was decoded wrongly.
     BadCrc,
 }
 
@@ -148,7 +148,7 @@ impl<'r> Retained<'r> {
         self.fate
     }
 
-    /// Returns the number of bytes of memory that the items hold, without those of the base.
+    /// Returns the memory used by the items, in bytes. Excludes the base.
     #[must_use]
     pub fn held(&self) -> usize {
         self.snapshot.held()
@@ -177,7 +177,7 @@ impl<'r> Retained<'r> {
     }
 }
 
-/// An item of a completed snapshot, or one that was deleted.
+/// An item of a completed snapshot, or an item that the snapshot deleted.
 #[derive(Debug, Clone, Copy)]
 pub struct Item<'s> {
     /// The type and id.
@@ -197,9 +197,9 @@ pub enum Change<'s> {
     Same,
     /// The base does not have the item.
     New,
-    /// The base has the item with these ints, as many as now.
+    /// The base has the item with other ints, which are contained; their number is the same.
     Changed(&'s [i32]),
-    /// The base has the item, the snapshot does not.
+    /// The base has the item, but the snapshot does not.
     Deleted,
 }
 
@@ -311,7 +311,7 @@ impl<'s> Item<'s> {
         Some(def)
     }
 
-    /// Returns the ints of a field in the base, if they differ. `record` comes from [`Item::read`].
+    /// Returns the ints of a field in the base; `None` if they are the same. `record` must be from [`Item::read`].
     #[must_use]
     pub fn before(&self, record: &Record) -> Option<&'s [i32]> {
         let Change::Changed(before) = self.change else {

@@ -1,10 +1,10 @@
-//! First datagrams that open no session: the kind of each, and the mistake that its bytes show.
+//! Classifies first datagrams that open no session, and identifies the mistake in them.
 //!
-//! Law: a datagram has at most one reading, and only if its bytes allow no other: without the mistake they are a
-//! handshake of the game. The kind of a datagram without a reading is [`Stranger::Other`], and only its bytes are
-//! shown.
+//! Law: a mistake is identified only if the bytes allow no other explanation: without the mistake, they would be a
+//! handshake of the game. All other datagrams have the kind [`Stranger::Other`], and only their bytes are shown.
 //!
-//! Sources of the forms: `network_conn.cpp` and `network_token.cpp` of Teeworlds 0.6.5 and 0.7.5, `network_conn.cpp` of DDNet.
+//! Sources of the formats: `network_conn.cpp` and `network_token.cpp` of Teeworlds 0.6.5 and 0.7.5, and
+//! `network_conn.cpp` of DDNet.
 
 mod data;
 mod nearest;
@@ -33,7 +33,7 @@ enum Part {
 
 macro_rules! strangers {
     ($($(#[$doc:meta])* $variant:ident $word:literal $part:ident $text:literal)*) => {
-        /// The kind of a datagram that an address without a session sent and that opens none. One table defines the
+        /// The kind of a datagram from an address without a session that does not open a session. One table defines the
         /// name and the sentence of each kind.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Stranger {
@@ -117,7 +117,7 @@ strangers! {
     /// A handshake of DDNet whose magic is at another place.
     MagicMoved "magic_moved" Malformed
         "TKEN has to be at byte 4: flags and ack have two bytes, the number of chunks and the id of CONNECT one each"
-    /// A control message whose id is coded as that of a message.
+    /// A control message whose id is encoded like the id of a message.
     PackedId "packed_id" Malformed
         "the id of a control message is a plain byte, without the class bit of messages: CONNECT is 01, TOKEN is 05"
     /// A control message whose id has four bytes.
@@ -199,7 +199,7 @@ impl Stranger {
         self.is_malformed() || self.row().1 == Part::Early
     }
 
-    /// Returns true for a datagram of a session that does not exist, as correct peers send it after a restart of the proxy.
+    /// Returns true for a datagram of an unknown session, which correct peers send after a restart of the proxy.
     #[must_use]
     pub fn is_past(self) -> bool {
         self.row().1 == Part::Past

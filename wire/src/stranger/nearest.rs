@@ -169,9 +169,9 @@ fn other_id(datagram: &[u8]) -> Option<Stranger> {
     match *datagram {
         [SEVEN, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 5 | 1, ..] => Some(Stranger::WideId),
         [SEVEN, 0, 0, 0xff, 0xff, 0xff, 0xff, id, ..] => match id {
-            // The id of a message is 2 * id, and 1 more for those of the system.
+            // The encoded id of a message is 2 * id for game messages, and 2 * id + 1 for system messages.
             10 | 11 | 3 => Some(Stranger::PackedId),
-            // CONNECT, CLOSE and TOKEN have readings of their own.
+            // Other code handles mistakes in CONNECT, CLOSE and TOKEN.
             1 | 4 | 5 => None,
             _ => Some(Stranger::WrongId),
         },

@@ -294,7 +294,8 @@ impl DatagramBody {
         self.with_bytes(received, sent.iter().map(|hex| &*hex.0))
     }
 
-    /// Returns the datagram with the bytes of its packets; `None` if the packet counts or the received packet are missing.
+    /// Returns the datagram with the bytes of its packets; `None` if the packet counts or the received packet is
+    /// missing.
     #[must_use]
     pub fn with_bytes_of(&self, packets: &[Box<[u8]>]) -> Option<What> {
         let (was_received, _) = self.packets?;

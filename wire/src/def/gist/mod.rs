@@ -1,18 +1,19 @@
-//! The gist of a message: one line, made from the template of its definition.
+//! The gist of a message: a one-line summary, made from the template in its definition.
 //!
 //! ```text
 //! gist "[team=1? (team)] {client_id:player}: {message:raw}"
 //! ```
 //!
-//! `{PATH}` is the value of a field: enums and flags by name, text in quotes, all elements of a list. `{PATH:FORM}`
-//! is another form of it, see `FORMS`. A part in `[...]` is left out if a field in it is missing, or is empty text or
-//! an empty list. `[PATH? ...]` is left out if the field is 0, empty or missing, `[!PATH? ...]` if it is not.
-//! `[PATH=VALUE? ...]`, also with `!=`, `<`, `>` and `&` (one of the bits is set), compares a number, also by label.
-//! Repeated spaces of the template become one. Several such lines make one template, with spaces between them.
+//! `{PATH}` is the value of a field: enums and flags by name, text in quotes, all elements of a list. `{PATH:FORM}` is
+//! the value in another form, see `FORMS`. A part in `[...]` is omitted if a field in it is missing, empty text or an
+//! empty list. `[PATH? ...]` is omitted if the field is 0, empty or missing, `[!PATH? ...]` if it is not. `[PATH=VALUE?
+//! ...]`, also with `!=`, `<`, `>` and `&` (one of the bits is set), compares a number, also by label. Repeated spaces
+//! in the template are collapsed. Several such lines are joined with spaces into one template.
 //!
-//! Law: no text from a peer can be mistaken for another part of the line. Text is in quotes, with `\` before quotes
-//! in it. Only at the end of the line may it stand without quotes, if nothing in it looks like more. A secret is dots
-//! unless requested. A message that lacks a field outside brackets has no gist: its list of fields shows more.
+//! Law: text from a peer cannot be mistaken for another part of the line. Text is quoted, and quotes in it are escaped
+//! with `\`. Only text at the end of the line may be unquoted, if nothing in it looks like another part. A secret is
+//! replaced with dots unless requested. A message that lacks a field outside brackets has no gist, because a list of
+//! its fields is more useful.
 
 mod line;
 
@@ -32,7 +33,7 @@ pub struct Look {
     pub secrets: Secrets,
     /// The maximum length of the line in characters.
     pub line: usize,
-    /// The maximum length in characters of one text in it, except one that ends the line.
+    /// The maximum length in characters of a text in the line, except for text at the end of the line.
     pub value: usize,
 }
 

@@ -140,9 +140,9 @@ pub struct Field {
     /// The maximum length in bytes of text that a sender writes and a receiver keeps; some receivers keep one byte
     /// less.
     pub limit: Option<u16>,
-    /// The same of peers of DDNet, which take part in sessions of all protocols.
+    /// The same limit for DDNet peers, which use all protocols.
     pub(in crate::def) ddnet_limit: Option<u16>,
-    /// The scale that its definition states.
+    /// The scale stated in the definition; `None` if there is none.
     pub(in crate::def) scale: Option<u32>,
     /// The maximum number of elements of a list, or of ints of an object in a message.
     pub count_max: Option<u16>,

@@ -1,7 +1,7 @@
 //! The model of definitions: messages, objects, fields, enums.
 //!
-//! Law: a [`Def`] is complete for one dialect. Structs are laid out in place and names of enums and constants are
-//! replaced by their values in that dialect, so that the interpreter looks nothing up.
+//! Law: a [`Def`] is complete for one dialect. Structs are inlined, and names of enums and constants are replaced with
+//! their values in the dialect, so that decoding needs no lookups.
 
 mod field;
 mod gist;

@@ -1,6 +1,7 @@
 //! The parser of definition files.
 //!
-//! Law: one pass over the lines. Every error is reported with its place, and its line is left out.
+//! Law: the lines are parsed in one pass. Every error is reported with its position, and the line with the error is
+//! skipped.
 
 pub(super) mod field;
 pub(super) mod head;

@@ -22,7 +22,7 @@ impl Reader<'_, '_> {
 
     #[inline(always)]
     pub(super) fn next_int(&mut self) -> Option<i64> {
-        // Most ints take one byte: six bits and a sign.
+        // Fast path for ints of one byte (six bits and a sign), which are the most frequent.
         if let (Source::Bytes(bytes), None | Some(1..)) = (self.source, self.ints_left)
             && let Some(&byte @ ..0x80) = bytes.get(self.pos)
         {

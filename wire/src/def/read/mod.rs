@@ -1,7 +1,7 @@
-//! From bytes to records.
+//! Decodes bytes into records.
 //!
-//! Law: reading continues as long as possible. Every byte is in the id, in a record, or in the range of a note.
-//! Nothing is allocated once the buffer has grown to the size of usual messages.
+//! Law: decoding continues as far as possible. Every byte belongs to the id, to a record, or to the range of a note. No
+//! memory is allocated once the buffer has grown to the size of typical messages.
 
 mod leaf;
 
@@ -68,7 +68,7 @@ impl Decoded {
         Some(def)
     }
 
-    /// Reads a message whose id takes the first `body` bytes.
+    /// Decodes a message whose fields start at the offset `body`, after the id.
     pub fn read(&mut self, def: &Def, data: &[u8], body: usize) {
         self.start(def, Source::Bytes(data), body.min(data.len()));
     }

@@ -1,6 +1,6 @@
-//! The compiler of gist templates, which checks them against the fields of their message.
+//! Compiles gist templates, and checks them against the fields of their message.
 //!
-//! Law: the first error of a template is reported with its place.
+//! Law: the first error in a template is reported with its position.
 
 use crate::def::lex::Word;
 use crate::def::mark::Mark;
@@ -14,7 +14,8 @@ use crate::printable;
 /// An error: the place, the message, and the help.
 pub(super) type Wrong = (Mark, String, Option<String>);
 
-/// Compiles the template in these lines, whose marks are those of their first characters. `None` without lines.
+/// Compiles the template in `lines`, each of which has the mark of its first character. Returns `None` if there are no
+/// lines.
 pub(super) fn compile(lines: &[Name], def: &Def) -> Result<Option<Gist>, Wrong> {
     let Some(first) = lines.first() else {
         return Ok(None);

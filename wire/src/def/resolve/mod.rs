@@ -1,7 +1,8 @@
-//! From definition files to the definitions of one dialect.
+//! Resolves definition files into the definitions of one dialect.
 //!
-//! Law: of several definitions of the same thing the one of highest rank counts ([`Scope::rank`]); two of the same
-//! rank are an error. A message replaces another one that has its name or its id.
+//! Law: if there are several definitions of the same name, the definition with the highest rank is used
+//! ([`Scope::rank`]); two definitions with the same rank are an error. A message replaces any message of lower rank
+//! with the same name or the same id.
 
 mod gist;
 mod layout;
@@ -98,7 +99,7 @@ impl<'i> Taken<'i> {
     }
 }
 
-/// The messages and objects, without those that were replaced.
+/// The messages and objects that were not replaced.
 #[derive(Default)]
 struct Messages<'i> {
     all: Vec<Option<(&'i Item, &'i Layout)>>,

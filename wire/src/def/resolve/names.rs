@@ -17,6 +17,6 @@ pub(in crate::def) struct Names<'i> {
     /// The highest level of all definitions.
     pub(in crate::def) level: u8,
     pub(in crate::def) dialect: Dialect,
-    /// All definitions, also those of other dialects.
+    /// All definitions, including definitions for other dialects.
     pub(in crate::def) items: &'i [Item],
 }

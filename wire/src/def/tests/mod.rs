@@ -85,7 +85,7 @@ fn names_as_people_write_them() {
         .map(|def| def.class)
         .collect();
     assert_eq!(info, [Class::System, Class::Connless]);
-    // DDNet's extension of the same name comes after 0.7's own.
+    // The 0.7 message is first, followed by DDNet's extended message of the same name.
     let race: Vec<_> = registry
         .named(Proto::V7, None, "sv_race_finish")
         .map(|def| def.id.clone())

@@ -1,8 +1,8 @@
-//! From values to bytes.
+//! Encodes values into bytes.
 //!
-//! Law: given values are written even if receivers will reject them; a debugging proxy needs that. A missing value is
-//! the default of the definition, else the legal value nearest 0, else empty. A field that counts or measures another
-//! one follows it.
+//! Law: given values are encoded even if receivers will reject them, because a debugging proxy needs invalid messages.
+//! A missing value is replaced with the default in the definition, or else with the legal value nearest to 0, or else
+//! with an empty value. A count or length is set to the actual count or length of its field.
 
 mod leaf;
 mod writer;
@@ -136,7 +136,7 @@ impl Writer<'_, '_> {
         }
         for (at, field) in def.parts(parent) {
             let mut after = def.parts(parent).filter(|(later, _)| *later > at);
-            // Without a default it is left out if that leaves no gap.
+            // An optional field without a value and a default is omitted if all fields after it are omitted, too.
             let tail = |(_, field): (u16, &Field)| match value(field) {
                 None => field.optional && field.default.is_none(),
                 given => given == Some(&Datum::Absent),

@@ -1,4 +1,4 @@
-//! Sizes, flags and compression: what a release checks before it looks for a connection.
+//! Checks of sizes, flags and compression that a release makes before it looks up the connection.
 
 use super::{FEED, Row, SERVER, UNPACK, last};
 use crate::Token;

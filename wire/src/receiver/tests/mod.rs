@@ -1,4 +1,5 @@
-//! Tests of the table: each row with a datagram that trips it and one that does not, joins, and properties.
+//! Tests of the table: each row with a datagram to which it applies and a datagram to which it does not, joins, and
+//! properties.
 
 mod course;
 mod joins;

@@ -76,7 +76,7 @@ proptest! {
             let (found, _) = judge(receiver, &leg, datagram);
             prop_assert!(!found.is_empty(), "{receiver:?}");
             prop_assert!(found.iter().all(|finding| receiver.rows().any(|row| std::ptr::eq(row, finding.row))));
-            // No finding follows one that stops the handling of the datagram.
+            // A finding that ends the handling of the datagram is the last finding.
             let stop = found.iter().position(|finding| finding.row.stops);
             prop_assert!(stop.is_none_or(|stop| stop + 1 == found.len()), "{found:?}");
         }

@@ -1,11 +1,11 @@
-//! Deltas: the data of a snapshot, relative to an earlier one.
+//! Deltas: the data of a snapshot, relative to an earlier snapshot.
 //!
-//! The ints of a delta: the number of deleted items, the number of updated items, 0; the deleted keys; for each
-//! updated item its type, its id, its size unless both sides agreed on it, and its ints: differences if the base has
-//! the item, else values.
+//! A delta consists of ints: the number of deleted items, the number of updated items, and 0; then the deleted keys;
+//! then, for each updated item, its type, its id, its size unless both sides know it, and its ints. The ints are
+//! differences if the base contains the item, and values otherwise.
 //!
-//! Law: a delta is sorted as [`Snapshot`]s are, so that it is applied in one walk. An unreadable place ends the
-//! reading; the part before it can still be applied, to show it.
+//! Law: a delta is sorted like a [`Snapshot`], so that it can be applied in one pass. Parsing ends at the first
+//! unreadable int; the part before it can still be applied and shown.
 
 mod apply;
 mod entry;

@@ -1,12 +1,12 @@
-//! A doctor for snapshots that clients discard: the reasons why a sum may be wrong, the most likely one first.
+//! Diagnoses snapshots that clients discard because of a wrong sum: lists the possible causes, the most likely first.
 //!
 //! The sum in a message is the sum of the sender's items. Its difference to the computed sum is compared with the
 //! effects of typical faults of senders: an item that is counted twice, a missing deletion, a base of another tick. A
 //! fault that also explains the previous wrong sums is listed first, then a fault of a kind with few candidates,
 //! since such a fault is less likely to fit by chance.
 //!
-//! Law: pure, and bounded. Nothing is computed before a snapshot is wrong and its diagnosis is requested; in a row of
-//! wrong snapshots only some are examined.
+//! Law: the diagnosis depends only on the snapshots, and its cost is bounded. It is computed only on request for a
+//! wrong snapshot, and only some of many consecutive wrong snapshots are examined.
 
 mod case;
 mod cause;

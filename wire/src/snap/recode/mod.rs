@@ -1,14 +1,13 @@
-//! Snapshots with changed values, as differences between the snapshots that a client has.
+//! Re-encodes snapshots with changed values.
 //!
-//! A changed snapshot becomes the base of later ones, so the client's base differs from the base that the server
-//! means. A [`Recoder`] keeps both for each tick. It applies the server's difference to the server's base, changes
-//! the result, and writes the difference between the client's snapshots, with its sum, in the messages that a server
-//! would use.
+//! A changed snapshot becomes the base of later snapshots, so the client's base differs from the server's. A
+//! [`Recoder`] keeps both snapshots of each tick. It applies the server's delta to the server's base, changes the
+//! result, and encodes a delta to the client's base, with its sum, in the same messages that a server would use.
 //!
-//! Law: the client receives the snapshots that the server sent, except for the items that were changed at this tick.
-//! A snapshot is forwarded unchanged, byte for byte, if neither it nor its base was changed. A snapshot that cannot
-//! be rewritten is not sent: a client that lacks a snapshot acks an older one. Peers cannot make the recoder use more
-//! memory, or keep it longer.
+//! Law: the client receives the snapshots that the server sent, except for the items that were changed at the same
+//! tick. A snapshot is forwarded byte for byte if neither the snapshot nor its base was changed. A snapshot that cannot
+//! be re-encoded is not sent; the client then acks an older snapshot. Peers cannot increase the amount of memory that
+//! is used, or the time for which it is kept.
 //!
 //! Out of scope: snapshots in vital messages, which no server sends.
 
@@ -33,7 +32,7 @@ pub use write::TooLarge;
 /// The number of ticks after which a server has forgotten a snapshot (`server.cpp`, `DoSnapshot`: 3 s).
 const REMEMBERED: i32 = 150;
 
-/// The new ints of an item, as many as the item has.
+/// The new ints of an item. Must have the same number of ints as the item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemEdit {
     /// The item.
@@ -51,7 +50,8 @@ pub struct Changes<'a> {
     pub bytes: Option<&'a [u8]>,
     /// True if the message is dropped, so that its snapshot never becomes complete.
     pub is_dropped: bool,
-    /// True if items of later snapshots may be changed. Without it, only snapshots that depend on changed ones are read.
+    /// True if items of later snapshots may be changed. If false, only snapshots that depend on a changed snapshot are
+    /// decoded.
     pub may_follow: bool,
 }
 

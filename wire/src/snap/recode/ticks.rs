@@ -1,8 +1,8 @@
-//! The snapshots that a client may have, by their ticks.
+//! The snapshots that a client may have, by tick.
 //!
-//! Law: a server sends no snapshot with a base much older than the previous base, so older snapshots are dropped. At
-//! the limit the oldest are dropped first. A changed snapshot that was dropped is never mistaken for one that was
-//! sent unchanged.
+//! Law: snapshots much older than the last base are dropped, because a server does not use them as a base anymore. At
+//! the limit, the oldest snapshots are dropped first. A changed snapshot that was dropped is never mistaken for a
+//! snapshot that was sent unchanged.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

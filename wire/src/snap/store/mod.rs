@@ -1,10 +1,10 @@
-//! The snapshots of one session that may be the base of a later one.
+//! Keeps the snapshots of one session that may be the base of a later snapshot.
 //!
-//! Law: every snapshot that the client can read is read, whatever the order and losses that the client sees. A
-//! snapshot received after a newer one may be a base as well, in one part or in several: the client may not have
-//! received the newer one. A client that reads a snapshot drops everything older than its base. Its ack shows that it
-//! read the snapshot; the store then drops the same. The memory of a session is limited. At the limit the oldest are
-//! dropped first, but never the last base nor the last ack.
+//! Law: the store decodes every snapshot that the client can decode, regardless of losses and reordering between the
+//! proxy and the client. A snapshot that is received after a newer snapshot may also be a base, because the client may
+//! not have received the newer snapshot. When a client decodes a snapshot, it drops all snapshots older than its base;
+//! the store drops them when the client acks the snapshot. The memory of a session is bounded. At the limit, the oldest
+//! snapshots are dropped first, but never the last base or the last acked snapshot.
 
 mod diagnosis;
 

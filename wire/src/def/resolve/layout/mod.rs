@@ -13,7 +13,7 @@ use crate::def::model::{Class, Def, Field, Id, Len, Repeat, Set, Size, Type};
 use crate::def::suggest::suggest;
 use crate::def::syntax::{Builtin, Head, Item, Layout, Member, RawField, RawLen, RawRepeat};
 
-/// The maximum number of fields of a message, including those of its parts.
+/// The maximum number of fields of a message, including the fields of its structs.
 const MAX_FIELDS: usize = 1024;
 /// The maximum depth of structs inside structs.
 const MAX_DEPTH: usize = 8;

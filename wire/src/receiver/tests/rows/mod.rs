@@ -1,4 +1,4 @@
-//! Each row with a datagram that trips it and one that does not.
+//! Tests each row with a datagram to which it applies and a datagram to which it does not.
 
 mod framing;
 mod session;

@@ -1,4 +1,4 @@
-//! The faults of a sender: what each changes in its messages, and the cause that the doctor has to name.
+//! Simulated faults of a sender, their effects on its messages, and the causes that the doctor has to name.
 
 use super::{
     sent::{difference, sum, total},
@@ -105,7 +105,7 @@ impl Plan {
         }
     }
 
-    /// Returns what the sender sends of these items, with the fault. `older` is a snapshot before the base.
+    /// Returns the message that a sender with this fault sends for `items`. `older` is a snapshot before the base.
     pub(super) fn send(&self, rng: &mut Rng, older: &Items, base: &Items, items: &Items) -> Sent {
         let mut sent = Sent::new(base, items);
         let key = self.key;
