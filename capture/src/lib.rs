@@ -1,29 +1,30 @@
-//! Captures: recordings of datagrams that other programs can read, and reading the captures of any program.
+//! Writes recordings as captures that other programs can read, and reads captures by any program.
 //!
 //! # Written
 //!
-//! pcapng with two interfaces, the client leg and the server leg of the proxy: times in nanoseconds, Ethernet, IP and
-//! UDP with valid checksums, one packet for every received datagram and one for every sent one. Packets of the client
-//! leg are between client and listen address, packets of the server leg between the proxy's socket and the server. The
-//! comment of a packet summarizes its messages and the actions on them. Missed events are the drop count of the next
-//! packet, with a note before it. Session states and notices are notes, too (interface statistics with a comment). A
-//! local-use option contains everything else, so that `open` shows the file like the run.
+//! The format is pcapng with two interfaces, the client leg and the server leg of the proxy. Times are in nanoseconds.
+//! There is one packet for every received and for every sent datagram, with headers of Ethernet, IP and UDP and valid
+//! checksums. Packets of the client leg are between client and listen address, packets of the server leg between the
+//! proxy's socket and the server. The comment of a packet summarizes its messages and the actions on them. Missed
+//! events are recorded as the drop count of the next packet, preceded by a note. Session states and notices are also
+//! recorded as notes (interface statistics with a comment). A local-use option contains all other data, so that `open`
+//! shows the file like the run.
 //!
-//! Each run is a section. A run is appended to a recording of teetap; other files are never changed.
+//! Each run is a section. A run is appended only to a recording by teetap; other files are never changed.
 //!
 //! The probe at the start and the exchange of tokens before a 0.7 request of the server browser are not recorded.
 //!
 //! # Read
 //!
-//! pcap and pcapng of any program: Ethernet with VLAN tags, Linux cooked (both), loopback, raw; IPv4 and IPv6; UDP.
-//! Fragments are counted, not reassembled, since datagrams of the game fit a packet. Memory is bounded for hostile
-//! files, and everything before damage is returned.
+//! pcap and pcapng by any program: Ethernet with VLAN tags, Linux cooked (both versions), loopback, raw; IPv4 and IPv6;
+//! UDP. Fragments are counted, not reassembled, since datagrams of the game fit into a packet. Memory is bounded even
+//! for hostile files, and everything before a damaged part is returned.
 //!
-//! Files are read without the crate `pcap-file` (3.0.0-rc.3), because it does not survive the same damage. Its reader
-//! allocates 8 MB and reports a truncated file and a block larger than that buffer as the same error. Its parser needs
-//! every block completely in memory, even blocks that are skipped here. Reading ends at an interface whose name is not
-//! UTF-8, whose reserved field is set or that has an option of a wrong size, and at a time before 1970; the number of
-//! interfaces is not bounded. The tests read the output of this crate with that crate and with tcpdump.
+//! This crate has its own reader, because the crate `pcap-file` (3.0.0-rc.3) tolerates less damage. Its reader
+//! allocates 8 MB, and reports a truncated file and a block larger than that buffer as the same error. Its parser needs
+//! every block completely in memory, even blocks that are skipped here. It stops at an interface whose name is not
+//! UTF-8, whose reserved field is set or that has an option of a wrong size, and at a time before 1970, and it does not
+//! limit the number of interfaces. The tests read the output of this crate with `pcap-file` and with tcpdump.
 //!
 //! # Scrubbed
 //!

@@ -39,7 +39,7 @@ pub struct OnLeg {
     pub flags: Flags,
     /// Size in bytes.
     pub len: usize,
-    /// Number of datagrams, if one was split into several.
+    /// Number of datagrams; more than 1 if the proxy split the datagram.
     pub datagrams: usize,
 }
 

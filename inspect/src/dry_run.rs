@@ -102,7 +102,7 @@ impl DryRun {
         self.sessions.clear();
     }
 
-    /// Tries the rules on an event. Returns what they would have done.
+    /// Applies the rules to an event. Returns the actions that they would have taken.
     pub fn event(&mut self, event: &Event) -> Vec<Attempt> {
         let Some(session) = event.session else {
             return Vec::new();
@@ -124,7 +124,7 @@ impl DryRun {
         attempts
     }
 
-    /// Ends a session. Rules may then report what they still expected.
+    /// Ends a session. Rules with unmet expectations may report them now.
     fn close(&mut self, session: SessionId, at: Time) -> Option<Attempt> {
         let mut tried = self.sessions.remove(&session)?;
         tried.rules.on_end();
@@ -154,7 +154,7 @@ impl DryRun {
         });
     }
 
-    /// Runs the rules whose time has come.
+    /// Runs the rules whose timers have expired.
     fn on_time(&mut self, session: SessionId, now: Time) -> Vec<Attempt> {
         let Some(tried) = self.sessions.get_mut(&session) else {
             return Vec::new();
@@ -256,7 +256,7 @@ fn is_tried(datagram: &Datagram) -> bool {
     datagram.origin == Origin::Peer && datagram.leg != Some(Side::Server)
 }
 
-/// Returns what the rules do to a message; `None` if they do nothing.
+/// Returns the actions of the rules on a message; `None` if there are none.
 fn attempt(
     decided: &mut dyn Decide,
     message: &Message<'_>,

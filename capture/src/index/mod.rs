@@ -61,7 +61,7 @@ impl Place {
     }
 }
 
-/// Finds the places of a recording, from its beginning to its end.
+/// Finds all positions in a recording from which reading can start.
 #[derive(Debug)]
 pub struct Index<R> {
     input: R,

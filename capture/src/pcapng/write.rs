@@ -149,7 +149,7 @@ fn comment(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends an option. Leaves out a value that is too long.
+/// Appends an option. Appends nothing if the value is too long.
 fn option(code: u16, value: &[u8], out: &mut Vec<u8>) {
     let Ok(length) = u16::try_from(value.len()) else {
         return;

@@ -40,7 +40,7 @@ pub struct Playback<R> {
     start: Option<u64>,
     is_own: bool,
     observer: Observer,
-    /// Number of packets of the recording so far, including those before the place where the reading began.
+    /// Number of packets so far, including the packets before the position at which reading began.
     frame: u64,
     /// An event of teetap that lacks some of its packets.
     open: Option<Open>,
@@ -159,7 +159,7 @@ impl<R: Read> Playback<R> {
         }
     }
 
-    /// Sets the number of packets before the place at which the reading begins.
+    /// Sets the number of packets before the position at which reading begins.
     #[must_use]
     pub const fn after(mut self, packets: u64) -> Self {
         self.frame = packets;
@@ -307,7 +307,7 @@ impl<R: Read> Playback<R> {
         });
     }
 
-    /// Adds a packet of teetap, which begins an event or belongs to the current one.
+    /// Adds a packet of a capture by teetap. The packet begins a new event or belongs to the current event.
     fn packet(&mut self, own: Option<Own<'static>>, bytes: Box<[u8]>) {
         if let Some(own) = own {
             self.begin(own, Some(self.frame));
@@ -358,7 +358,7 @@ impl<R: Read> Playback<R> {
         self.observer.finish();
     }
 
-    /// Counts an event of teetap; the observer counts its own.
+    /// Counts an event of a capture by teetap. The observer counts the events of other captures.
     fn count(&mut self, item: &Item) {
         let event = match item {
             Item::Gap { lost, .. } => {

@@ -342,7 +342,7 @@ fn an_error_of_the_system_is_told_behind_what_was_read() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Whatever bytes are changed, reading ends, and returns no more packets than the file has.
+    /// Reading a file with any changed bytes ends, and returns no more packets than the file contains.
     #[test]
     fn any_damage_is_survived(
         is_ng in any::<bool>(),

@@ -190,7 +190,7 @@ mod tests {
     fn reading_ahead_shows_the_same_items_counts_and_damage() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures");
         let whole = fs::read(folder.join("rich-dd16.pcap")).unwrap();
-        // A recording that ends at once, a truncated one, and a complete one.
+        // An empty recording, a truncated recording, and a complete recording.
         for len in [24, whole.len() / 2, whole.len()] {
             let bytes = || Cursor::new(whole[..len].to_vec());
             let direct = all(Reader::Direct(Recording::of(bytes()).unwrap()));

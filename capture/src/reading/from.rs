@@ -136,7 +136,7 @@ impl Drop for Reader {
 /// Counts bytes as they are read.
 struct Counted<R> {
     input: R,
-    /// Remaining bytes of the place's header, which are not counted.
+    /// Number of remaining bytes of the repeated file header, which are not counted.
     head: u64,
     read: Arc<AtomicU64>,
 }

@@ -1,4 +1,4 @@
-//! Indexes a recording on a thread of its own, and finds places by time.
+//! Indexes a recording on a separate thread, and finds positions by time.
 
 use std::{
     io::{self, BufReader},
@@ -27,7 +27,7 @@ struct Known {
     until: Option<Time>,
 }
 
-/// The places of a recording from which reading can start.
+/// The positions in a recording from which reading can start.
 #[derive(Debug)]
 pub struct Places {
     known: Arc<Mutex<Known>>,
@@ -66,7 +66,7 @@ impl Places {
         (known.indexed, known.until)
     }
 
-    /// Returns the last known place at or before this byte offset.
+    /// Returns the last indexed position at or before a byte offset.
     #[must_use]
     pub fn before(&self, offset: u64) -> Place {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,7 +75,7 @@ impl Places {
         place.cloned().unwrap_or_else(Place::start)
     }
 
-    /// Returns the last known place at or before this time. Assumes that times increase.
+    /// Returns the last indexed position at or before a time. Assumes that times increase.
     #[must_use]
     pub fn of_time(&self, time: Time) -> Place {
         let places = {

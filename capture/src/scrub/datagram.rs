@@ -120,8 +120,7 @@ fn tail(packet: &Packet<'_>) -> Option<[u8; 4]> {
     packet.header.token.filter(|_| is_tail).map(|token| token.0)
 }
 
-/// Returns true if the bytes at the token's position are the end of the message before it, because the sender left out
-/// the token.
+/// Returns true if the sender omitted the token, so that the bytes at its position are the end of the last message.
 fn is_text(packet: &Packet<'_>, tail: [u8; 4]) -> bool {
     let payload = packet.payload;
     if packet.header.flags.contains(Flags::CONTROL) {

@@ -10,7 +10,7 @@ pub(super) struct Hole {
 }
 
 impl Hole {
-    /// Returns true if this hole includes all bytes of another one.
+    /// Returns true if this range includes all bytes of `other`.
     pub(super) fn covers(&self, other: &Self) -> bool {
         self.range.start <= other.range.start && other.range.end <= self.range.end
     }

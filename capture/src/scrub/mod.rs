@@ -9,15 +9,15 @@
 //! * Every IP address and every MAC address, by a placeholder that is the same throughout the file: 192.0.2.1 to
 //!   192.0.2.254, then 240.0.0.1 and so on; 2001:db8::1 and so on; 02:00:00:00:00:01 and so on. Ports stay, and so do
 //!   loopback addresses, which are the same everywhere.
-//! * Bytes without a definition: those after the last known field, and unknown messages. They become `*`, unless
+//! * Bytes without a definition: bytes after the last known field, and unknown messages. They become `*`, unless
 //!   [`Keep::unknown`] is set.
 //! * Texts of rules and of the user: rules, their names, marks and reports, reasons of `close`, expressions, command
 //!   lines and paths, unless [`Keep::text`] is set. Log lines of the program stay if they are one of its sentences.
 //!   Secrets that the traffic shows are replaced in all of these texts, too.
-//! * Text beside the packets: comments, names of hosts, interfaces and programs. None of it is copied. Captures written
-//!   by teetap get new comments.
+//! * Text outside the packets: comments, names of hosts, interfaces and programs. None of it is copied. Captures by
+//!   teetap get new comments.
 //!
-//! # What is left out
+//! # What is omitted
 //!
 //! Packets whose secrets cannot be found: other protocols, parts of fragmented packets, truncated datagrams, and
 //! datagrams that cannot be read. They are counted ([`Scrubbed`]).
@@ -27,7 +27,7 @@
 //! Every message with its position and length, sequence numbers, tokens (they end with their session, and a report
 //! about tokens needs them), times, and snapshots. Snapshots of 0.6 contain names of players as ints, which are part of
 //! a checksum. A compressed packet with a replacement is compressed again and may have another length, to which the
-//! headers around it are adapted. A valid checksum stays valid, a wrong one stays wrong, an unused one stays unused.
+//! headers around it are adapted. Checksums stay valid, wrong or unused, as they were.
 //!
 //! Law: the recording is streamed, and the output contains only bytes that were decoded and encoded again; the file is
 //! never copied and patched. Scrubbing a scrubbed recording changes nothing.
@@ -74,7 +74,7 @@ pub struct Keep {
     pub text: bool,
 }
 
-/// Counts of replacements and of packets left out.
+/// Counts of replacements and of omitted packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scrubbed {
     /// Datagrams in the output. In captures of teetap each counts once as received and once per sent copy.
@@ -101,12 +101,12 @@ pub struct Scrubbed {
     pub unreadable: u64,
     /// Unreadable datagrams of recordings written by teetap, which become `*`.
     pub blanked: u64,
-    /// Packets left out because there were too many addresses.
+    /// Packets omitted because there were too many addresses.
     pub crowded: u64,
 }
 
 impl Scrubbed {
-    /// Returns the number of packets left out of the output.
+    /// Returns the number of packets omitted from the output.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.other + self.foreign + self.fragments + self.broken + self.cut + self.unreadable + self.crowded
@@ -148,8 +148,8 @@ impl Scrubber {
         }
     }
 
-    /// Returns a decoder for the text beside scrubbed packets. It names no players, since their names in 0.6 stay in
-    /// snapshots.
+    /// Returns a decoder for the comments of scrubbed packets. It shows no player names, since the snapshots of 0.6
+    /// still contain them.
     #[must_use]
     pub fn decoder(&self) -> Decoder {
         let mut decoder = Decoder::new(self.registry);

@@ -49,7 +49,7 @@ impl<R: BufRead> Opened<R> {
     }
 }
 
-/// Writes every line anew from its event.
+/// Reads the event of every line, scrubs it, and writes it as a new line.
 fn scrub_lines(
     mut lines: Lines<impl BufRead>,
     scrubber: &mut Scrubber,

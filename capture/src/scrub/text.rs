@@ -58,8 +58,8 @@ impl Secrets {
         }
     }
 
-    /// Replaces all secrets in a text, both as text and in hex. Replaces the longest first, since one may contain
-    /// another.
+    /// Replaces all secrets in a text, both as text and in hex. Starts with the longest secret, since a secret may
+    /// contain another secret.
     fn removed_from(&self, text: &str) -> String {
         let mut out = text.to_owned();
         let mut all: Vec<&str> = self.0.iter().map(|secret| &**secret).collect();

@@ -82,7 +82,7 @@ pub fn parse(line: &[u8]) -> Result<(u64, Command), Refusal> {
     }
 }
 
-/// Returns the JSON object of a command with this number, to be sent as a line.
+/// Returns the JSON object of a command with the number `id`, to be sent as a line.
 ///
 /// # Errors
 /// Returns the error of serde. No command causes one.

@@ -12,11 +12,11 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 pub(super) struct Key {
     /// Number of the name.
     pub(super) name: u32,
-    /// Number of the whole message: name, vital flag and fields.
+    /// Number that equal messages share: same name, vital flag and fields.
     pub(super) whole: u32,
 }
 
-/// A message of one side, or a pair with one of each side, by their indices.
+/// A message of one side, or a pair of messages, one of each side, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Equal messages.
@@ -54,7 +54,7 @@ pub(super) fn align(a: &[Key], b: &[Key]) -> Vec<Step> {
 
 type Ranges = (std::ops::Range<usize>, std::ops::Range<usize>);
 
-/// Aligns the messages between two equal ones by name.
+/// Aligns the messages between two pairs of equal messages by name.
 fn between(a: &[Key], b: &[Key], (of_a, of_b): Ranges, steps: &mut Vec<Step>) {
     let names = |side: &[Key], range: &std::ops::Range<usize>| {
         let keys = side.get(range.clone()).unwrap_or_default();
@@ -77,8 +77,8 @@ fn between(a: &[Key], b: &[Key], (of_a, of_b): Ranges, steps: &mut Vec<Step>) {
     }
 }
 
-/// Turns messages that only one side has in a position into moves, if the other side has the message in a different
-/// position: equal messages first, then messages whose name is left once on each side.
+/// Joins a removed and an added message into a move: first equal messages, then messages whose name remains exactly
+/// once on each side.
 fn with_moves(a: &[Key], b: &[Key], steps: Vec<Step>) -> Vec<Step> {
     let key = |side: &[Key], at: usize| side.get(at).copied();
     let mut moved: HashMap<usize, (usize, bool)> = HashMap::new();

@@ -31,7 +31,7 @@ const WAITING: usize = 4096;
 /// Maximum number of sessions named if the wanted session does not exist.
 const NAMED: usize = 8;
 
-/// Messages that are sent all the time. They are counted, and compared by tick if they have one.
+/// Messages that are sent continuously. They are only counted, or compared by tick if they have a tick.
 const NOISE: &[&str] = &[
     "keepalive",
     "input",
@@ -75,7 +75,7 @@ pub enum NoSide {
     Empty,
     /// The recording lacks the wanted session. Has the numbers of some of its sessions, and true if there are more.
     NotThere(Vec<u32>, bool),
-    /// The recording is of another program, which has only one leg.
+    /// The recording was made by another program, so it has only one leg.
     OneLeg,
 }
 
@@ -233,7 +233,7 @@ impl Collector {
     /// Fails if the recording has no such session or leg.
     pub fn finish(mut self) -> Result<Side, NoSide> {
         if self.side.is_none() {
-            // No session came online, so the one with the most events is chosen as the most informative.
+            // No session came online, so the session with the most events is chosen as the most informative.
             let most = self.candidates.iter().max_by_key(|(_, events)| events.len());
             if let Some(most) = most.map(|(id, _)| *id) {
                 self.choose(most);
@@ -343,7 +343,7 @@ impl Collector {
         self.keep(dir, out);
     }
 
-    /// Releases the vital messages that wait for an earlier one.
+    /// Releases the vital messages that wait for a missing earlier message.
     fn flush(&mut self, flush: fn(&mut Order<Vital>, &mut Vec<Vital>)) {
         for dir in [Dir::C2s, Dir::S2c] {
             let mut out = Vec::new();
@@ -352,7 +352,7 @@ impl Collector {
         }
     }
 
-    /// Keeps a control message unless it repeats the previous one.
+    /// Keeps a control message unless it equals the previous control message.
     fn control(&mut self, dir: Dir, entry: Option<Entry>) {
         let Some(entry) = entry else { return };
         let [c2s, s2c] = &mut self.last_control;

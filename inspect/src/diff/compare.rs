@@ -16,7 +16,7 @@ use super::{
 };
 use crate::Layer;
 
-/// Maximum number of differences listed; further ones are only counted.
+/// Maximum number of listed differences; further differences are only counted.
 const DIFFERENCES: usize = 100_000;
 
 /// The result of a comparison.
@@ -244,7 +244,7 @@ fn vitality(a: bool, b: bool) -> FieldDifference {
     }
 }
 
-/// Compares messages that are sent all the time: whether only one side has them, and whether they are vital on only one
+/// Compares messages that are sent continuously: reports messages that only one side has, or that are vital on only one
 /// side.
 fn noise(result: &mut Comparison, dir: Dir, [a, b]: [&Side; 2]) {
     let (of_a, of_b) = (&a.way(dir).noise, &b.way(dir).noise);

@@ -42,7 +42,7 @@ pub struct Difference {
     pub id: Option<u16>,
     /// Number of messages, inputs, or objects with this difference.
     pub count: u64,
-    /// The fields that differ; all fields of a message that only one side has.
+    /// The fields that differ, or all fields if only one side has the message.
     pub fields: Vec<FieldDifference>,
 }
 

@@ -6,7 +6,7 @@ use teetap_wire::def::{Dialect, Registry, suggest};
 #[derive(Clone, Debug, Default)]
 pub struct Ignore(Vec<Rule>);
 
-/// What one word of the user ignores.
+/// A name to ignore, as given by the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Rule {
     /// A message or an object.

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use teetap_wire::Seq;
 
-/// Maximum number of messages that wait for a missing one.
+/// Maximum number of messages that wait for a missing message.
 const WAITING: usize = 64;
 
 /// A direction whose first message has at most this number is assumed to start with number 1.
@@ -18,7 +18,7 @@ const EARLY: u16 = 8;
 pub(super) struct Order<T> {
     /// The last released number; `None` before the first message.
     last: Option<Seq>,
-    /// Messages ahead of a missing one, in order of their numbers.
+    /// Messages ahead of a missing message, sorted by number.
     waiting: VecDeque<(Seq, T)>,
 }
 
@@ -54,7 +54,7 @@ impl<T> Order<T> {
         self.release(out);
     }
 
-    /// Releases all waiting messages, because missing ones will not be sent.
+    /// Releases all waiting messages, because the missing messages will not be sent.
     pub(super) fn flush(&mut self, out: &mut Vec<T>) {
         while !self.waiting.is_empty() {
             self.jump();
@@ -68,7 +68,7 @@ impl<T> Order<T> {
         self.last = None;
     }
 
-    /// Skips the missing messages before the first waiting one.
+    /// Skips the missing messages before the first waiting message.
     fn jump(&mut self) {
         if let Some((seq, _)) = self.waiting.front() {
             self.last = Some(seq.prev());

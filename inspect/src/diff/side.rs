@@ -19,7 +19,7 @@ const SNAPSHOTS: usize = 50_000;
 /// Maximum memory for each of these lists, in bytes.
 const BYTES: usize = 64 << 20;
 
-/// One side of a comparison: a session with the parts that are compared.
+/// One side of a comparison: the comparable parts of a session.
 #[derive(Debug)]
 pub struct Side {
     /// The session.
@@ -30,20 +30,20 @@ pub struct Side {
     pub client: Option<SocketAddr>,
     /// Name of the player, if known.
     pub player: Option<String>,
-    /// Time of the last datagram, since the first one.
+    /// Time from the first to the last datagram.
     pub lasted: Time,
     /// Number of events missing from the recording.
     pub lost: u64,
     /// True if a message matched the expression that ends the comparison; `None` if there is no such expression.
     pub reached: Option<bool>,
-    /// Counts of what is not compared for lack of room.
+    /// Counts of messages, inputs and snapshots that are not compared because a limit was reached.
     pub left: Left,
     pub(super) ways: [Way; 2],
     pub(super) inputs: Kept<Input>,
     pub(super) snapshots: Kept<TimedSnapshot>,
 }
 
-/// Counts of what is not compared because a side has too much of it.
+/// Counts of messages, inputs and snapshots of a side that are not compared because a limit was reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
     /// Number of messages in both directions.
@@ -63,7 +63,7 @@ pub(super) struct Way {
     bytes: usize,
 }
 
-/// Summary of one kind of message that is sent all the time.
+/// Summary of one kind of message that is sent continuously.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Noise {
     pub(super) count: u64,

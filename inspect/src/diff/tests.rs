@@ -1,4 +1,4 @@
-//! Tests of comparisons between recorded sessions and copies of them with one change.
+//! Compares recorded sessions with copies that have one change.
 
 use std::{fs::File, io::BufReader};
 
@@ -165,7 +165,7 @@ fn a_session_is_like_itself() {
 #[test]
 fn nothing_that_is_sent_again_comes_twice() {
     let (mut twice, mut resent) = (items("tw07-session"), 0);
-    // Repeats every vital message of the server in a datagram of its own after the first copy.
+    // Retransmits every vital message of the server in a separate datagram after the first copy.
     let mut at = 0;
     while at < twice.len() {
         let copy = match &twice[at] {

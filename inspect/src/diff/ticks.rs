@@ -85,7 +85,7 @@ fn same_game([a, b]: &[Ticks<'_, TimedSnapshot>; 2]) -> Option<bool> {
     if common().count() * 2 < least {
         return Some(false);
     }
-    // Counts ints that change between snapshots, equal ones among them, equal whole snapshots, and all snapshots.
+    // Counts of ints that change between snapshots, equal ints among them, equal snapshots, and all snapshots.
     let (mut changed, mut alike, mut whole, mut seen) = (0u64, 0u64, 0u64, 0u64);
     let mut before: Option<&TimedSnapshot> = None;
     for (shot, other) in common().take(SAMPLE) {

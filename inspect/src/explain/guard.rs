@@ -15,7 +15,8 @@ pub(super) fn places(best: &Explanation) -> Vec<Span> {
     plain.copied().chain(best.packed.filter(|_| inside)).collect()
 }
 
-/// Hides the ranges `secrets` of the datagram in an explanation. `known` is true if it already hides them as its own.
+/// Hides the ranges `secrets` of the datagram in an explanation. `known` is true if the explanation already hides them
+/// as secrets.
 pub(super) fn guard(reading: &mut Explanation, secrets: &[Span], known: bool) {
     let packed = reading.packed.is_some_and(|span| overlaps(span, secrets)) && !known;
     for row in &mut reading.rows {
@@ -45,7 +46,7 @@ fn hide_row(row: &mut Row, secrets: &[Span]) {
     };
 }
 
-/// Returns hex of bytes at `at` with the secret ones hidden.
+/// Returns the hex of bytes at the offset `at`, with secret bytes hidden.
 fn hide(hex: &str, at: usize, secrets: &[Span]) -> String {
     let secret = |at: usize| secrets.iter().any(|span| (span.at..span.end()).contains(&at));
     let shown = pairs(hex).enumerate().map(|(place, pair)| {

@@ -162,7 +162,7 @@ impl Walk {
 
     fn fields(&mut self, depth: u8, span: Span, data: &[u8], def: &Def, decoded: &Decoded) {
         let source = Source::Bytes(data);
-        // The envelope of an unknown UUID has the UUID as a field, which is in a row already.
+        // The envelope of an unknown UUID contains the UUID as a field, which already has a row.
         let mut pos = match def.class {
             Class::Control => 1,
             Class::Connless => 8.min(data.len()),

@@ -102,7 +102,7 @@ pub struct Row {
     pub notes: Vec<Note>,
 }
 
-/// A datagram read as one variant.
+/// A datagram interpreted as one variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// The variant.
@@ -149,7 +149,7 @@ pub fn explain(datagram: &[u8], options: Options) -> Vec<Explanation> {
         };
         let all = tried(datagram, all);
         let best = all.first().map_or(0, |best| best.weight);
-        // A broken datagram may belong to a variant other than the best one.
+        // A broken datagram may belong to another variant than the one that fits best.
         for rival in all.iter().take_while(|rival| rival.weight <= best * 2) {
             let secrets = guard::places(rival);
             for reading in &mut readings {
@@ -179,7 +179,8 @@ fn tried(datagram: &[u8], options: Options) -> Vec<Explanation> {
     readings
 }
 
-/// Returns the readings to show in full: all that fit, or else only the best one. `readings` has the best fit first.
+/// Returns the explanations to show in full: all that fit, or only the best if none fits. `readings` must start with
+/// the best.
 pub fn shown(readings: &[Explanation]) -> impl Iterator<Item = &Explanation> {
     readings.iter().enumerate().filter_map(|(at, reading)| {
         let shown = at == 0 || reading.verdict == Verdict::Fits && reading.same_as.is_none();

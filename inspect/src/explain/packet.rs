@@ -13,7 +13,7 @@ use super::{
     verdict::{self, Doubt},
 };
 
-/// The state while one datagram is read as one variant.
+/// The state while a datagram is interpreted as one variant.
 pub(super) struct Walk {
     pub(super) proto: Proto,
     pub(super) dir: Dir,

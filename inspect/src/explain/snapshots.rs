@@ -1,5 +1,5 @@
-//! Explanations of real datagrams as text snapshots: one for each variant and kind from `tests/captures`, and broken
-//! ones.
+//! Text snapshots of explanations: one real datagram for each variant and kind from `tests/captures`, and broken
+//! datagrams.
 
 use teetap_wire::def::{Registry, Secrets};
 

@@ -41,8 +41,8 @@ impl Page {
     }
 }
 
-/// Renders the mistake of a first datagram, if there is one, the variants tried, and the rows of the variants that fit,
-/// or of the best one. Lines have at most `width` columns, but at least [`MIN_WIDTH`] are used.
+/// Renders the mistake of a first datagram, if there is one, the list of variants, and the rows of the variants that
+/// fit, or of the best variant. Lines have at most `width` columns, or [`MIN_WIDTH`] if `width` is less.
 #[must_use]
 pub fn text(first: Option<Stranger>, readings: &[Explanation], width: usize) -> String {
     let page = Page::new(width);

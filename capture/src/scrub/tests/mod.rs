@@ -335,7 +335,7 @@ fn what_is_not_known_is_replaced_unless_it_is_to_stay() {
         assert_eq!(chunk(&mut scrubber(), Proto::Ddnet, Dir::C2s, &data), wanted);
         assert_eq!(chunk(&mut keep, Proto::Ddnet, Dir::C2s, &data), data);
     }
-    // An object has more ints than are known, before another field and at the end.
+    // An object has unknown ints after its known ints, before another field and at the end of a message.
     let (input, more) = ([5, 6, 48, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7], [0x87, 0x03, 0x09]);
     for (proto, id, behind) in [(Proto::V7, 0x29, &[5][..]), (Proto::V6, 0x21, &[])] {
         let given = [&[id][..], &input, &more, behind].concat();
@@ -434,7 +434,7 @@ fn connless_messages_have_placeholders_too() {
     );
 }
 
-/// Generates bytes that often are messages.
+/// Generates payloads, many of which contain valid messages.
 fn any_payload() -> impl Strategy<Value = (u8, Vec<u8>)> {
     let data = prop::collection::vec(any::<u8>(), 0..60);
     let ids = Registry::builtin()

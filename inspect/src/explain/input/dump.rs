@@ -21,7 +21,7 @@ struct Cut<'a> {
     start: usize,
     /// Hex digits; empty for a line that only has the final offset.
     hex: &'a str,
-    /// The text beside the hex.
+    /// The text column.
     text: &'a str,
 }
 
@@ -158,7 +158,7 @@ fn pairs_len(rest: &str) -> usize {
     end
 }
 
-/// Refuses bytes that differ from the text beside them, and words that may be in swapped byte order (`xxd -e`).
+/// Refuses bytes that differ from the text column, and words that may be in swapped byte order (`xxd -e`).
 fn compare(line: usize, bytes: &[u8], cut: &Cut<'_>) -> Result<(), InputError> {
     if !agree(bytes, cut.text) {
         return Err(InputError::Beside(line));
@@ -175,7 +175,7 @@ fn compare(line: usize, bytes: &[u8], cut: &Cut<'_>) -> Result<(), InputError> {
     Ok(())
 }
 
-/// Returns true if `text` may be shown beside `bytes`: printable bytes as they are, others as dots.
+/// Returns true if `text` can be the text column for `bytes`: printable bytes as characters, other bytes as dots.
 fn agree(bytes: &[u8], text: &str) -> bool {
     let text = text.trim_matches(' ');
     let text = text

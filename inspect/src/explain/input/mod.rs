@@ -62,7 +62,7 @@ pub enum InputError {
     /// Words whose bytes may be in a different order.
     #[error("line {0}: words whose bytes may be in another order; use xxd, hexdump -C or plain hex")]
     Words(usize),
-    /// A dump whose text beside the bytes shows different bytes.
+    /// A dump whose text column shows different bytes.
     #[error("line {0}: the text beside the bytes shows other bytes; use xxd, hexdump -C or plain hex")]
     Beside(usize),
     /// A number in a list without `0x`.
@@ -71,7 +71,7 @@ pub enum InputError {
     /// A number in a list that exceeds a byte.
     #[error("{0}: more than a byte")]
     Wide(Place),
-    /// Another character beside escapes like `\x10`.
+    /// A character other than an escape like `\x10`, outside quotes.
     #[error("{0}: {1} beside bytes like \\x10; put all of it in quotes, with a b before them")]
     Outside(Place, Shown),
     /// An escape that languages read differently, or a character that is not a byte.
@@ -204,8 +204,8 @@ fn plain(text: &str) -> Result<Vec<u8>, InputError> {
     Ok(bytes)
 }
 
-/// Parses the bytes of one line, whose first character is in column `before + 1`. A byte has two digits, or one after
-/// `0x`.
+/// Parses the bytes of one line, whose first character is in column `before + 1`. A byte has two digits, or one or two
+/// digits after `0x`.
 fn digits(line: &str, number: usize, before: usize) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
     // The first digit of a byte, and true if it directly follows `0x`.

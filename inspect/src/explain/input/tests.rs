@@ -217,7 +217,7 @@ fn a_text_beside_that_shows_other_bytes_is_refused() {
     ] {
         assert_eq!(from_text(text).unwrap().comments, ["the text of xxd"], "{text}");
     }
-    // `xxd -g 4` and `xxd -e` look alike if the text beside the bytes is the same for both byte orders.
+    // `xxd -g 4` and `xxd -e` cannot be distinguished if the text column is the same for both byte orders.
     let dots = from_text("00000000: 10000001 04000000  ........");
     assert_eq!(dots, Err(InputError::Words(1)));
     let same = from_text("00000000: 10000001 41424344  ....ABCD").unwrap();
