@@ -18,13 +18,13 @@ pub struct DecodedEvent {
     pub reading: Option<Reading>,
     /// Start of the session, from which filters count `t`; `None` outside of sessions.
     pub since: Option<Time>,
-    /// Name of the session's own player, for a state change of a session whose player is known.
+    /// Name of the session's own player, for a state change; `None` if unknown, and for other events.
     pub player: Option<String>,
     /// True if a message of the event or its datagram passes the filter, or if there is no filter.
     pub selected: bool,
     /// The subscriptions that want the event.
     pub subscribers: Selected,
-    /// Number of messages in the event that pass the filter; a datagram without messages counts as one.
+    /// Number of messages in the event that pass the filter. A datagram without messages counts as one message.
     pub matches: u64,
     /// The cause of the end of the run, from this or an earlier event.
     pub ending: Option<Arc<Ending>>,

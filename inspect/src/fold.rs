@@ -71,7 +71,7 @@ pub struct Folds {
 #[derive(Debug)]
 struct Fold {
     way: (Dir, Option<Side>),
-    /// The row of the first message, shown if it remains the only one.
+    /// The row of the first message, which is printed if no other message is folded.
     row: Row,
     /// Names in order of their first message, with the number of messages.
     names: Vec<(&'static str, u64)>,

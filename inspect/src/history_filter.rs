@@ -11,7 +11,7 @@ use teetap_wire::def::Registry;
 
 use crate::{Decoder, Reading};
 
-/// A filter with its own memory of sessions.
+/// A filter that tracks the state of sessions itself.
 pub struct HistoryFilter {
     decoder: Decoder,
 }

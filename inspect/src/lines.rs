@@ -75,7 +75,7 @@ pub enum Bytes {
     Passed,
     /// The bytes as received.
     Received,
-    /// The bytes as sent: index of the datagram among those sent.
+    /// The bytes as sent, with the index of the datagram among the sent datagrams.
     Sent(usize),
 }
 

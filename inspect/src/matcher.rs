@@ -78,7 +78,7 @@ impl Matcher {
     /// Returns true if no message in this direction can match or change the filter's memory.
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
         let reach = self.filter.reach();
-        // Some notes on one direction depend on the other direction.
+        // A filter that tests notes needs both directions, since some notes depend on the opposite direction.
         !self.follows && !self.reads_notes() && !reach.dir(proto, dir) && !reach.datagrams(proto, dir)
     }
 

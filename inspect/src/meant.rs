@@ -63,8 +63,8 @@ pub(crate) struct Suspect<'a> {
 }
 
 impl Suspect<'_> {
-    /// Returns the message that the bytes are, with the id that it should have. `notes` are the notes on the message
-    /// under its own id.
+    /// Returns the message whose contents match the bytes, with its correct id; `None` if no message matches. `notes`
+    /// are the notes on the message under the received id.
     pub(crate) fn other_id(&self, notes: &[Note]) -> Option<OtherId> {
         let is_dead = self.is_dead();
         let is_odd = is_dead || notes.iter().any(|note| is_about_fields(note.code));
@@ -88,8 +88,8 @@ impl Suspect<'_> {
         Some(fits.swap_remove(awaited.or(only)?))
     }
 
-    /// Returns the version whose fields the bytes have. `notes` are the notes on the message with the fields of its own
-    /// version.
+    /// Returns the version whose field format matches the bytes; `None` if no other version matches. `notes` are the
+    /// notes on the message in the format of its own version.
     pub(crate) fn other_fields(&self, notes: &[Note]) -> Option<OtherFields> {
         let is_odd = notes.iter().any(|note| is_about_fields(note.code));
         if !is_odd && !self.has_more(notes) {
@@ -251,7 +251,7 @@ const fn is_about_form(code: Code) -> bool {
     is_about_fields(code) && !matches!(code, Code::OutOfRange | Code::InvalidUtf8)
 }
 
-/// Returns true for notes on a message that may really be a different one.
+/// Returns true for notes that suggest that a message is actually a different message.
 const fn is_about_fields(code: Code) -> bool {
     matches!(
         code,

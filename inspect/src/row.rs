@@ -35,8 +35,8 @@ pub fn rows(decoded: &DecodedEvent, style: Style) -> Vec<Row> {
     rows
 }
 
-/// Renders one line of an event: several rows for the changed items of a snapshot or the fields of a message, else one
-/// row.
+/// Renders one line of an event as one or more rows. Changed items of a snapshot, and fields of a message, have their
+/// own rows.
 #[must_use]
 pub fn render(decoded: &DecodedEvent, line: &Line, style: Style) -> Vec<Row> {
     of_line(&EventLines::of(decoded, style), line, style)
@@ -62,7 +62,7 @@ pub fn comment(decoded: &DecodedEvent) -> String {
     lines.join("\n")
 }
 
-/// Renders a line. Each changed item and each field of a whole message gets a row of its own.
+/// Appends the rows of a line. Each changed item, and each field of a message shown in full, gets its own row.
 fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
     let event = lines.event;
     let start = Start::of(event);
@@ -312,7 +312,7 @@ impl fmt::Display for Whole<'_> {
     }
 }
 
-/// Writes `a→b`, or only one value if both are equal or the other is missing.
+/// Writes `a→b`, or a single value if the values are equal or one of them is missing.
 fn write_pair<T: fmt::Display + PartialEq>(
     f: &mut fmt::Formatter<'_>,
     lead: &str,
@@ -380,7 +380,7 @@ fn message_text(draft: Draft, message: &Message, reading: &Reading, style: Style
         draft = draft.push(" #").push(mark);
     }
     draft = match message.origin {
-        // The direction shows messages between the proxy and one peer already.
+        // The direction column already shows that a message is between the proxy and one peer.
         Origin::Peer | Origin::Proxy => draft,
         origin => draft.push(format_args!(" by the {origin}")),
     };

@@ -1,4 +1,4 @@
-//! The filters of a run (shown messages, messages that end the run, subscribers), and the knowledge they need.
+//! The filters of a run (shown messages, messages that end the run, subscribers), and the session state that they need.
 
 use teetap_proxy::session::{SessionId, State};
 use teetap_rules::{
@@ -23,7 +23,7 @@ pub(crate) struct Select {
     subscribers: Vec<Subscriber>,
 }
 
-/// A watcher with a filter of its own.
+/// A watcher with its own filter.
 struct Subscriber {
     slot: Slot,
     /// The filter; `None` if the subscriber wants all messages.
@@ -98,8 +98,8 @@ impl Select {
         self.filter.is_some()
     }
 
-    /// Returns the knowledge that is needed. `gists`: gists are shown, with player names. `sessions`: sessions are
-    /// shown, with player names.
+    /// Returns the session state that the filters need. `gists` and `sessions` are true if gists or session lines are
+    /// shown, which contain player names.
     pub(crate) fn needs(&self, gists: bool, sessions: bool, stores: &Stores, registry: &Registry) -> Needs {
         let Some(filter) = self.filter.as_ref().filter(|_| !self.shows_all()) else {
             return Needs::ALL;
@@ -159,12 +159,12 @@ impl Select {
         self.filter.iter().chain(wanted).any(Matcher::reads_notes)
     }
 
-    /// Returns true if a message can neither be shown nor end the run, whatever its fields are.
+    /// Returns true if a message can neither be shown nor end the run, regardless of its fields.
     pub(crate) fn is_out_of_reach(&self, view: &MessageView<'_>) -> bool {
         !self.shows_all() && self.all().all(|matcher| matcher.is_out_of_reach(view))
     }
 
-    /// Returns true if no message in this direction can be shown or end the run, whatever it contains.
+    /// Returns true if no message of this protocol and direction can be shown or end the run.
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
         !self.shows_all() && self.all().all(|matcher| matcher.is_beyond(proto, dir))
     }

@@ -160,8 +160,8 @@ impl<'a> Noted<'a> {
         }
     }
 
-    /// Returns true for the invalid snapshot in a row that is explained again, because fewer causes then fit all of
-    /// them.
+    /// Returns true if an invalid snapshot is explained again, because fewer causes fit all of the consecutive invalid
+    /// snapshots.
     fn knows_more(&self, code: Code) -> bool {
         let diagnosis = self.message.and_then(|message| message.diagnosis(code));
         diagnosis.is_some_and(|diagnosis| diagnosis.crc.is_some() && diagnosis.row.count == AGAIN)

@@ -64,7 +64,7 @@ impl Shown {
     }
 
     fn chunk(&mut self, session: u32, dir: Dir, data: &[u8]) -> Vec<String> {
-        // Its number is the next one, whatever was sent before.
+        // Forgets all sequence numbers, so that the number of the message causes no note.
         self.decoder.gap();
         self.datagram(session, dir, &chunks(1, false, &[(Some(1), data)]), |_| {})
     }
@@ -159,7 +159,7 @@ fn a_wrong_token_is_named_with_the_right_one() {
     let text =
         "✗ wrong-token: the token does not belong to this leg: the receiver drops the datagram; got 6576696c";
     assert_eq!(shown.datagram(1, Dir::S2c, &bad, wrong), [text]);
-    // The right token is known after a good datagram in that direction.
+    // The correct token is known after a correct datagram in the same direction.
     shown.datagram(2, Dir::C2s, &good, |_| {});
     assert_eq!(shown.datagram(2, Dir::S2c, &bad, wrong), [text]);
     shown.datagram(3, Dir::S2c, &good, |_| {});

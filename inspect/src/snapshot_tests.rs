@@ -9,7 +9,7 @@ use teetap_wire::{
 use super::*;
 use crate::previous::Previous;
 
-/// Plays two 0.7 snapshots, `from` and then `to`, and shows the second one.
+/// Plays the 0.7 snapshots `from` and `to`, and passes the second snapshot to `show`.
 fn shown<T>(from: &Snapshot, to: &Snapshot, show: impl FnOnce(&Completed<'_>) -> T) -> T {
     let registry = Registry::builtin();
     let mut store = Store::new(registry, Proto::V7);

@@ -35,7 +35,7 @@ impl Stated {
         }
     }
 
-    /// Reads a log line, which may be the one about the probe.
+    /// Parses a log line of a recording. Records the version if it is the line about the probe.
     pub(crate) fn learn_from_log(&self, line: &str) {
         if let Some(version) = stated_version(line) {
             self.learn(version);

@@ -56,7 +56,7 @@ pub struct Style {
     pub viewer: Viewer,
     /// True to show the items of snapshots.
     pub items: bool,
-    /// True to show the changes of a snapshot since the previous snapshot, instead of those relative to its base.
+    /// True to show the changes of a snapshot since the previous snapshot, false to show the changes since its base.
     pub since: bool,
     /// True to show the numbers of datagrams in a capture.
     pub frames: bool,

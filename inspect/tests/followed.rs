@@ -145,7 +145,7 @@ fn of_message(reading: &Reading, message: &Message) -> String {
         notes,
         ..
     } = message;
-    // Notes on acks of snapshots are known only if snapshots are followed.
+    // Notes about acks of snapshots exist only if snapshots are tracked.
     let notes: Vec<_> = notes
         .iter()
         .filter(|note| note.code != Code::SnapEmptyUnacked)

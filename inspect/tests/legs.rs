@@ -168,7 +168,8 @@ fn a_client_that_ignores_acks_is_named() {
     }
 }
 
-/// A client drops compressed datagrams, so its acks are stuck before the first one, which it requests again.
+/// A client drops compressed datagrams, so its acks stop before the first compressed message, and it requests that
+/// message repeatedly.
 #[test]
 fn a_client_that_does_not_inflate_is_named() {
     for variant in Variant::ALL {
@@ -233,7 +234,7 @@ fn a_client_that_inflates_is_not_accused() {
     }
 }
 
-/// A faultless client is not accused, whatever rules and link lines do.
+/// A correct client is not accused because of rules and link lines.
 #[test]
 fn a_client_without_a_fault_is_not_accused_of_losses_and_delays() {
     for variant in Variant::ALL {

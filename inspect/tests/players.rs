@@ -44,7 +44,7 @@ fn named(snapshot: &Snapshot, proto: Proto) -> BTreeMap<i64, Vec<u8>> {
     items.collect()
 }
 
-/// What was seen of a session: number of snapshots, own ids, and all names.
+/// Observations of a session: number of snapshots, own ids, and all player names.
 #[derive(Default)]
 struct Seen {
     snapshots: usize,

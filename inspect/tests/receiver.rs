@@ -42,7 +42,7 @@ const HANDSHAKE: [&str; 4] = ["connect", "connect_accept", "accept", "token"];
 /// Time step of the simulation.
 const STEP: u64 = 5 * MS;
 
-/// What a receiver does with a datagram.
+/// How a receiver handles a datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Treatment {
     is_dropped: bool,
@@ -78,7 +78,7 @@ impl Treatment {
     }
 }
 
-/// A recording at one end, with the treatment of each datagram from the other end.
+/// A recording at one end, and how that end handled each datagram from the other end.
 #[derive(Default)]
 struct End {
     packets: Vec<Packet>,
@@ -212,7 +212,7 @@ impl Session {
     fn send(&mut self) {
         while let Some(bytes) = self.client.poll_transmit() {
             self.at_client.add(self.time, C2S, &bytes, None);
-            // A DDNet server restarts on a copy of ACCEPT, but the scripted one does not.
+            // A DDNet server restarts on a copy of ACCEPT, but the scripted server does not.
             if bytes.starts_with(&[0x10, 0, 0, 3]) {
                 self.to_server.send_once(bytes, self.time);
             } else {

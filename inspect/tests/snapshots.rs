@@ -28,7 +28,7 @@ use teetap_wire::{
 const SESSIONS: u32 = 64;
 /// Interval between snapshots, as a server with 50 ticks per second sends them to most clients.
 const STEP: Duration = Duration::from_millis(40);
-/// Number of snapshots sent before an ack for the first one is received.
+/// Number of snapshots that are sent before the ack of the first snapshot is received.
 const TRIP: usize = 3;
 
 /// A server and its client.

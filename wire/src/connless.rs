@@ -125,7 +125,8 @@ fn kind(data: &[u8]) -> Option<[u8; 4]> {
     data.strip_prefix(&MAGIC)?.first_chunk().copied()
 }
 
-/// The known messages. Sources: mastersrv.h of Teeworlds 0.6.5 and 0.7.5, DDNet 20 mastersrv.h.
+/// Magic words and names of the known messages. Sources: mastersrv.h of Teeworlds 0.6.5 and 0.7.5, DDNet 20
+/// mastersrv.h.
 const NAMES: [([u8; 4], &str); 25] = [
     (*b"gie3", "request_info"),
     (*b"inf3", "info"),

@@ -193,7 +193,7 @@ mod tests {
             ("a\u{200d}b\u{fe0f}", r"a\u{200d}b\u{fe0f}"),
             ("\u{fe0f}\u{200d}", r"\u{fe0f}\u{200d}"),
             ("1\u{fe0f}2\u{200d}3", r"1\u{fe0f}2\u{200d}3"),
-            // One selector or joiner too many.
+            // A superfluous selector or joiner.
             ("\u{2764}\u{fe0f}\u{fe0f}", "\u{2764}\u{fe0f}\\u{fe0f}"),
             (
                 "\u{1f468}\u{200d}\u{200d}\u{1f469}",

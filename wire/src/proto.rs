@@ -21,7 +21,7 @@ pub enum Proto {
     V7,
 }
 
-/// The place of the token in a packet of a connection.
+/// The position of the token in a packet of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TokenPlace {
     /// No token.
@@ -60,7 +60,7 @@ pub struct Layout {
     pub compression: u8,
     /// The bits that no sender of this variant sets. 0.6.4 would read `0x0c` as ack bits 11 and 10.
     pub unused: u8,
-    /// The place of the token.
+    /// The position of the token.
     pub token: TokenPlace,
     /// The length in bytes of the header before an optional token: 3, or 7 if the token is always present.
     pub header_len: usize,

@@ -1,4 +1,4 @@
-//! One leg of a session: its state, its round-trip times, and the losses that show on it.
+//! One leg of a session: its state, its round-trip times, and the losses observed on it.
 
 use std::{collections::VecDeque, fmt};
 

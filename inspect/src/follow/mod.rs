@@ -51,7 +51,7 @@ pub struct Resend {
 }
 
 impl Follow {
-    /// Records an event. Returns how its datagram relates to earlier ones.
+    /// Records an event. Returns how its datagram relates to earlier datagrams.
     pub fn event(&mut self, decoded: &DecodedEvent) -> Ties {
         let event = &decoded.event;
         if let (What::Datagram(datagram), Some(reading)) = (&event.what, &decoded.reading) {

@@ -194,7 +194,7 @@ impl Followed {
 
     /// Records the acks of a datagram, which are about the other direction.
     fn acks(&mut self, at: Time, dir: Dir, reading: &Reading) {
-        // Acks in keepalives are as valid as those in chunks.
+        // The ack of a keepalive is valid, unlike the acks of other control packets.
         let opens = |message: &Message| message.layer == Layer::Control && message.name != Some("keepalive");
         let is_handshake = reading.messages.iter().any(opens);
         if is_handshake {
@@ -321,7 +321,7 @@ impl Followed {
         }
     }
 
-    /// Records a part of a snapshot. A snapshot is complete when the next one begins.
+    /// Records a part of a snapshot. A snapshot counts as complete when the next snapshot begins.
     fn snapshot(&mut self, tick: i64, at: Time, bytes: u64) {
         if let Some((known, _, sum)) = &mut self.receiving
             && *known == tick

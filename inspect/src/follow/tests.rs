@@ -37,7 +37,8 @@ impl Feed {
         self.follow.event(&self.decoder.decode(event))
     }
 
-    /// Plays a datagram with one vital message to the server, which is forwarded unchanged or not at all.
+    /// Plays a datagram with one vital message to the server. Depending on `action`, it is forwarded unchanged or not
+    /// sent.
     fn vital(&mut self, seq: u16, resend: bool, action: Action) -> Ties {
         let bytes = testing::chunks(0, resend, &[(Some(seq), READY)]);
         let left = action == Action::Pass;

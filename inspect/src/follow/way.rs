@@ -38,7 +38,7 @@ pub struct Point {
     pub number: i64,
 }
 
-/// Vital messages that are missing directly before a received one.
+/// Vital messages that are missing directly before a received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// Sequence number of the first missing message.

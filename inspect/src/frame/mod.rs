@@ -140,7 +140,7 @@ pub fn datagram(link: Link, frame: &[u8]) -> Result<Udp<'_>, Other> {
     let header = UdpHeaderSlice::from_slice(segment).map_err(|_| Other::Broken)?;
     let payload = segment.get(UDP_HEADER..).unwrap_or_default();
     let len = match usize::from(header.length()) {
-        // A length of 0 is a jumbogram, or left by segmentation offload.
+        // A length of 0 means a jumbogram or segmentation offload.
         0 => payload.len(),
         length => length.checked_sub(UDP_HEADER).ok_or(Other::Broken)?,
     };

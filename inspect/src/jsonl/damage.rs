@@ -1,7 +1,7 @@
-//! Counts the lines that cannot be read.
+//! Counts unreadable lines.
 //!
-//! The lines are independent of each other, so the remaining ones are still useful. Skipped lines become a gap, and are
-//! reported once more at the end.
+//! Lines are independent of each other, so the remaining lines are still useful. Skipped lines are reported as a gap,
+//! and again at the end.
 
 use crate::recording::ReadError;
 
@@ -11,7 +11,7 @@ pub(super) struct Damage {
     /// Offset of the first skipped line, and the error in it.
     first: Option<(u64, String)>,
     lines: u64,
-    /// Number of skipped lines since the last readable one.
+    /// Number of skipped lines since the last readable line.
     unreported: u64,
 }
 

@@ -53,7 +53,7 @@ impl Parent {
 
 /// The reason why a line yields no item.
 pub(super) enum Wrong {
-    /// The line is about bytes that it does not have. The line of this datagram has them, if it is known.
+    /// The line refers to bytes in the line of its datagram; `None` if that datagram is unknown.
     NoBytes(Option<Parent>),
     /// The line cannot be parsed, for this reason.
     Damaged(String),
@@ -129,7 +129,7 @@ fn item(head: &Head<'_>, body: Body<'_>) -> Option<Item> {
 
 fn started(start: StartBody<'_>) -> Item {
     let wall = parse_rfc3339(&start.wall_clock).unwrap_or_default();
-    // For recordings of other programs only the time is known.
+    // Only the time is known for captures by other programs.
     let known = (start.seed, start.target, start.server, start.listen);
     let run = match known {
         (Some(seed), Some(target), Some(server), Some(listen)) => Some(Run {

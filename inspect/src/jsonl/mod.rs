@@ -117,7 +117,7 @@ pub fn event(decoded: &DecodedEvent, style: Style, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends one line of `lines`, if it has an object of its own.
+/// Appends the JSON object of `line`. Appends nothing if the line has no object of its own.
 pub fn line(lines: &EventLines<'_>, line: &lines::Line, style: Style, out: &mut Vec<u8>) {
     let session = lines.event.session.map(|session| session.0);
     if let Some(body) = body(lines, line, style) {
@@ -330,8 +330,8 @@ fn datagram_body(datagram: &Datagram, reading: &Reading, style: Style) -> Datagr
     body
 }
 
-/// Returns the outcome of a message once per rule that acted on it, or once without a rule if no rule is known,
-/// followed by its marks.
+/// Returns the outcome of a message, once for each rule that acted on it (or once without a rule if none is known),
+/// followed by the marks of the message.
 fn actions(message: &Message) -> Vec<ActionBody<'static>> {
     let word = message.done.word();
     let named = message.rules.iter().map(|name| ActionBody {
@@ -390,7 +390,7 @@ fn write(at: Time, session: Option<u32>, body: &Body<'_>, out: &mut Vec<u8>) {
     };
     match serde_json::to_string(&line) {
         Ok(text) => push_clean(&text, out),
-        // No type here can fail to serialise; if one ever does, the reader gets the error.
+        // Serialising these types cannot fail; if it fails after all, the output contains the error.
         Err(error) => push_clean(
             &format!(
                 "{{\"v\":{VERSION},\"t\":0,\"event\":\"log\",\"level\":\"warning\",\"text\":\"{error}\"}}"

@@ -40,7 +40,7 @@ pub struct Lines<R> {
     number: u64,
     /// The datagram whose messages may follow; `None` if unknown.
     parent: Option<Parent>,
-    /// True if the lines were made from a capture of another program, in which every datagram is one packet.
+    /// True if the lines were written from a capture by another program, in which each datagram is a single packet.
     is_of_others: bool,
     is_over: bool,
     failed: Option<ReadError>,
@@ -112,7 +112,7 @@ impl<R: BufRead> Lines<R> {
         item
     }
 
-    /// Reads one line. Returns `None` if the line has no item of its own.
+    /// Reads one line. Returns `None` if the line only adds to another line.
     fn step(&mut self) -> Result<Option<Item>, ReadError> {
         let begin = self.input.offset;
         let found = self.input.next();

@@ -53,9 +53,9 @@ pub struct Message {
     pub seq: Option<Seq>,
     /// Sequence number under which the message was sent.
     pub seq_out: Option<Seq>,
-    /// The expected sequence number, if the message is ahead of a missing one.
+    /// The expected sequence number, for a message that is ahead of it.
     pub expected_seq: Option<Seq>,
-    /// The peer, rule, person or proxy that made the message.
+    /// The origin of the message: a peer, a rule, the user or the proxy.
     pub origin: Origin,
     /// The outcome of the message.
     pub done: Done,
@@ -134,7 +134,7 @@ impl Done {
 impl Message {
     /// Returns the memory held by the message and its snapshot, in bytes.
     pub(super) fn held(&self) -> usize {
-        // The previous snapshot is counted with its own event.
+        // The event of the previous snapshot counts the memory of that snapshot.
         let snapshot = self.snapshot.as_ref();
         self.notes.capacity() * size_of::<Note>()
             + size_of_val(&*self.items)
@@ -295,8 +295,8 @@ impl Reading {
         message.label(self.data(message))
     }
 
-    /// Returns a one-line summary of a message; empty if its id is unknown. A message that completes a snapshot is
-    /// summarized by the snapshot instead of its fields.
+    /// Returns a one-line summary of a message; empty if its id is unknown. Summarizes the snapshot instead of the
+    /// fields if the message completes a snapshot.
     #[must_use]
     pub fn gist(&self, message: &Message, secrets: Secrets) -> String {
         if let Some(snapshot) = message.snapshot() {

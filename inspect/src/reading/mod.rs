@@ -23,7 +23,7 @@ pub struct Reading {
     pub size: Option<usize>,
     /// Size of the inflated payload as received, in bytes; 0 if the payload could not be read.
     pub payload: usize,
-    /// Sizes of the datagrams sent because of this one, in bytes.
+    /// Sizes of the datagrams that were sent for this datagram, in bytes.
     pub sizes_out: Vec<usize>,
     /// Flags as received; as sent if nothing was received.
     pub flags: Flags,
@@ -64,9 +64,9 @@ pub struct Reading {
 /// Expected values of a datagram, as far as earlier datagrams show them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// The expected token, if the datagram has a wrong one.
+    /// The expected token, if the token of the datagram is wrong.
     pub token: Option<Token>,
-    /// The highest valid ack if the datagram acks more; the lowest if it acks less.
+    /// The highest valid ack if the ack of the datagram is ahead; the lowest if it is behind.
     pub ack: Option<Seq>,
 }
 
@@ -94,7 +94,7 @@ impl Reading {
         self.bytes.get(..self.payload).unwrap_or_default()
     }
 
-    /// Returns true if the datagram has notes or an error but no messages, so that it needs a line of its own.
+    /// Returns true if the datagram needs its own line, because it has notes or an error but no messages.
     #[must_use]
     pub fn is_bare(&self) -> bool {
         self.messages.is_empty() && (!self.notes.is_empty() || self.error.is_some())
@@ -113,7 +113,7 @@ impl Reading {
         messages.fold(self.subscribers, |slots, message| slots | message.subscribers)
     }
 
-    /// Returns false if the received token was wrong, or missing on a leg that has one.
+    /// Returns false if the received token was wrong, or missing on a leg with tokens.
     #[must_use]
     pub fn token_ok(&self) -> bool {
         !self

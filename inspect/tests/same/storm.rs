@@ -499,7 +499,7 @@ impl Storm {
         self.input(Input::Command { id, command });
     }
 
-    /// Returns the direction and the id of a held message in the last answer to a command that lists one.
+    /// Returns the direction and the id of a held message that the last reply to a command lists.
     fn held(&self) -> Option<(Dir, HeldId)> {
         self.events
             .iter()

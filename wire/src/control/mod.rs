@@ -50,7 +50,7 @@ pub enum Control<'a> {
     },
     /// 0.7: a request for a token, or a reply with one.
     Token {
-        /// The sender's own token; `None` if there is no room for it.
+        /// The sender's own token; `None` if the packet is too short to contain it.
         token: Option<Token>,
         /// The length of the control payload in bytes; a request needs 512 to be answered.
         payload_len: usize,
@@ -222,8 +222,8 @@ pub fn keepalive(out: &mut Vec<u8>) {
     out.push(KEEPALIVE);
 }
 
-/// Appends the payload of a CLOSE. An empty `reason` is left out; otherwise it is written up to its first NUL and
-/// terminated.
+/// Appends the payload of a CLOSE. An empty `reason` is omitted; any other reason is written up to its first NUL, and
+/// terminated with a NUL.
 pub fn close(reason: &[u8], out: &mut Vec<u8>) {
     out.push(CLOSE);
     if !reason.is_empty() {

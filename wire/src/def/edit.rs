@@ -20,8 +20,8 @@ pub enum EditError {
 }
 
 impl Decoded {
-    /// Replaces `out` by `data` with the field at `path` changed. `self` was read from `data`. A missing optional
-    /// field is added, with defaults for those before it.
+    /// Replaces `out` with a copy of `data` in which the field at `path` is changed. `self` must be decoded from
+    /// `data`. A missing optional field is added, along with default values for missing fields before it.
     ///
     /// # Errors
     /// Returns an error if the value does not fit, or the place does not exist.
@@ -75,7 +75,7 @@ impl Decoded {
         Ok(())
     }
 
-    /// Changes the field at `path` in the ints of an object. `self` was read from them.
+    /// Changes the field at `path` in the ints of an object. `self` must be decoded from the same ints.
     ///
     /// # Errors
     /// Returns an error if the value does not fit, or the place does not exist.
@@ -160,7 +160,7 @@ impl Decoded {
         let known = def
             .parts(None)
             .all(|(at, field)| field.optional || self.parts(None).any(|record| record.field == at));
-        // Bytes after the known fields would be read as the new field.
+        // A field cannot be added before unknown bytes, which would then be part of it.
         if step.index.is_some() || !target.optional || !known || self.known_end < data.len() {
             return Err(EditError::Missing);
         }

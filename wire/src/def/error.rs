@@ -40,7 +40,7 @@ impl fmt::Display for DefError {
     }
 }
 
-/// The errors found so far, one for each place.
+/// The errors found so far, at most one for each position.
 #[derive(Debug)]
 pub(super) struct Errors {
     pub(super) files: Vec<Arc<str>>,
@@ -62,8 +62,9 @@ impl Errors {
         }
     }
 
-    /// Moves errors in the first `builtin` files to one of `own`, the user's definitions that replace built-in ones:
-    /// to the definition that the error names, else to the first.
+    /// Moves each error in the first `builtin` files to a user's definition, since the built-in files are correct.
+    /// `own` are the user's definitions that replace built-in definitions. The error is moved to the definition that it
+    /// names, or else to the first.
     pub(super) fn blame(&mut self, builtin: usize, own: &[&Name]) {
         for (mark, message, _) in &mut self.found {
             let place = usize::from(mark.file);

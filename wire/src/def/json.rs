@@ -12,7 +12,7 @@ use super::secret::{HIDDEN, Secrets};
 use super::show::bytes_whole;
 
 impl Records<'_> {
-    /// Appends the fields as a JSON object. Missing fields are left out.
+    /// Appends the fields as a JSON object. Missing fields are omitted.
     pub fn json(self, def: &Def, source: Source<'_>, secrets: Secrets, out: &mut String) {
         self.members(def, None, source, secrets, out);
     }

@@ -75,7 +75,7 @@ pub enum PathError {
 }
 
 impl Def {
-    /// Finds the place that a path names in this message: names separated by dots, an index in brackets after lists.
+    /// Parses the path of a field in this message: names separated by dots, with an index in brackets after lists.
     ///
     /// # Errors
     /// Returns the first error with its offset.
@@ -117,7 +117,7 @@ impl Def {
         })
     }
 
-    /// Returns the field `name` in `parent`, or in the one group there that has it.
+    /// Returns the field `name` in `parent`, or in a group there if exactly one group has such a field.
     fn step(&self, parent: Option<u16>, name: &str, steps: &mut Vec<Step>) -> Option<(u16, &Field)> {
         let beside = self.parts(parent).find(|(_, field)| *field.name == *name);
         if beside.is_some() {

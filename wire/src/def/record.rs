@@ -54,7 +54,7 @@ pub enum Value {
 pub struct Record {
     /// The number of the field in [`Def::fields`].
     pub field: u16,
-    /// The position in its list, from 0; `None` if it is not an element of one.
+    /// The index in the list, from 0; `None` if the record is not an element of a list.
     pub index: Option<u16>,
     /// The depth in groups and lists.
     pub depth: u8,
@@ -103,8 +103,7 @@ impl Decoded {
         self.for_ddnet
     }
 
-    /// Sets whether messages are read for a DDNet receiver from now on, whatever the protocol: DDNet keeps longer
-    /// texts.
+    /// Sets whether the receiver of the following messages is DDNet, which keeps longer texts in all protocols.
     pub const fn set_for_ddnet(&mut self, is_ddnet: bool) {
         self.for_ddnet = is_ddnet;
     }
@@ -187,8 +186,8 @@ impl<'d> Records<'d> {
         })
     }
 
-    /// Returns the value at a path; the first one if the path omits the index of a list. `None` if the message ends
-    /// before it.
+    /// Returns the value at a path, or the first element if the path omits the index of a list. Returns `None` if the
+    /// message ends before the value.
     #[must_use]
     pub fn find(self, path: &Path) -> Option<&'d Record> {
         self.descend(None, &path.steps, &mut |record| Some(record))
@@ -235,7 +234,7 @@ impl<'d> Records<'d> {
             (other.at, other.field, other.index, other.depth)
                 == (record.at, record.field, record.index, record.depth)
         };
-        // Records are sorted by place. Those without length lie between others of the same place.
+        // Records are sorted by position. Records without length may be between other records at the same position.
         let start = self.0.partition_point(|other| other.at < record.at);
         let after = self.0.get(start..).unwrap_or_default();
         start + after.iter().position(same).unwrap_or(after.len())

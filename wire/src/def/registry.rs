@@ -34,7 +34,7 @@ pub struct Registry {
     v6: Table,
     ddnet: Table,
     v7: Table,
-    /// The files beside the built-in ones, by name, with their text.
+    /// Names and texts of the files that were loaded in addition to the built-in files.
     files: Box<[(Box<str>, Box<str>)]>,
 }
 
@@ -75,8 +75,8 @@ impl Registry {
         &BUILTIN
     }
 
-    /// Reads the built-in definitions and those in `text`, the contents of the file `name`, which may add and
-    /// replace.
+    /// Parses the built-in definitions and a user's definitions in `text`, the contents of the file `name`. These may
+    /// add to the built-in definitions or replace them.
     ///
     /// # Errors
     /// Returns all errors in `text`, at most 50, in the order of the text.
@@ -155,8 +155,8 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Returns the names and texts of the files beside the built-in ones. [`Registry::load`] makes the same registry of
-    /// them.
+    /// Returns the names and texts of the files that were loaded in addition to the built-in files. [`Registry::load`]
+    /// creates the same registry from them.
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files.iter().map(|(name, text)| (&**name, &**text))
     }
@@ -187,8 +187,8 @@ impl Registry {
         Some(found(def, body - 16, true))
     }
 
-    /// Returns the definition of the message in the data of a chunk, as [`Self::message`] does. `None` for an unknown
-    /// UUID, too: the definition of its envelope is not its own.
+    /// Returns the definition of the message in the data of a chunk, like [`Self::message`], but `None` for an unknown
+    /// UUID, for which only the envelope has a definition.
     #[must_use]
     pub fn known_message(&self, proto: Proto, dir: Dir, data: &[u8]) -> Option<Found<'_>> {
         self.message(proto, dir, data).filter(|found| !found.unknown)
@@ -243,8 +243,8 @@ impl Registry {
             .filter(move |def| class.is_none_or(|class| class == def.class))
     }
 
-    /// Returns the field and the place that a path names, for each definition of `name`. See [`Def::path`]. Empty if
-    /// there is no such name.
+    /// Returns the field and the resolved path for each definition of `name`; empty if there is no such definition. See
+    /// [`Def::path`].
     ///
     /// # Errors
     /// Returns the error of the first definition if no definition has such a field.
@@ -430,8 +430,8 @@ fn object(items: &[Item], objection: &dyn Fn(Class, &str) -> Option<String>, err
     }
 }
 
-/// Returns the names of a user's definitions that replace built-in ones; if none does, the names of all user
-/// definitions.
+/// Returns the names of a user's definitions that replace built-in definitions, or of all the user's definitions if
+/// none of them does.
 fn replacing(items: &[Item]) -> Vec<&Name> {
     let (own, builtin): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.scope.level > 0);
     let replaces = |item: &&Item| builtin.iter().any(|other| other.name.text == item.name.text);
@@ -447,7 +447,7 @@ fn replacing(items: &[Item]) -> Vec<&Name> {
     replacing
 }
 
-/// Folds all ways to write a name into one: lower case, without the prefix of the sources, without `_`.
+/// Normalizes a name: lower case, without the prefixes of the games' sources, and without `_`.
 fn fold(name: &str) -> String {
     const PREFIXES: [&str; 9] = [
         "netmsgtype_",

@@ -120,7 +120,7 @@ mod tests {
         let line = [&[0x17_u8][..], b"sv_password hunter2\0"].concat();
         let (c2s, s2c) = (Dir::C2s, Dir::S2c);
         for (text, dir, data) in [
-            // As it is, as raw bytes, as ints, as one text after another field, and without a field.
+            // The original form, raw bytes, ints, a text after another field, and no field at all.
             ("", c2s, &auth),
             (
                 "system 18 rcon_auth c2s\n  name  str\n  password  str\n  send  int\n",

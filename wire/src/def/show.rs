@@ -20,7 +20,7 @@ pub struct Row<'d> {
     pub depth: u8,
     /// The name of the field.
     pub name: &'d str,
-    /// The position in its list, if it is an element of one.
+    /// The index in the list; `None` if the value is not an element of a list.
     pub index: Option<u16>,
     /// The value; empty for groups.
     pub value: String,
@@ -50,7 +50,7 @@ impl<'d> Records<'d> {
         })
     }
 
-    /// Returns one value for people: a number with its label, text in quotes, bytes in hex.
+    /// Formats one value: a number with its label, text in quotes, bytes in hex.
     #[must_use]
     pub fn value_text(self, def: &Def, record: &Record, source: Source<'_>, secrets: Secrets) -> String {
         let Some(field) = def.field(record.field) else {
@@ -98,7 +98,7 @@ fn flags(set: &Set, value: i64) -> String {
     }
 }
 
-/// Returns the names of the bits that are set, if at least one has a name.
+/// Returns the names of the bits that are set; `None` if none of them has a name.
 pub(super) fn flag_names(set: &Set, value: i64) -> Option<String> {
     let set_bits = set
         .labels

@@ -15,8 +15,8 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Returns the rank. Of two definitions of the same thing, a user's outranks a built-in one, then the one for
-    /// fewer dialects wins.
+    /// Returns the rank. A user's definition outranks a built-in definition; otherwise, a definition for fewer dialects
+    /// outranks a definition for more.
     pub(super) const fn rank(self) -> (u8, u32) {
         (self.level, 8 - self.dialects.count_ones())
     }

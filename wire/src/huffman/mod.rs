@@ -276,9 +276,9 @@ fn inflate(
 /// The number of steps between two refills.
 const ROUND: usize = (56 / WINDOW) as usize;
 
-/// Inflates as long as input and output have room for a whole round and no code is longer than a window. Each step is
-/// then one look-up without checks of either. Starts no round once `goal` clear bytes are written. Returns the number
-/// of clear bytes written.
+/// Inflates in rounds of several look-ups, as long as input and output have enough bytes left for a round, so that a
+/// look-up needs no bounds checks. Stops at a code that is longer than a window, or once `goal` decompressed bytes are
+/// written. Returns the number of decompressed bytes written.
 fn inflate_rounds(reader: &mut Reader<'_>, out: &mut [u8], goal: usize) -> usize {
     let (mut bits, mut have, mut at) = (reader.bits, reader.have, reader.at);
     let mut len = 0;

@@ -14,8 +14,8 @@ const NODES: usize = 2 * SYMBOLS - 1;
 const ROOT: u16 = 512;
 const _: () = assert!(ROOT as usize == NODES - 1 && codes()[EOF].len as usize == EOF_BITS);
 
-/// The number of bits that one table look-up covers. Few codes of real traffic are longer, and each of those costs as
-/// much as several look-ups. 13 bits of 4 bytes are 32 KiB, which fits a first-level cache.
+/// The number of bits that one table look-up covers. Longer codes are rare in real traffic, and each costs as much as
+/// several look-ups. A table for 13 bits with entries of 4 bytes has 32 KiB, which fits into a first-level cache.
 pub(super) const WINDOW: u32 = 13;
 /// The number of entries of the table.
 pub(super) const WINDOW_SIZE: usize = 1 << WINDOW;
@@ -45,7 +45,7 @@ const FREQUENCIES: [u32; 256] = [
     9, 10, 25, 22, 22, 17, 20, 16, 6, 16, 15, 20, 14, 18, 24, 335,
 ];
 
-/// A code word: `len` bits, the first one sent in bit 0.
+/// A code word of `len` bits. Bit 0 is sent first.
 #[derive(Clone, Copy)]
 pub(super) struct Code {
     pub(super) bits: u16,
@@ -92,7 +92,7 @@ impl Step {
         ((self.0 >> 16) as u64).to_le_bytes()
     }
 
-    /// Returns the tree node that a window without a whole symbol leads to.
+    /// Returns the tree node at the end of a window that contains no whole symbol.
     pub(super) const fn node(self) -> u16 {
         (self.0 >> 16) as u16
     }

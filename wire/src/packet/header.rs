@@ -160,7 +160,7 @@ impl<'a> HeaderView<'a> {
         self.bytes.get(2).copied()
     }
 
-    /// Returns the token of the header, if it has one and all of it is present.
+    /// Returns the token of the header; `None` if the header has none or if the token is truncated.
     #[must_use]
     pub fn token(&self) -> Option<Token> {
         self.bytes.get(BASE..)?.first_chunk().copied().map(Token)

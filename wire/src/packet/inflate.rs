@@ -35,8 +35,8 @@ pub(super) struct LazyPayload {
 }
 
 impl LazyPayload {
-    /// Inflates the payload up to the message of the last chunk if the start of each message is enough, else the
-    /// whole payload.
+    /// Inflates the payload up to the message of the last chunk if the start of each message is sufficient, and the
+    /// whole payload otherwise.
     pub(super) fn inflate<'a>(
         &self,
         layout: &Layout,

@@ -26,8 +26,7 @@ use crate::{Chunks, Proto, Seq, Token};
 use header::BASE;
 use inflate::{Clear, Depth, LazyPayload, inflate};
 
-/// The maximum length in bytes of a datagram that receivers read. They see only the start of a longer one (`recvfrom`
-/// truncates).
+/// The maximum number of bytes of a datagram that receivers read. Longer datagrams are truncated by `recvfrom`.
 pub const MAX_DATAGRAM: usize = 1400;
 /// The maximum payload in bytes of a packet composed by teetap. Every receiver of every variant accepts it, with a
 /// token of four bytes added.
@@ -287,8 +286,8 @@ impl<'a> Packet<'a> {
         Chunks::new(self.proto, payload, count)
     }
 
-    /// Returns the oddities of the chunks as a whole: a wrong count, or bytes after the last chunk. They are unknown
-    /// for a packet that `is_cut`.
+    /// Returns notes about the chunks: a wrong number of chunks, or bytes after the last chunk. Both are unknown for a
+    /// packet that `is_cut`.
     #[must_use]
     pub fn chunk_notes(&self) -> Notes {
         let mut chunks = self.chunks();
@@ -306,9 +305,9 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Returns the variant of a datagram from a sender whose token is `known` (`None` if no token was seen yet): `proto`,
-/// or [`Proto::V6`] for a CLOSE that a DDNet peer sent without a token. The length alone cannot tell whether a reason
-/// of three letters and its NUL is a token, but `known` can.
+/// Returns the variant in which a datagram was written: `proto`, or [`Proto::V6`] for a CLOSE that a DDNet peer sent
+/// without a token. `known` is the token of the sender; `None` if no token was seen yet. It is needed because a reason
+/// of three letters with its NUL has the same length as a token.
 #[must_use]
 pub fn written_form(proto: Proto, datagram: &[u8], known: Option<Token>) -> Proto {
     let (Proto::Ddnet, &[flags, _, _, id, a, b, c, 0]) = (proto, datagram) else {

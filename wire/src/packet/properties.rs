@@ -103,7 +103,7 @@ proptest! {
         rewrite(&packet, &datagram, Rewrite { token: Some(Token(new)), ack: Seq::new(ack), resend, usual: Trailing::Always }, &mut out);
         let mut changed = Header { ack: Seq::new(ack), token: header.token.map(|_| Token(new)), ..header };
         changed.flags.set(Flags::RESEND, resend);
-        // A clear payload stays clear; a compressed one keeps its form.
+        // An uncompressed payload stays uncompressed, and a compressed payload keeps the form of its end.
         let form = packet.inflated.map(|inflated| inflated.trailing.unwrap_or(Trailing::Always));
         write(proto, &changed, &payload, form, &mut expected);
         prop_assert_eq!(&out, &expected);

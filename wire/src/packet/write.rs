@@ -1,4 +1,4 @@
-//! Writing packets: new ones, and received ones with another token, ack and resend flag.
+//! Writes new packets, and rewrites received packets with another token, ack and resend flag.
 
 use super::header::{ACK_HIGH, BASE};
 use super::{Flags, Header, HeaderView, MAX_DATAGRAM, Packet, seen};
@@ -6,12 +6,12 @@ use crate::huffman::{self, Trailing};
 use crate::proto::{Layout, TokenPlace};
 use crate::{Proto, Seq, Token};
 
-/// Replaces `out` by one datagram, as a reference sender makes it.
+/// Replaces `out` with a datagram as a reference sender writes it.
 ///
-/// [`Flags::COMPRESSION`] of `header` is ignored: the payload is compressed if `compress` names a form, the packet is
-/// not a control packet, and the result is strictly smaller. A payload-tail token is appended before the compression.
-/// If the variant always has a token and `header` lacks one, 0.7 gets [`Token::NONE`] and DDNet's 0.6 none. `payload`
-/// is written as it is, even if no receiver would accept its length.
+/// [`Flags::COMPRESSION`] of `header` is ignored: the payload is compressed if `compress` is `Some`, the packet is not
+/// a control packet, and the result is strictly smaller. A token at the end of the payload is appended before the
+/// compression. If the variant always has a token and `header` has none, [`Token::NONE`] is written in 0.7, and no
+/// token in DDNet's 0.6. `payload` is written unchanged, even if no receiver would accept its length.
 pub fn write(proto: Proto, header: &Header, payload: &[u8], compress: Option<Trailing>, out: &mut Vec<u8>) {
     let layout = proto.layout();
     out.clear();
@@ -60,14 +60,14 @@ pub struct Rewrite {
     pub usual: Trailing,
 }
 
-/// Replaces `out` by the received `datagram` with another token, ack and resend flag. `packet` was parsed from
+/// Replaces `out` with the received `datagram` with another token, ack and resend flag. `packet` must be parsed from
 /// `datagram`.
 ///
-/// Every other byte stays: unknown header bits, wrong counts, bytes that receivers ignore. Bytes beyond 1400 are cut
-/// off, since receivers would not have seen them. A packet without a token gets none, and if `token` is `None` the
-/// old token stays. A compressed DDNet packet keeps all codes before the token. Its end keeps its form, or gets the
-/// form `usual` if its bytes do not show one. If the result would not be smaller than the clear payload, the clear
-/// payload is written.
+/// All other bytes stay the same: unknown header bits, wrong counts, bytes that receivers ignore. Bytes after the first
+/// 1400 are removed, since receivers do not read them. A packet without a token stays without a token, and if `token`
+/// is `None`, the old token stays. A compressed DDNet packet keeps all codes before the token. The end of the
+/// compressed data keeps its form, or gets the form `usual` if the bytes do not show which form it has. If the result
+/// is not smaller than the uncompressed payload, the uncompressed payload is written.
 pub fn rewrite(packet: &Packet<'_>, datagram: &[u8], with: Rewrite, out: &mut Vec<u8>) {
     let Rewrite {
         token,

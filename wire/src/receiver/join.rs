@@ -1,8 +1,9 @@
-//! The order of a join: which side waits for which message, and after which one.
+//! The order of a join: which side waits for which message at each step.
 //!
-//! The handshakes are listed here (`CNetConnection::Feed`, `CNetServer::Recv` and `CNetClient::Recv` of each
-//! release). The messages after them follow from the rows of `message.rs`: each is the answer to the previous one.
-//! The first snapshot ends a join (`CServer::DoSnapshot` sends snapshots to clients in the game).
+//! The packets of the handshakes are listed here (`CNetConnection::Feed`, `CNetServer::Recv` and `CNetClient::Recv` of
+//! each release). The messages after the handshake are derived from the rows of `message.rs`: each message is the reply
+//! to the previous message. The first snapshot ends a join (`CServer::DoSnapshot` sends snapshots to clients in the
+//! game).
 
 use std::fmt;
 
@@ -22,9 +23,9 @@ pub enum JoinKind {
     Seven,
     /// 0.7 with a server of DDNet.
     DdnetSeven,
-    /// 0.6 without tokens with a server that proves the address: 0.6.5 with `sv_allow_old_clients`, DDNet with
-    /// `sv_vanilla_antispoof`. A join with a false map precedes the real one; the tick of an empty snapshot is the
-    /// secret, which the first input of the client acks.
+    /// 0.6 without tokens, on a server that verifies the client's address: 0.6.5 with `sv_allow_old_clients`, DDNet
+    /// with `sv_vanilla_antispoof`. The actual join is preceded by a join with a false map, in which the tick of an
+    /// empty snapshot is a secret that the first input of the client has to ack.
     Challenge,
 }
 
@@ -197,7 +198,7 @@ impl fmt::Display for JoinKind {
 /// The reason why a server closes a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rejection {
-    /// The server accepts no more clients, or not this one.
+    /// The server accepts no more clients, or refuses this client.
     Refused(Refusal),
     /// The client has another version of the network code.
     WrongVersion,

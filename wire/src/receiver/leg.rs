@@ -36,7 +36,7 @@ pub enum Admission {
     NoSeven,
 }
 
-/// The facts about one leg, as its receiver knows them.
+/// The state of one leg from the point of view of its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leg {
     /// The protocol that both sides agreed on. It is ignored without a slot.
@@ -50,9 +50,9 @@ pub struct Leg {
     pub token_out: Option<Token>,
     /// The last vital chunk that the receiver received in order.
     pub ack: Seq,
-    /// True if the next vital chunk counts as in order whatever its number (after a handshake without tokens).
+    /// True if the next vital chunk counts as in order regardless of its number, as after a handshake without tokens.
     pub ack_unknown: bool,
-    /// The last ack that the receiver accepted, 0 to 1023. Teeworlds 0.6.4 keeps larger ones too.
+    /// The last ack that the receiver accepted, 0 to 1023, or larger in Teeworlds 0.6.4.
     pub peer_ack: u16,
     /// The last vital chunk that the receiver sent.
     pub sequence: Seq,
@@ -61,8 +61,8 @@ pub struct Leg {
     /// True if the server proves addresses by a challenge in snapshots: `sv_vanilla_antispoof` of DDNet, `sv_allow_old_clients` of
     /// 0.6.5.
     pub challenges: bool,
-    /// The first byte of the payload that the receiver read before this one. Releases before DDNet 19.4 read it as
-    /// the id of an empty control packet. `None` if unknown.
+    /// The first byte of the previous payload that the receiver read; `None` if unknown. Releases before DDNet 19.4 use
+    /// it as the id of an empty control packet.
     pub leftover: Option<u8>,
 }
 

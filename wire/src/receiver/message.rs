@@ -8,7 +8,7 @@ use Stage::{Auth, Connecting, Ingame, PreAuth, Ready};
 use super::Release::{self, Ddnet16, Ddnet20, Teeworlds064, Teeworlds065, Teeworlds075};
 use crate::Side;
 
-/// The place of a client in its join, as the server sees it.
+/// The stage of a client's join in the server's state machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
     /// A client of DDNet that may name its version (`STATE_PREAUTH`).

@@ -53,7 +53,7 @@ const SEVEN: &[&str] = &[
     "sv_weapon_pickup",
 ];
 
-/// Returns true if each release that speaks this protocol drops the game message for an int outside its range.
+/// Returns true if every release with this protocol drops the game message `name` if an int in it is outside its range.
 #[must_use]
 pub fn checks_ranges(proto: Proto, name: &str) -> bool {
     match proto {

@@ -24,7 +24,7 @@ pub(super) struct Reading<'a> {
     pub(super) control: bool,
     pub(super) resend: bool,
     pub(super) compressed: bool,
-    /// True if flags are set that DDNet 20 knows but that no datagram of a connection may have.
+    /// True if flags are set that DDNet 20 does not allow in datagrams of a connection.
     pub(super) unknown: bool,
     /// The token of the header.
     pub(super) token: Option<Token>,
@@ -106,7 +106,8 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// DDNet decides by the slot, or by a bit that no packet of 0.6 has; the other releases know only one framing.
+/// Returns true if the release parses the datagram in the framing of 0.7. DDNet decides by the client's slot, or else
+/// by a bit that no packet of 0.6 has; other releases support only one framing.
 fn reads_seven(release: Release, leg: &Leg, first: u8) -> bool {
     match release {
         Release::Teeworlds064 | Release::Teeworlds065 => false,

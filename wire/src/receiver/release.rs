@@ -1,4 +1,4 @@
-//! The releases of the game whose checks are known, and the identification of a peer's release.
+//! The releases of the game with known checks, and the identification of a peer's release.
 
 use std::fmt;
 
@@ -82,11 +82,11 @@ pub struct Signs<'a> {
 pub struct Identified {
     /// The release whose checks apply.
     pub release: Release,
-    /// True if nothing names exactly this release: it is the nearest known one.
+    /// True if the exact release is unknown or not listed, so that the nearest listed release is assumed.
     pub assumed: bool,
 }
 
-/// The number of the first release of DDNet that checks the form of whole datagrams (19.4).
+/// The version number of the first DDNet release that checks the framing of whole datagrams (19.4).
 const CHECKS_FORM: i32 = 19_040;
 
 /// Returns the release of a peer.

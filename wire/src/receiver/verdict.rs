@@ -31,7 +31,7 @@ pub enum Verdict {
     ReadsLeftover,
     /// May end the program.
     Crashes,
-    /// Accepts a chunk; a vital one is acked from now on.
+    /// Accepts a chunk. If the chunk is vital, later datagrams ack it.
     Accepts,
     /// Drops a vital chunk that it already has.
     DropsRepeat,

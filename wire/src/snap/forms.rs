@@ -69,7 +69,7 @@ pub(super) struct Head {
     pub(super) places: Places,
 }
 
-/// The place of each value in the message: first byte and length.
+/// The range of each value in the message: offset and length in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places {
     pub(super) tick: (usize, usize),

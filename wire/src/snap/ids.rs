@@ -202,7 +202,8 @@ impl Group {
             + self.gone.capacity() * size_of::<Gone>()
     }
 
-    /// Follows the items of one type. `last` is the tick of the previous snapshot.
+    /// Records the items of one type in a snapshot, and reports reused ids. `last` is the tick of the previous
+    /// snapshot.
     fn follow(&mut self, (last, tick): (i32, i32), snapshot: &Snapshot, reused: &mut impl FnMut(Reused)) {
         if !self.block.take(snapshot, self.kind) {
             return;
@@ -283,7 +284,7 @@ impl Form {
                 start: int(5),
             },
             Thing::Pickup => {
-                // DDNet's servers send the shields of weapons as armor until they know the version of the client.
+                // DDNet servers send the shields of weapons as armor until they know the version of the client.
                 let is_shield = ints.len() > SEVEN && int(2) >= FIRST_SHIELD;
                 Self {
                     kind: [if is_shield { ARMOR } else { int(2) }, int(3)],

@@ -97,7 +97,8 @@ impl Bases {
         }
     }
 
-    /// Keeps a snapshot and replaces it with a buffer for the next one. Drops snapshots that are no longer needed.
+    /// Keeps `snapshot`, and replaces it with a buffer for the next snapshot. Drops snapshots that are no longer
+    /// needed.
     pub(super) fn keep(&mut self, tick: i32, base: i32, snapshot: &mut Arc<Snapshot>, acked: Option<i32>) {
         let forgotten = tick.saturating_sub(REMEMBERED + BEHIND);
         self.drop_before(match base {

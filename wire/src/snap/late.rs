@@ -106,7 +106,7 @@ mod tests {
     fn one_that_predicts_is_not() {
         assert_eq!(noted(Some(-15), |acked| acked + 1), []);
         assert_eq!(noted(None, |acked| acked + 5), []);
-        // The server does not say that they are late: its answers are lost, or it has another clock.
+        // The server does not report the inputs as late: its replies are lost, or its clock differs.
         assert_eq!(noted(None, |acked| acked - 20), []);
         assert_eq!(noted(Some(5), |acked| acked - 20), []);
         // The clock of the client is corrected within a second or two.

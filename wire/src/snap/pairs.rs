@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::snapshot::{Key, Snapshot};
 
-/// An item of one snapshot, of the other, or of both.
+/// An item that is in one or both of two snapshots.
 pub(super) struct Pair<'s> {
     pub(super) key: Key,
     pub(super) before: Option<&'s [i32]>,

@@ -77,7 +77,7 @@ impl Key {
 }
 
 impl Sizes {
-    /// Returns the sizes that both sides of a variant know.
+    /// Returns the item sizes that both sides of a variant know, which are therefore not sent.
     #[must_use]
     pub fn new(registry: &Registry, proto: Proto) -> Self {
         let mut sizes = [None; AGREED];
@@ -94,7 +94,7 @@ impl Sizes {
         self.0.get(usize::from(kind)).copied().flatten()
     }
 
-    /// Returns the same sizes except for one type.
+    /// Returns a copy with another size for the type `kind`.
     pub(super) fn with(&self, kind: u16, size: Option<u16>) -> Self {
         let mut sizes = self.clone();
         if let Some(slot) = sizes.0.get_mut(usize::from(kind)) {
@@ -160,7 +160,7 @@ impl Snapshot {
         })
     }
 
-    /// Returns the ids of the items of one type in their order, and the ints of all of them.
+    /// Returns the ids of the items of one type, in ascending order, and the ints of all these items.
     pub(super) fn block(&self, kind: u16) -> (impl Iterator<Item = u16> + Clone + use<'_>, &[i32]) {
         let start = self.slots.partition_point(|slot| slot.key.kind < kind);
         let slots = self.slots.get(start..).unwrap_or_default();

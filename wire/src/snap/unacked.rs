@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 
 /// Number of empty snapshots of which the client must ack at least one.
 const MANY: u16 = 25;
-/// Number of rows of empty snapshots during which the client acked an older snapshot.
+/// Number of series of empty snapshots during which the client acked an older snapshot.
 const PROOFS: u8 = 3;
-/// Number of ticks that an ack may be later than the slowest ack so far: one and a half intervals of a slow server.
+/// Number of ticks by which an ack may be later than the slowest ack so far: one and a half intervals of a slow server.
 const LATE: i32 = 10;
 /// Maximum number of empty snapshots whose ticks are kept. An ack is one round trip old.
 const MOST: usize = 128;
@@ -30,9 +30,9 @@ pub(super) struct Unacked {
     newest: i32,
     /// The tick of the first empty snapshot since the last snapshot with items; `None` if the newest has items.
     row: Option<i32>,
-    /// The maximum number of ticks between an acked snapshot and the newest one at that time.
+    /// The maximum number of ticks between an acked snapshot and the newest snapshot at the time of the ack.
     lag: Option<i32>,
-    /// The number of rows during which an older snapshot was acked.
+    /// The number of series of empty snapshots during which an older snapshot was acked.
     proofs: u8,
     /// True if the current row is one of them.
     is_proof: bool,

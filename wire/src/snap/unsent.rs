@@ -21,7 +21,7 @@ const MOST: usize = 512;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Unsent {
     ticks: VecDeque<i32>,
-    /// True if ticks older than the kept ones were sent as well.
+    /// True if snapshots with older ticks than the kept ticks were also sent.
     is_cut: bool,
     /// The last tick that was sent and acked.
     acked: Option<i32>,
@@ -121,7 +121,7 @@ mod tests {
         for ack in acks {
             assert_eq!(noted(Unsent::default(), |_| true, ack), [24]);
         }
-        // One in a second: reported at the eighth.
+        // One complete snapshot per second: the client is reported at the eighth.
         assert_eq!(noted(Unsent::default(), |tick| tick % 50 == 0, |_| -1), [70]);
         // The client acks at first, and then stops.
         let late = |tick| if tick < 2000 { tick } else { -1 };
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(play(|tick| if tick % 110 == 0 { tick } else { -1 }), []);
         // The client can read none: no complete snapshot is right.
         assert_eq!(noted(Unsent::default(), |_| false, |_| -1), []);
-        // Older snapshots were sent before the first known one.
+        // Other snapshots were sent before the first known snapshot.
         assert_eq!(noted(Unsent::new(true), |_| true, |_| 900), []);
         assert_eq!(noted(Unsent::new(true), |_| true, |_| -1), [24]);
     }

@@ -19,7 +19,7 @@ use crate::note::Notes;
 pub enum Fate {
     /// Accepted by clients; may be a base.
     Kept,
-    /// A snapshot older than the newest one: clients ignore it, but it can be read.
+    /// A snapshot that is older than the newest snapshot. Clients ignore it, but it can be decoded.
     Late,
     /// A copy of an earlier snapshot, which DDNet ignores.
     Again,
@@ -62,9 +62,9 @@ pub struct Completed<'s> {
     pub data_notes: &'s Notes,
     /// The offset of the data in the message, if it was sent in one part.
     pub data_at: Option<usize>,
-    /// The tick of the snapshot that this one is compared with, if that is not its base.
+    /// The tick of the snapshot with which this snapshot is compared, if that is not its base.
     pub since: Option<i32>,
-    /// The first item with an id that another item had shortly before.
+    /// The first item whose id another item had shortly before; `None` if there is none.
     pub reused: Option<Reused>,
     pub(super) snapshot: &'s Arc<Snapshot>,
     /// `None` if the snapshot before is empty.
@@ -124,7 +124,7 @@ impl<'r> Retained<'r> {
         }
     }
 
-    /// Returns the snapshot compared with another one in place of its base.
+    /// Returns the snapshot with its changes relative to `other` instead of its base.
     #[must_use]
     pub fn compared_with(&self, other: &Self) -> Self {
         let mut compared = Self {
@@ -247,13 +247,13 @@ impl<'s> Completed<'s> {
         counts
     }
 
-    /// Returns all items, including deleted ones, in the order of their keys.
+    /// Returns all items in the order of their keys, including deleted items.
     pub fn items(&self) -> impl Iterator<Item = Item<'s>> + use<'s> {
         let this = *self;
         pairs(self.before(), self.snapshot).map(move |pair| this.item(&pair))
     }
 
-    /// Returns the items of a type, including deleted ones.
+    /// Returns the items of a type, including deleted items.
     pub fn items_of(&self, kind: u16) -> impl Iterator<Item = Item<'s>> + use<'s> {
         let this = *self;
         pairs_of(self.before(), self.snapshot, kind).map(move |pair| this.item(&pair))

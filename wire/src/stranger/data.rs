@@ -3,13 +3,13 @@
 use super::Stranger;
 use crate::{Chunks, Proto, Seq, TokenPlace, huffman};
 
-/// Length in bytes of a header without a token, and of a header with one.
+/// Length in bytes of a header without a token, and of a header with a token.
 const SIX: usize = 3;
 const SEVEN: usize = 7;
 /// Size in bytes of the buffer for an inflated payload.
 const ROOM: usize = 1400;
 
-/// Classifies a datagram of a session; `None` if it does not look like one.
+/// Classifies a datagram of a session; `None` if the datagram does not look like part of a session.
 pub(super) fn session(datagram: &[u8]) -> Option<Stranger> {
     if is_keepalive(datagram) || is_resend_request(datagram) {
         return Some(Stranger::Running);

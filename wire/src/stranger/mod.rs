@@ -187,7 +187,7 @@ impl Stranger {
         self.row().0
     }
 
-    /// Returns true for a datagram that no correct client sends, whatever it sent before.
+    /// Returns true for a datagram that no correct client ever sends.
     #[must_use]
     pub fn is_malformed(self) -> bool {
         self.row().1 == Part::Malformed

@@ -1,4 +1,4 @@
-//! Malformed handshakes: the one mistake that keeps a datagram from opening a session.
+//! Finds the single mistake in a malformed handshake that keeps it from opening a session.
 
 use super::Stranger;
 use crate::{First, Token, detect, huffman};
@@ -45,7 +45,7 @@ pub(super) fn handshake(datagram: &[u8]) -> Option<Stranger> {
         })
 }
 
-/// Returns the family of the plain handshake that follows byte 0, whatever byte 0 is.
+/// Returns the family of a handshake, regardless of byte 0; `None` if the bytes after it are not a valid handshake.
 fn body(datagram: &[u8]) -> Option<Family> {
     let rest = datagram.get(1..)?;
     let with = |flags: u8| [&[flags], rest].concat();
@@ -153,7 +153,7 @@ fn other_flags(datagram: &[u8]) -> Option<Stranger> {
         (SIX, Family::Seven) => Stranger::FlagOfSix,
         (SEVEN, Family::Six) => Stranger::FlagOfSeven,
         (SIX, Family::Six) | (SEVEN, Family::Seven) => return None,
-        // Flags that servers overlook: resend, in 0.7 also the reserved ones, in 0.6.5 bit 04.
+        // Servers ignore some flags: resend, the reserved flags in 0.7, and bit 04 in 0.6.5.
         (_, Family::Seven) if flags & 0x34 == SEVEN => return None,
         (_, Family::Six) if flags & 0xbc == SIX => return None,
         (_, Family::Six) if flags & 0xbc == SIX | SEVEN && datagram.get(4..8) != Some(MAGIC) => return None,

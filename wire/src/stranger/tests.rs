@@ -218,7 +218,8 @@ fn each_kind_has_a_name_of_its_own_and_only_guesses_ask() {
 }
 
 proptest! {
-    /// A handshake that opens a session has no mistake; one with other flags has, unless servers overlook them.
+    /// A handshake that opens a session has no mistake. A handshake with other flags has a mistake, unless servers
+    /// ignore these flags.
     #[test]
     fn a_handshake_is_no_mistake_until_a_flag_differs(token in any::<[u8; 4]>(), flags in any::<u8>()) {
         let request = padded(&[b"\x04\0\0\xff\xff\xff\xff\x05", &token[..]].concat(), 520);

@@ -75,7 +75,7 @@ fn snapshots_are_followed_in_buffers_that_are_used_again() {
         let mut completed = 0;
         let made = allocation_counter::measure(|| completed = follow(rest));
         assert!(completed > 100);
-        // Some of the buffers may grow, too: a type that is declared late has its own.
+        // Some buffers may also grow, because a type that is declared late has its own buffer.
         assert!(
             made.count_total <= most * (completed + 8),
             "{name}: {completed} {made:?}"

@@ -8,10 +8,10 @@ use teetap_wire::snap::{Cause, Doctor, ItemFault, Key, Store};
 
 use crate::each_message;
 
-/// One in this many snapshots is changed.
+/// Interval between changed snapshots, in snapshots.
 const EVERY: usize = 5;
 
-/// The numbers of wrong snapshots, and of those whose first cause is the fault.
+/// The number of wrong snapshots, and the number of wrong snapshots whose first cause is the fault.
 #[derive(Default)]
 struct Seen {
     wrong: usize,

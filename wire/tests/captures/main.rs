@@ -127,7 +127,7 @@ fn each_packet(mut look: impl FnMut(&Label, &[u8], &Packet<'_>)) -> usize {
     count
 }
 
-/// Calls `look` with every message of a connection that its receiver accepts, decoded: vital ones in order and once.
+/// Calls `look` with every decoded message that its receiver accepts. Vital messages are passed once and in order.
 fn each_message(mut look: impl FnMut(&Label, Proto, &'static Def, &Decoded, &[u8])) {
     let mut taken: BTreeMap<((String, u16), Dir), Seq> = BTreeMap::new();
     let mut decoded = Decoded::new();
@@ -172,7 +172,7 @@ fn everything_is_read_without_a_doubt() {
         );
     });
     assert_eq!((count, chunks), (8337, 13383));
-    // The npm client sends one.
+    // The npm client sends a datagram without chunks and without a resend request.
     assert_eq!(notes, ["npm-to-dd16 ddnet c2s: empty-without-resend"]);
 }
 
@@ -297,7 +297,7 @@ fn another_token_there_and_back_gives_the_datagram() {
             );
             return;
         }
-        // If the form of the end is not visible, the older one is used, which is a byte longer.
+        // If the bytes do not show the form of the end, the older form is used, which is a byte longer.
         let newer = packet
             .inflated
             .is_some_and(|inflated| inflated.trailing == Some(Trailing::WhenPartial));

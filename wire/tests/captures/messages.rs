@@ -1,4 +1,4 @@
-//! Every message of the recorded real sessions is known, read to its last byte, and written again.
+//! Every message in the recordings of real sessions has a definition, is decoded to its last byte, and encoded again.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ const ODD: [(usize, &str, &str); 4] = [
     ),
 ];
 
-/// Checks one decoded message. Oddities are counted in `odd`, and every byte must be explained.
+/// Checks one decoded message: every byte must belong to a record or note. Counts oddities in `odd`.
 fn check(at: &str, def: &Def, decoded: &Decoded, data: &[u8], odd: &mut BTreeMap<String, usize>) {
     let mut seen = vec![false; data.len()];
     seen[..decoded.body()].fill(true);

@@ -8,7 +8,7 @@ use teetap_wire::snap::{Completed, Counts, Delta, Fate, Sizes, Snapshot, Store};
 
 use crate::each_message;
 
-/// The number of snapshots of each session, of their items, and of those items that differ from the snapshot before.
+/// For each session, the number of snapshots, of their items, and of items that differ from the previous snapshot.
 const SESSIONS: [(&str, usize, usize, usize); 13] = [
     ("dd-session ddnet s2c", 233, 5828, 311),
     ("dd16-to-tw06 0.6 s2c", 106, 1842, 64),
@@ -131,7 +131,8 @@ impl Seen {
     }
 }
 
-/// Checks that a recomputed delta has the ints of the received one, in another order, and leads to the same snapshot.
+/// Checks that a recomputed delta has the same ints as the received delta, in any order, and results in the same
+/// snapshot.
 fn again(sizes: &Sizes, done: &Completed<'_>, came: usize) {
     let mut data = Vec::new();
     let counts = done.snapshot().delta(done.before(), sizes, &mut data).unwrap();

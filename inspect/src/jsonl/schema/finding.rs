@@ -78,9 +78,9 @@ pub struct FindingsBody {
     pub errors: u64,
     pub warnings: u64,
     pub infos: u64,
-    /// Number of oddities without a finding, because there were too many different ones.
+    /// Number of oddities that are not listed because the maximum number of findings or sessions was reached.
     pub unlisted: u64,
-    /// True if events were missed, whose oddities are unknown.
+    /// True if events were lost, so that findings may be missing.
     pub missed: bool,
 }
 

@@ -29,7 +29,7 @@ impl Line {
         self.full
     }
 
-    /// Appends text of a template. Repeated spaces and those at the start are dropped.
+    /// Appends text of a template. Drops repeated spaces and spaces at the start of the line.
     pub(super) fn text(&mut self, text: &str) {
         for c in text.chars() {
             if c != ' ' || !(self.text.is_empty() || self.text.ends_with(' ')) {
@@ -38,7 +38,7 @@ impl Line {
         }
     }
 
-    /// Appends a value, or a part of one.
+    /// Appends a value or a part of a value.
     pub(super) fn value(&mut self, text: &str) {
         let count = text.chars().count();
         for (at, c) in text.chars().enumerate() {
@@ -46,7 +46,8 @@ impl Line {
         }
     }
 
-    /// Appends a character of a value of which `rest` characters are left, including this one.
+    /// Appends a character of a value. `rest` is the number of remaining characters of the value, including this
+    /// character.
     fn push(&mut self, c: char, rest: usize) {
         if self.full {
             return;

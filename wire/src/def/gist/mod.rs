@@ -214,7 +214,7 @@ impl Render<'_, '_> {
         }
     }
 
-    /// Appends a text, or the part of a text beside a secret.
+    /// Appends a text, or the part of a text that is not secret.
     fn part(&mut self, text: &[u8], form: Form) {
         let text = match form {
             Form::Raw => raw(text, self.out.left()),

@@ -83,7 +83,7 @@ pub enum Repeat {
     Field(u16),
     /// The `params` of the label of an earlier enum field.
     Params(u16),
-    /// As many elements as fit.
+    /// All elements up to the end of the message.
     Rest,
 }
 
@@ -135,7 +135,7 @@ pub struct Field {
     pub min: i64,
     /// The largest legal value of an int.
     pub max: i64,
-    /// The value of a missing field, if it is not the legal one nearest 0.
+    /// The value of a missing field; `None` for the legal value nearest to 0.
     pub default: Option<Default>,
     /// The maximum length in bytes of text that a sender writes and a receiver keeps; some receivers keep one byte
     /// less.

@@ -1,4 +1,4 @@
-//! The place of a value in a message.
+//! The path to a value in a message.
 
 /// One part of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -39,7 +39,7 @@ pub(super) const PARAMS: &str = "params=";
 /// The start of the attribute of a label that is shown as another text.
 pub(super) const SHOWN_AS: &str = "as=";
 
-/// Reads one file. `level` is 0 for the built-in ones.
+/// Parses one file. `level` is 0 for built-in files.
 pub(super) fn parse(name: &str, text: &str, level: u8, items: &mut Vec<Item>, errors: &mut Errors) {
     let file = u16::try_from(errors.files.len()).unwrap_or(u16::MAX);
     errors.files.push(name.into());
@@ -199,7 +199,7 @@ impl Parser<'_> {
         });
     }
 
-    /// Returns the comment above the line, else the one after it.
+    /// Removes and returns the comment above the line, or else the comment at the end of the line.
     fn take_doc(&mut self, behind: Option<&str>) -> Option<Arc<str>> {
         let above = Some(self.doc.as_str()).filter(|doc| !doc.is_empty());
         above.or(behind.filter(|doc| !doc.is_empty())).map(Arc::from)

@@ -139,7 +139,7 @@ impl Reader<'_, '_> {
         let start = self.pos;
         let wanted = match len {
             Len::Fixed(len) => i64::from(len),
-            // A negative length gets a note of its own.
+            // A negative length is reported separately.
             Len::Field(counter) => self.number(counter).unwrap_or(0).max(0),
             Len::Rest => i64::MAX,
         };

@@ -78,7 +78,7 @@ impl Decoded {
         self.start(def, Source::Ints(ints), 0);
     }
 
-    /// Adds a note if the reference sends the message vital and this one is not, or the other way round.
+    /// Adds a note if the message is vital although the reference sends it non-vital, or vice versa.
     pub fn check_vital(&mut self, def: &Def, vital: bool) {
         if let Some(code) = def.odd_vitality(vital) {
             self.note(code, 0, 0);

@@ -11,7 +11,7 @@ use crate::def::path::PathError;
 use crate::def::suggest::suggest;
 use crate::printable;
 
-/// An error: the place, the message, and the help.
+/// An error: position, message, and optional help.
 pub(super) type Wrong = (Mark, String, Option<String>);
 
 /// Compiles the template in `lines`, each of which has the mark of its first character. Returns `None` if there are no
@@ -46,7 +46,7 @@ struct Template<'t> {
     word: Word<'t>,
     def: &'t Def,
     done: Vec<Section>,
-    /// The section with an open bracket, and the place of the bracket.
+    /// The section whose bracket is open, and the position of the bracket.
     open: Option<(Section, usize)>,
     /// True after text without quotes, which nothing may follow.
     raw: bool,
@@ -160,7 +160,7 @@ impl<'t> Template<'t> {
         })
     }
 
-    /// Checks that a field has this form. `at` is the place after the path.
+    /// Checks that a field can be formatted in a form. `at` is the position after the path.
     fn check(&self, at: usize, path: &Path, field: &Field, form: Form) -> Result<(), Wrong> {
         let is_bytes = !field.is_number() && !field.is_text() && !matches!(field.ty, Type::Group { .. });
         let wanted = match form {

@@ -129,7 +129,7 @@ impl<'i> Messages<'i> {
         };
         let same_id = self.by_id.entry((head.class, key)).or_default();
         let rivals = same_id.iter().copied().map(|rival| (rival, head.id_mark));
-        // An extended message may have the name of a plain one: DDNet added some of 0.7 that way.
+        // An extended message may have the name of a plain message: DDNet added some messages of 0.7 in this way.
         let same_name = self
             .by_name
             .insert((head.class, extended, &item.name.text), place);

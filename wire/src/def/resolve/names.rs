@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::def::model::{Dialect, Set, Words};
 use crate::def::syntax::{Item, Layout};
 
-/// The named things of one dialect.
+/// The constants, word lists, sets, structs and objects of one dialect, by name.
 pub(in crate::def) struct Names<'i> {
     pub(in crate::def) consts: BTreeMap<&'i str, i64>,
     pub(in crate::def) words: BTreeMap<&'i str, &'i Arc<Words>>,

@@ -93,7 +93,7 @@ fn a_field_that_is_missing_is_added() {
         edited(b"\x03v\0p\0", "client_version", 3.into()).unwrap(),
         b"\x03v\0p\0\x03"
     );
-    // A field cannot be added after a missing required one, nor between odd bytes.
+    // A field cannot be added after a missing required field, nor before unknown bytes.
     assert_eq!(
         edited(b"\x03", "client_version", 3.into()),
         Err(EditError::Missing)

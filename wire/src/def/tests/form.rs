@@ -87,7 +87,7 @@ fn rows(part: &str) -> Vec<&'static str> {
         .skip_while(|line| !line.starts_with(&format!("# {part}")));
     let lines = lines.skip(1).take_while(|line| line.starts_with("#   "));
     let words = lines.flat_map(|line| {
-        // The explanation is in a column of its own.
+        // The explanation is in a separate column.
         let (words, _) = line.split_at_checked(30).unwrap_or((line, ""));
         words.split_whitespace().skip(1)
     });

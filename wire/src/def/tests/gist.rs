@@ -217,7 +217,7 @@ fn long_values_and_lines_are_cut() {
     assert_eq!(shown, format!("1 \"{}\"…", "x".repeat(155)));
 }
 
-/// Wrong templates of the message `x` below, each with the place and the error reported for it.
+/// Wrong templates of the message `x` below, each with the position and the text of the reported error.
 const WRONG: &str = r#"
 "{mesage}"
   10: `x` has no field `mesage` (did you mean `message`?)

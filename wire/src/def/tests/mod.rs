@@ -227,7 +227,7 @@ fn what_is_not_given_takes_its_default() {
         &Datum::group([("data", "abc".into())]),
     );
     assert_eq!(data, b"\x07\0\0\0\x03abc");
-    // An optional field is left out unless it has a default.
+    // An optional field is omitted unless it has a default.
     let (data, _) = made(system(Proto::V7, "info"), &Datum::group([]));
     assert_eq!(data, [0x03, 0, 0, 0x85, 0x1c]);
     let (data, _) = made(system(Proto::V6, "info"), &Datum::group([]));

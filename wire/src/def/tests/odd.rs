@@ -284,7 +284,7 @@ fn secrets_are_dots() {
         let hidden = json(line, b"\x17[config]: Value: hunter2\0", Secrets::Hide);
         assert_eq!(hidden, r#"{"line":"[config]: Value: •••"}"#);
     }
-    // The place of the secret, for code that replaces it.
+    // The range of the secret, for code that replaces it.
     let mut decoded = Decoded::new();
     let data = b"\x22\0/timeout abc\0";
     decoded.read(say, data, 1);

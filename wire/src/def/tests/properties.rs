@@ -243,7 +243,7 @@ proptest! {
         }
     }
 
-    /// A splice changes one field, wherever it is, and no other byte.
+    /// A splice changes one field at any position, and no other byte.
     #[test]
     fn a_splice_keeps_all_other_bytes(seed in any::<u64>()) {
         let (mut choices, mut decoded, mut again) = (Choices(seed), Decoded::new(), Decoded::new());
@@ -328,7 +328,7 @@ proptest! {
     }
 }
 
-/// Returns true if this field states the length of another one.
+/// Returns true if the field contains the length of another field.
 fn counts(def: &Def, counter: u16) -> bool {
     def.fields.iter().any(|field| {
         field.repeat == Repeat::Field(counter)
@@ -358,7 +358,7 @@ fn pad_ints(def: &Def, data: &mut Vec<u8>, body: usize, choices: &mut Choices) {
     }
 }
 
-/// Returns the path of a record at the top level, or in one group or list there.
+/// Returns the path of a record at the top level, or in a group or list at the top level.
 fn path_to(def: &Def, decoded: &Decoded, record: &Record) -> Option<String> {
     let name = |record: &Record| def.field(record.field).map(|field| &*field.name);
     let index = |record: &Record| record.index.map_or(String::new(), |index| format!("[{index}]"));

@@ -225,7 +225,7 @@ fn sizes_are_bounded() {
         text + &format!("const c{n} 1\n")
     });
     assert!(errors(&many)[0].contains("more than 4096 definitions"));
-    // Each struct contains the one before twice: 2^20 fields.
+    // Each struct contains the previous struct twice, which results in 2^20 fields.
     let text = (1..20).fold(String::from("for 0.7\nstruct s0\n  a  int\n"), |text, n| {
         text + &format!("struct s{n}\n  a  s{}\n  b  s{}\n", n - 1, n - 1)
     });

@@ -21,7 +21,8 @@ const MAX_DEFAULT: i64 = 1400;
 type Given = [(std::sync::Arc<str>, Datum)];
 
 impl Def {
-    /// Appends the message, its id first. Control messages begin with their byte, connless ones with `ffffffff`.
+    /// Appends the message, including its id. Control messages begin with an id of one byte, connless messages with
+    /// `ffffffff`.
     ///
     /// # Errors
     /// Returns an error if the wire form cannot hold a value; `out` is then unchanged.
@@ -57,7 +58,8 @@ impl Def {
         self.write(values, Sink::Ints(out))
     }
 
-    /// Appends one element of a field as in a message. `number` is the field that states its size, and its value.
+    /// Appends one element of a field in the encoding of messages. `number` is the field that contains its size, and
+    /// the value of that field.
     pub(super) fn encode_element(
         &self,
         at: u16,
@@ -82,7 +84,7 @@ impl Def {
         Writer::new(self, Sink::Bytes(out)).field(at, field, value)
     }
 
-    /// Appends one element of a field as in an object.
+    /// Appends one element of a field in the encoding of objects.
     pub(super) fn encode_ints(&self, at: u16, field: &Field, value: &Datum, out: &mut Vec<i32>) -> Result {
         Writer::new(self, Sink::Ints(out)).one(at, field, Some(value))
     }
@@ -157,7 +159,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// Returns the value that a field must have to state the length of a given one.
+    /// Returns the value that the field `counter` must have to match the lengths of the given values.
     fn counted(&self, counter: u16, given: &Given) -> Option<i64> {
         let parent = self.def.field(counter)?.parent;
         self.def.parts(parent).find_map(|(_, field)| {

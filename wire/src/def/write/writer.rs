@@ -15,7 +15,7 @@ pub(super) struct Writer<'d, 'o> {
     pub(super) sink: Sink<'o>,
     /// The numbers written so far that other fields may refer to.
     pub(super) numbers: Vec<(u16, i64)>,
-    /// True after a field was left out: nothing may follow.
+    /// True once a field was omitted, so that no further field can be written.
     pub(super) ended: bool,
     /// The number of ints left in an object in a message.
     pub(super) ints_left: Option<i64>,

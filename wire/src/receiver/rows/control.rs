@@ -27,7 +27,7 @@ pub(in crate::receiver) const REKEY_ANSWER: Row = step(
     |case| case.is_control(5) && case.leg.phase == Phase::WantsToken,
 );
 
-/// DDNet keeps the token of a reply only while it waits for one.
+/// DDNet accepts the token in a reply only while it waits for a token.
 pub(in crate::receiver) const DDNET_TOKEN: Row = step(
     "token",
     Verdict::TakesToken,

@@ -87,7 +87,7 @@ pub(in crate::receiver) const SEVEN_WRONG: Row = last(
     |case| case.leg.proto == Proto::V7 && case.reading.token != case.leg.token_in,
 );
 
-/// 0.7.5 also refuses the token that means none, even if it is the agreed one.
+/// 0.7.5 also refuses the token that means "none", even if it is the expected token.
 pub(in crate::receiver) const TOKEN_075: Row = last(
     "token-wrong",
     Verdict::Drops,

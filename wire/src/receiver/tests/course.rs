@@ -281,7 +281,7 @@ fn ddnet_takes_resend_requests_of_0_7() {
     }
 }
 
-/// Without a slot DDNet decides by the bits, whatever the address spoke before.
+/// Without a slot, DDNet identifies the protocol by the flags, even if the address used another protocol before.
 #[test]
 fn ddnet_forgets_the_protocol_with_the_slot() {
     for release in [Release::Ddnet16, Release::Ddnet20] {

@@ -54,7 +54,7 @@ fn admitting(release: Release, admission: Admission) -> Leg {
     }
 }
 
-/// The parts of a packet, whatever its framing.
+/// The parts of a packet in any framing.
 #[derive(Clone, Copy)]
 struct Parts<'a> {
     control: bool,

@@ -1,4 +1,4 @@
-//! Applies a delta to its base in one walk over both.
+//! Applies a delta to its base in one pass over both.
 
 use super::entry::{Counts, Deleted, Delta, Spot, Update, lesser};
 use crate::note::{Code, Notes};
@@ -109,7 +109,7 @@ impl<'d> Walk<'d, '_> {
         Ok(())
     }
 
-    /// Returns and consumes the update of an item. If there are several, the last one is used.
+    /// Removes and returns the update of an item. Returns the last update if there are several.
     fn update(&mut self, key: Key) -> Option<Update> {
         let mut found: Option<Update> = None;
         while let Some((next, rest)) = self.updates.split_first() {

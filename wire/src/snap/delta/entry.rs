@@ -39,7 +39,7 @@ pub(super) struct Deleted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Update {
     pub(super) key: Key,
-    /// The index of its first int. Later updates have a higher one.
+    /// The index of the first int of the update. Increases from update to update.
     pub(super) first: u16,
     pub(super) len: u16,
     pub(super) spot: Spot,

@@ -60,7 +60,7 @@ impl Delta {
         &self.notes
     }
 
-    /// Returns the deleted keys in order; repeated ones as often as they were sent.
+    /// Returns the deleted keys in order. Returns a repeated key as often as it was sent.
     pub fn deleted(&self) -> impl ExactSizeIterator<Item = Key> {
         self.deleted.iter().map(|deleted| deleted.key)
     }

@@ -1,4 +1,4 @@
-//! The case of one wrong snapshot: the known facts about it, and the causes that fit.
+//! The data about one wrong snapshot, and the causes that may explain it.
 
 use super::cause::Cause;
 use crate::snap::Store;

@@ -35,7 +35,7 @@ pub enum Cause {
         /// The tick that the message names as the base.
         named: i32,
     },
-    /// The sum is wrong as a whole.
+    /// The sum was computed wrongly or from other data.
     Sum(SumFault),
     /// All items of a type were counted twice, or not at all.
     Type {
@@ -76,7 +76,7 @@ pub enum Cause {
     },
 }
 
-/// A fault of a whole sum.
+/// How a sum was computed wrongly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SumFault {
     /// The sum is the sum of the snapshot of another tick.

@@ -8,7 +8,7 @@ use crate::snap::snapshot::Key;
 
 /// The rank of faults that the message itself shows.
 const SHOWN: u8 = 1;
-/// The rank of items that are counted wrongly as a whole.
+/// The rank of whole items that are counted wrongly.
 const ITEMS: u8 = 4;
 /// The rank of items with values of the base.
 const BASE: u8 = 5;

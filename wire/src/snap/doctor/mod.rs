@@ -44,7 +44,7 @@ pub struct Explained {
     pub cause: Cause,
     /// The cause in words.
     pub text: String,
-    /// The number of wrong snapshots in a row that the cause explains.
+    /// The number of consecutive wrong snapshots that the cause explains.
     pub explains: u32,
 }
 
@@ -53,9 +53,9 @@ pub struct Explained {
 pub struct Diagnosis {
     /// The sums; `None` if the snapshot cannot be read.
     pub crc: Option<Crc>,
-    /// The row of wrong snapshots that ends with this one.
+    /// The consecutive wrong snapshots up to and including this snapshot.
     pub row: Row,
-    /// Possible causes, the most likely one first, at most three.
+    /// At most three possible causes, the most likely first.
     pub causes: Vec<Explained>,
     /// The number of other causes that would explain the snapshot as well.
     pub others: usize,
@@ -64,8 +64,8 @@ pub struct Diagnosis {
 }
 
 impl Store<'_> {
-    /// Returns the reasons why the snapshot that the last message completed is wrong. `None` if the snapshot is
-    /// right, or if it cannot be read and no cause is known. `message` is the last message.
+    /// Returns the possible causes why the snapshot that the last message completed is wrong. Returns `None` if the
+    /// snapshot is correct, or if it is unreadable for an unknown reason. `message` is the last message.
     #[must_use]
     pub fn diagnose(&self, doctor: &mut Doctor, message: &[u8]) -> Option<Diagnosis> {
         let row = self.row()?;

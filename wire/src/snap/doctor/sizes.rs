@@ -12,7 +12,7 @@ use crate::snap::snapshot::Sizes;
 
 /// The rank of a size with which everything matches.
 const SIZES: u8 = 0;
-/// Maximum number of bytes that are read again for one snapshot.
+/// Maximum number of bytes that are decoded again for one snapshot.
 const BYTES: usize = 2 << 20;
 /// Number of ints that an item may have beyond the agreed size.
 const MORE: u16 = 12;
@@ -24,7 +24,7 @@ pub(super) fn find(case: &mut Case<'_>, sizes: &Sizes, data: &[u8], is_read: boo
     let tries = BYTES / data.len().max(1);
     let mut kinds: Vec<u16> = case.delta.updates().map(|(key, _)| key.kind).collect();
     if !is_read {
-        // Items after the misread one may be of any type.
+        // Items after the misread item may appear to be of any type.
         kinds.extend(0..TYPES);
     }
     let mut seen = Vec::new();

@@ -10,12 +10,12 @@ use crate::snap::snapshot::{NOTHING, Snapshot};
 const WHOLE: u8 = 1;
 /// The rank of the sum of another snapshot.
 const OTHER: u8 = 2;
-/// The rank of the sum of another snapshot that differs in only one item.
+/// The rank of the sum of another snapshot, if that snapshot differs in only one item.
 const ONE: u8 = 12;
 /// The rank of all items of a kind.
 const GROUPS: u8 = 3;
 
-/// Adds the faults of the whole snapshot that fit.
+/// Adds the faults of the whole snapshot that explain the wrong sum.
 pub(super) fn find(case: &mut Case<'_>) {
     bases(case);
     sums(case);
@@ -57,7 +57,7 @@ fn sum_on(case: &Case<'_>, other: &Snapshot) -> i32 {
     }
     let mut updates = case.delta.updates().peekable();
     while let Some((key, ints)) = updates.next() {
-        // Of several updates of an item the last one is used.
+        // If an item has several updates, the last update is used.
         if updates.peek().is_none_or(|(next, _)| *next != key) {
             total = total.wrapping_add(sum(ints));
         }
@@ -65,7 +65,7 @@ fn sum_on(case: &Case<'_>, other: &Snapshot) -> i32 {
     total
 }
 
-/// Returns true if two snapshots differ in more than one item; otherwise the fault belongs to the item.
+/// Returns true if two snapshots differ in more than one item. If only one item differs, the fault is attributed to it.
 fn differ(one: &Snapshot, other: &Snapshot) -> bool {
     let differing = pairs(one, other).filter(|pair| pair.before != pair.after);
     differing.take(2).count() == 2
@@ -94,7 +94,7 @@ fn sums(case: &mut Case<'_>) {
         .rev()
         .find(|kept| kept.snapshot.crc() == stated && stated != 0);
     if let Some((tick, of_tick)) = of_tick.map(|kept| (kept.tick, &kept.snapshot)) {
-        // The fault belongs to the item if only one differs.
+        // If only one item differs, the fault is attributed to it.
         let rank = if differ(of_tick, case.result) { OTHER } else { ONE };
         case.add(rank, Cause::Sum(SumFault::OfTick(tick)));
     }

@@ -64,7 +64,7 @@ pub enum Recoded {
     Waits,
     /// No message: the client could not read it.
     Never,
-    /// These messages, at least one.
+    /// Send these messages instead; at least one.
     Messages(Vec<Vec<u8>>),
 }
 
@@ -126,7 +126,7 @@ impl<'r> Recoder<'r> {
         self.proto
     }
 
-    /// Returns true if no later snapshot can depend on a changed one, and no part is waiting.
+    /// Returns true if no later snapshot can depend on a changed snapshot, and no snapshot is incomplete.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty() && !self.ticks.has_changed()

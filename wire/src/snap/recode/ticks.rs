@@ -73,7 +73,7 @@ impl Ticks {
         self.held
     }
 
-    /// Returns true if a changed snapshot may be the base of a later one.
+    /// Returns true if a changed snapshot may be the base of a later snapshot.
     pub(super) const fn has_changed(&self) -> bool {
         self.changed.is_some()
     }

@@ -34,8 +34,8 @@ impl<'r> Writer<'r> {
         &self.sizes
     }
 
-    /// Returns the messages that turn one snapshot into the other, as the games choose them (`server.cpp`, `DoSnapshot`):
-    /// `snap_empty` without a difference, `snap_single` for one part, else `snap` for each.
+    /// Encodes the delta between two snapshots in the same messages as the games (`server.cpp`, `DoSnapshot`):
+    /// `snap_empty` if there is no difference, `snap_single` for a single part, and otherwise `snap` for each part.
     pub(super) fn messages(
         &self,
         tick: i32,

@@ -52,7 +52,8 @@ pub struct Store<'r> {
     nothing: Arc<Snapshot>,
     delta: Delta,
     parts: Parts,
-    /// Older snapshots with missing parts. A client that received nothing of a newer one still collects them.
+    /// Older snapshots with missing parts. A client still collects their parts if it received no part of a newer
+    /// snapshot.
     earlier: VecDeque<Parts>,
     notes: Notes,
     /// The newest tick of which any part was received.
@@ -68,7 +69,7 @@ pub struct Store<'r> {
     entered: bool,
     /// The snapshot that the last message completed.
     last: Option<Last>,
-    /// The wrong snapshots since the last right one.
+    /// The wrong snapshots since the last correct snapshot.
     row: Option<Row>,
 }
 
@@ -119,8 +120,8 @@ impl<'r> Store<'r> {
         }
     }
 
-    /// Sets another limit than 2 MiB of snapshots. The last snapshot, its base and the last acked one are kept in any
-    /// case.
+    /// Sets the limit for the memory of kept snapshots, in bytes (default: 2 MiB). The last snapshot, its base and the
+    /// last acked snapshot are always kept.
     #[must_use]
     pub fn with_limit(mut self, bytes: usize) -> Self {
         self.bases.set_limit(bytes);
@@ -202,8 +203,8 @@ impl<'r> Store<'r> {
         Some(Retained::new(&completed, self.registry))
     }
 
-    /// Records that messages of the session were missed. The known snapshots may be of an earlier map, and missing
-    /// bases are then not an oddity.
+    /// Records that messages of the session were lost before they were decoded. Afterwards, missing bases are not
+    /// noted, since the kept snapshots may belong to an earlier map.
     pub fn gap(&mut self) {
         self.parts.give_up();
         self.earlier.clear();
@@ -296,7 +297,7 @@ impl<'r> Store<'r> {
         }
         let late = self.lateness(&head);
         if parts == 1 {
-            // The snapshot is complete, whatever its parts were.
+            // An older, incomplete snapshot is given up, since this snapshot is complete.
             if late.is_none() && self.parts.give_up() {
                 self.note(Code::SnapPartsMissing, head.places.tick);
             }
@@ -351,7 +352,7 @@ impl<'r> Store<'r> {
         }
     }
 
-    /// Checks if the snapshot is older than the newest one; if not, it becomes the newest.
+    /// Returns a fate if the snapshot is not newer than the newest snapshot; otherwise, records it as the newest.
     fn lateness(&mut self, head: &Head) -> Option<Fate> {
         if self.missed && head.tick < self.newest.saturating_sub(REMEMBERED) {
             // The ticks belong to another map whose change was missed.
@@ -378,8 +379,8 @@ impl<'r> Store<'r> {
         let broken = self.delta.read(&self.sizes, joined).is_err();
         self.clear_fresh();
         let Some(base) = self.bases.base(head.base) else {
-            // The client has dropped the base of a late snapshot, or ignores it. Snapshots that build on one without
-            // a base lack theirs, too.
+            // A missing base is not noted for a late snapshot, whose base clients have dropped, nor for a snapshot
+            // whose base could not be decoded because its own base is missing.
             if self.whole && !self.missed && late.is_none() {
                 self.note(Code::SnapNoBase, head.places.base);
             }
@@ -446,7 +447,8 @@ impl<'r> Store<'r> {
         }
     }
 
-    /// Notes the items of the newest snapshot with ids that other items had shortly before. Returns the first one.
+    /// Adds notes about items of the newest snapshot whose ids other items had shortly before. Returns the first such
+    /// item.
     fn follow_ids(&mut self, tick: i32) -> Option<Reused> {
         let (delta, mut first) = (&mut self.delta, None);
         self.ids

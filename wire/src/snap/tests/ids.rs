@@ -46,8 +46,8 @@ impl Game {
         reused
     }
 
-    /// Sends one item in one snapshot, and another item with its id later. Returns the ticks between them if the
-    /// reuse is noted as too early.
+    /// Sends an item in one snapshot, and another item with the same id later. Returns the number of ticks between them
+    /// if the reuse is noted as too early.
     fn after(&mut self, first: &[i32], ticks: i32, then: &[i32]) -> Option<i32> {
         assert_eq!(self.snap(1000, &[(7, first)]), None);
         let reused = self.snap(1000 + ticks, &[(7, then)])?;
@@ -56,7 +56,7 @@ impl Game {
     }
 }
 
-/// All variants, and DDNet's own types instead of the usual ones.
+/// Returns games of all variants, and games with DDNet's own item types.
 fn games() -> Vec<Game> {
     let mut games: Vec<Game> = Proto::ALL.into_iter().map(Game::new).collect();
     for name in ["ddrace_projectile", "ddnet_projectile"] {
@@ -172,7 +172,7 @@ fn items_that_are_out_of_sight_come_back() {
     }
 }
 
-/// Ids restart with a map, and after missed messages nothing is known.
+/// Ids are forgotten at a map change and after missed messages.
 #[test]
 fn nothing_is_remembered_of_another_map() {
     let old: Shot = [100, 100, 50, -20, GRENADE, 990];
@@ -192,7 +192,7 @@ fn nothing_is_remembered_of_another_map() {
     }
 }
 
-/// A late snapshot says nothing about the newest one.
+/// Late snapshots are ignored.
 #[test]
 fn late_snapshots_are_not_looked_at() {
     let old: Shot = [100, 100, 50, -20, GRENADE, 990];

@@ -48,7 +48,7 @@ impl Client {
             self.ack = -1;
             return None;
         }
-        // It drops snapshots older than the base and older than the ones it shows.
+        // The client drops snapshots that are older than the base and older than the snapshots that it shows.
         self.kept = self.kept.split_off(&sent.base.min(self.shown[0]));
         self.kept.insert(sent.tick, worlds[&sent.tick].clone());
         self.shown = [self.shown[1], sent.tick];
@@ -107,7 +107,7 @@ fn play(proto: Proto, seed: u64, tally: &mut Tally) {
     let mut fates: BTreeMap<i32, Fate> = BTreeMap::new();
     let mut world = Snapshot::new();
     let mut acked = -1;
-    // A step is a tick; every second one has a snapshot.
+    // A step is a tick; every second tick has a snapshot.
     for step in 0..600 {
         for ack in acks.arrived(step) {
             acked = ack;

@@ -309,7 +309,7 @@ fn a_recorded_session_of_ddnet() {
         "ddnet_player 0 flags 1 -> 0",
     ];
     assert_eq!(found, expected);
-    // The same snapshot again, and an older one.
+    // A copy of the snapshot, and an older snapshot.
     assert_eq!(session.receive(Dir::S2c, &third).unwrap().fate, Fate::Again);
     assert_eq!(session.notes(), ["snap-again"]);
 }

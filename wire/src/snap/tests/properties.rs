@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Generates items that a server may send: with agreed sizes, with explicit ones, descriptors and their types.
+/// Generates items that a server may send: items with known sizes, items with explicit sizes, descriptors, and items of
+/// the described types.
 fn items() -> impl Strategy<Value = BTreeMap<(u16, u16), Vec<i32>>> {
     let kind = prop_oneof![0u16..30, Just(0x4000), 0x7ff0u16..=0x7fff];
     let int = prop_oneof![-3i32..3, any::<i32>()];
@@ -21,7 +22,7 @@ fn items() -> impl Strategy<Value = BTreeMap<(u16, u16), Vec<i32>>> {
     )
 }
 
-/// Gives every item the size that it must have: the agreed one, or one derived from its key.
+/// Gives every item a valid size: the known size of its type, or else a size derived from its key.
 fn sized(items: &BTreeMap<(u16, u16), Vec<i32>>, sizes: &Sizes) -> Snapshot {
     let mut snapshot = Snapshot::new();
     for ((kind, id), ints) in items {
@@ -87,7 +88,7 @@ proptest! {
 
     #[test]
     fn any_bytes_stay_bounded(data in prop::collection::vec(any::<u8>(), 0..3000), items in items(), head in 0u8..4) {
-        // Counts that fit the length get further than random ones.
+        // Counts that match the length exercise more code than random counts.
         let head: &[u8] = match head {
             0 => &[],
             1 => &[0, 0x3f, 0],

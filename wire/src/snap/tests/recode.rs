@@ -1,4 +1,4 @@
-//! Changed snapshots, as read by a client that knows nothing of the changes.
+//! Changed snapshots, as decoded by a client that is not aware of the changes.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ impl Server {
         }
         let wanted = if is_crowded { 60 } else { 8 };
         while world.len() < wanted {
-            // Types with agreed sizes, with stated ones, and UUID types.
+            // Types with known sizes, types with explicit sizes, and UUID types.
             let kind = [4, 9, 10, 11, 25, 0x7ffe][usize::try_from(self.dice.below(6)).unwrap()];
             let id = u16::try_from(self.dice.below(64)).unwrap();
             let len = self.sizes.of(kind).unwrap_or(7);
@@ -131,7 +131,7 @@ struct Tally {
     refused: u32,
 }
 
-/// Returns the tick of a snapshot that the client keeps. The snapshot must be the expected one.
+/// Checks that the client's snapshot equals the expected snapshot. Returns its tick if the client keeps it.
 fn compare(
     client: &mut Session,
     message: &[u8],
@@ -211,7 +211,7 @@ fn play(proto: Proto, seed: u64, tally: &mut Tally) {
             left.extend(sent(recoded, message).into_iter().filter(|_| !is_dropped));
         }
         tally.in_parts += u32::from(left.len() > 1);
-        // Some messages arrive after the next ones, and some never.
+        // Some messages are reordered, and some are lost.
         let fate = server.dice.below(10);
         let arriving = match fate {
             0 => Vec::new(),
@@ -290,7 +290,7 @@ fn only_messages_that_depend_on_a_change_are_written_anew() {
     let (recoded, why) = recoder.on_message(&third, on(&other));
     assert!(matches!(&recoded, Recoded::Messages(one) if one.len() == 1 && one[0] != third));
     assert_eq!((why, recoder.is_idle()), (None, false));
-    // A copy of the snapshot stays as the client received it, whatever the rules say now.
+    // A copy of a snapshot is recoded as before, even if the rules would change it differently now.
     let again = recoder.on_message(&third, on(&same));
     assert_eq!(again, (recoded, Some(NotChanged::SentBefore)));
     // Without rules, the base determines the result.

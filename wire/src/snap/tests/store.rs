@@ -157,7 +157,7 @@ fn bases() {
         (done.fate, done.snapshot(), done.before()),
         (Fate::Kept, &worlds[1], &worlds[0])
     );
-    // One snapshot was lost, and the next one needs it.
+    // One snapshot was lost, and it is the base of the next snapshot.
     let done = session.single(106, 104, &worlds[2], &worlds[3]).unwrap();
     assert_eq!(done.to_string(), "tick 106 base 104, 3 changed, base not known");
     assert_eq!(
@@ -258,7 +258,7 @@ fn after_a_gap() {
         session.single(104, 102, &worlds[1], &worlds[2]).unwrap().fate,
         Fate::NoBase
     );
-    // Even an empty snapshot with a known base is not sure.
+    // Even an empty snapshot with a known base is uncertain.
     let empty = [("tick", 106), ("delta_tick", 6)];
     assert_eq!(
         session.send(Dir::S2c, "snap_empty", &empty, &[]).unwrap().fate,

@@ -236,7 +236,7 @@ impl<'i> Out<'_, 'i> {
         })
     }
 
-    /// Returns the number field `name` before this field, beside it or beside a group that contains it.
+    /// Returns the number field `name` that precedes this field, in the same group or in a surrounding group.
     fn counter(&mut self, name: &Name, parent: Option<u16>) -> Option<u16> {
         let mut level = parent;
         loop {

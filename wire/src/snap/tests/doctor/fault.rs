@@ -30,7 +30,7 @@ pub(super) enum Fault {
     Field(FieldFault),
 }
 
-/// The place of the fault in the world, and the cause that the doctor has to name.
+/// The affected item or value, and the cause that the doctor has to name.
 pub(super) struct Plan {
     fault: Fault,
     pub(super) key: Key,
@@ -50,8 +50,8 @@ impl Plan {
             }
             _ => world.pick(character),
         };
-        // Values that a game changes often: the places of the tee and of its hook. The tick changes for all tees that
-        // move.
+        // Values that a game changes often: the positions of the tee and of its hook. The tick changes for all moving
+        // tees.
         let at = match fault {
             // If a value was truncated, the sum shows only its higher bits, and these change for a velocity.
             Fault::Field(FieldFault::Cut(_)) => 3,

@@ -1,4 +1,4 @@
-//! Worlds in which the sender has one known fault: the doctor names it.
+//! Simulated worlds whose sender has one known fault, which the doctor has to name.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -21,8 +21,8 @@ const SEEDS: u64 = 60;
 const RIGHT: usize = 8;
 const WRONG: usize = 6;
 
-/// Runs one world. Returns the first cause after the first wrong snapshot, the first cause after the last one, and
-/// the right cause.
+/// Runs one world. Returns the likeliest cause after the first wrong snapshot, the likeliest cause after the last wrong
+/// snapshot, and the correct cause.
 fn run(fault: Fault, seed: u64) -> [Option<Cause>; 3] {
     let mut world = World::new(seed);
     if fault == Fault::Descriptors && world.proto == Proto::V7 {
