@@ -58,8 +58,8 @@ pub struct Leg {
     pub sequence: Seq,
     /// The decision of the server about one more client.
     pub admission: Admission,
-    /// True if the server proves addresses by a challenge in snapshots: `sv_vanilla_antispoof` of DDNet, `sv_allow_old_clients` of
-    /// 0.6.5.
+    /// True if the server verifies addresses with a challenge in snapshots: `sv_vanilla_antispoof` of DDNet,
+    /// `sv_allow_old_clients` of 0.6.5.
     pub challenges: bool,
     /// The first byte of the previous payload that the receiver read; `None` if unknown. Releases before DDNet 19.4 use
     /// it as the id of an empty control packet.

@@ -297,7 +297,7 @@ impl<'r> Store<'r> {
         }
         let late = self.lateness(&head);
         if parts == 1 {
-            // An older, incomplete snapshot is given up, since this snapshot is complete.
+            // This snapshot is complete, so the client gives up an older, incomplete snapshot.
             if late.is_none() && self.parts.give_up() {
                 self.note(Code::SnapPartsMissing, head.places.tick);
             }
