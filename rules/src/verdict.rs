@@ -403,7 +403,7 @@ pub enum Order {
 pub struct Made {
     /// Direction of the message.
     pub dir: Dir,
-    /// True if it is reliable, which receivers check (transport reference 6.6).
+    /// True if it is reliable, which receivers check for some messages.
     pub vital: bool,
     /// Bytes of the id and the fields, without a chunk header.
     pub data: Vec<u8>,

@@ -17,7 +17,7 @@ fn hold(seconds: u64, order: Order) -> Fate {
     }
 }
 
-/// Worked example 6.
+/// Messages after a held one are forwarded at once, with lower numbers.
 #[test]
 fn hold_one_for_three_seconds() {
     with_rules(&vec![fate("h", hold(3, Order::Kept))], |bench| {
@@ -335,7 +335,7 @@ fn a_hold_queue_is_bounded_in_bytes() {
     });
 }
 
-/// R10: at most 400 numbers towards a receiver are unacked; further messages wait in custody.
+/// At most 400 numbers towards a receiver are unacked; further messages wait in custody.
 #[test]
 fn the_window_of_the_receiver_is_respected() {
     with_rules(&vec![], |bench| {
@@ -381,8 +381,7 @@ fn custody_that_is_not_acked_ends_the_session() {
     });
 }
 
-/// Rules that begin while messages are under way: messages up to the highest forwarded one keep their numbers
-/// (session decision 2).
+/// Rules that begin while messages are under way: messages up to the highest forwarded one keep their numbers.
 #[test]
 fn rules_begin_in_the_middle_of_a_burst() {
     on_each_kind(|bench| {

@@ -44,7 +44,7 @@ fn without_rules_everything_passes_under_its_own_number() {
     });
 }
 
-/// Worked example 2.
+/// The receiver gets the other two with consecutive numbers.
 #[test]
 fn drop_one_of_three() {
     with_rules(&vec![fate("b", Fate::Drop)], |bench| {
@@ -59,7 +59,7 @@ fn drop_one_of_three() {
     });
 }
 
-/// Worked example 2 with a single chunk: a keepalive with the ack remains (R8).
+/// The datagram without its only chunk is forwarded as a keepalive, for its ack.
 #[test]
 fn drop_the_only_one() {
     with_rules(&vec![fate("b", Fate::Drop)], |bench| {
@@ -74,7 +74,7 @@ fn drop_the_only_one() {
     });
 }
 
-/// Worked example 3.
+/// Later messages have the next numbers.
 #[test]
 fn inject_behind_one() {
     with_rules(&vec![("a", after(vec![made(Dir::S2c, "X")]))], |bench| {
@@ -137,7 +137,7 @@ fn a_person_injects() {
     });
 }
 
-/// Worked example 4: the server retransmits its message, and the client gets the edited one.
+/// The server retransmits its message, and the client gets the edited one.
 #[test]
 fn edit_one_and_lose_it() {
     with_rules(&vec![("b", edit("bold"))], |bench| {
@@ -151,7 +151,7 @@ fn edit_one_and_lose_it() {
     });
 }
 
-/// Worked example 5: dropped, and retransmitted before the sender received the ack.
+/// The sender retransmits a dropped message before it has received the ack.
 #[test]
 fn drop_one_that_comes_again() {
     with_rules(&vec![fate("b", Fate::Drop)], |bench| {
@@ -165,7 +165,7 @@ fn drop_one_that_comes_again() {
     });
 }
 
-/// Worked example 7: numbers wrap while one message is dropped and one injected.
+/// Numbers wrap while one message is dropped and one injected.
 #[test]
 fn drop_and_inject_where_numbers_wrap() {
     on_each_kind(|bench| {
