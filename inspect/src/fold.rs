@@ -11,7 +11,11 @@
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use teetap_proxy::session::{Datagram, Origin, SessionId, Time, What};
-use teetap_wire::{Dir, Side, snap::Fate};
+use teetap_wire::{
+    Dir, Side,
+    def::{Frequency, Type},
+    snap::Fate,
+};
 
 use crate::{
     DecodedEvent, EventLines, Kind, Message, Reading, Row, Style,
@@ -21,16 +25,6 @@ use crate::{
 
 /// Maximum time for which a live run prints nothing about folded messages.
 pub const PATIENCE: Duration = Duration::from_secs(2);
-
-/// The messages that are folded, each with the field that has its tick.
-const FOLDED: [(&str, Option<&str>); 6] = [
-    ("input", Some("intended_tick")),
-    ("input_timing", None),
-    ("keepalive", None),
-    ("snap", Some("tick")),
-    ("snap_single", Some("tick")),
-    ("snap_empty", Some("tick")),
-];
 
 /// The time of a row.
 #[derive(Clone, Copy, Debug)]
@@ -184,9 +178,12 @@ fn plain<'e>(
 
 /// Returns the name and tick of a foldable message.
 fn folded(reading: &Reading, message: &Message) -> Option<(&'static str, Option<i64>)> {
-    let name = message.name?;
-    let (_, field) = FOLDED.iter().find(|(folded, _)| *folded == name)?;
-    Some((name, field.and_then(|field| reading.int(message, field))))
+    let def = message.def.filter(|def| def.frequency == Frequency::Continuous)?;
+    let tick = def.fields.iter().find(|field| field.ty == Type::Tick);
+    Some((
+        message.name?,
+        tick.and_then(|field| reading.int(message, &field.name)),
+    ))
 }
 
 /// Returns the rows of the ended folds.

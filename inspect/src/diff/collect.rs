@@ -9,7 +9,7 @@ use teetap_proxy::session::{Datagram, Event, Origin, SessionId, State, Time, Wha
 use teetap_rules::Filter;
 use teetap_wire::{
     Dir,
-    def::{Registry, Secrets},
+    def::{Frequency, Registry, Secrets},
     snap::Fate,
 };
 
@@ -30,17 +30,6 @@ const WAITING: usize = 4096;
 
 /// Maximum number of sessions named if the wanted session does not exist.
 const NAMED: usize = 8;
-
-/// Messages that are sent continuously. They are only counted, or compared by tick if they have a tick.
-const NOISE: &[&str] = &[
-    "keepalive",
-    "input",
-    "input_timing",
-    "ping",
-    "ping_reply",
-    "ping_ex",
-    "pong_ex",
-];
 
 /// The token exchange of 0.7, which precedes the session, or is sent on the server leg within it.
 const TOKEN: &str = "token";
@@ -383,7 +372,8 @@ impl Collector {
         }
         let (dir, frame) = (datagram.dir, datagram.ends.frame);
         let side = self.side.as_mut()?;
-        if is_snapshot || NOISE.contains(&&*name) {
+        let is_counted = message.def.is_some_and(|def| def.frequency > Frequency::Event);
+        if is_snapshot || is_counted {
             side.count(dir, counted, message.vital, (at, frame));
             if let Some(snapshot) = message
                 .snapshot

@@ -14,18 +14,6 @@ use teetap_wire::{
 use super::ignore::Ignore;
 use crate::{Layer, Message, Reading, row::hex};
 
-/// Fields other than ticks that differ between any two runs.
-const FLEETING: &[&str] = &[
-    "token",
-    "response_token",
-    "connection_id",
-    "ack_snapshot",
-    "delta_tick",
-    "input_pred_tick",
-    "time_left",
-    "ping_correction",
-];
-
 /// Path of the bytes after the last known field.
 const REST: &str = "(more)";
 
@@ -132,7 +120,7 @@ pub(super) fn fields(
 /// Returns the decoded fields, without fields that differ between any two runs.
 fn decoded(def: &Def, records: Records<'_>, source: Source<'_>, secrets: Secrets) -> Vec<Field> {
     let mut all = values(def, records, source, secrets);
-    all.retain(|(_, is_fleeting)| !is_fleeting);
+    all.retain(|(_, is_transient)| !is_transient);
     all.into_iter().map(|(field, _)| field).collect()
 }
 
@@ -165,13 +153,13 @@ fn values(def: &Def, records: Records<'_>, source: Source<'_>, secrets: Secrets)
             Value::Group => None,
         };
         if let Some(exact) = exact {
-            let is_fleeting = field.ty == Type::Tick || FLEETING.contains(&&*field.name);
+            let is_transient = field.ty == Type::Tick || field.transient;
             let field = Field {
                 path: own.as_str().into(),
                 exact,
                 text: records.value_text(def, record, source, secrets).into(),
             };
-            found.push((field, is_fleeting));
+            found.push((field, is_transient));
         }
         around.push(own);
     }

@@ -54,8 +54,8 @@ pub use edit::EditError;
 pub use error::DefError;
 pub use gist::Look;
 pub use model::{
-    Class, Clean, Def, Default, Dialect, Field, Gist, Id, Label, Len, Path, Repeat, Secrecy, Set, Size, Type,
-    Vitality, Way, Words,
+    Class, Clean, Def, Default, Dialect, Field, Frequency, Gist, Id, Label, Len, Path, Repeat, Secrecy, Set,
+    Size, Type, Vitality, Way, Words,
 };
 pub use path::PathError;
 pub use record::{Decoded, Record, Records, Source, Value};

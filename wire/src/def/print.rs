@@ -9,7 +9,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::model::{
-    Class, Def, Default, Dialect, Field, Gist, Id, Len, Repeat, Secrecy, Set, Type, Vitality, Words,
+    Class, Def, Default, Dialect, Field, Frequency, Gist, Id, Len, Repeat, Secrecy, Set, Type, Vitality,
+    Words,
 };
 use super::registry::Registry;
 use super::show::bytes_whole;
@@ -113,6 +114,12 @@ impl Def {
         {
             let _infallible = write!(out, " {name}");
         }
+        if let Some((name, _)) = Frequency::NAMES
+            .iter()
+            .find(|(_, frequency)| *frequency == self.frequency)
+        {
+            let _infallible = write!(out, " {name}");
+        }
         if self.dead {
             out.push_str(" dead");
         }
@@ -205,6 +212,11 @@ impl Def {
             Secrecy::After(words) => format!("hide_after={}", words.name),
             Secrecy::Command(words) => format!("hide_command={}", words.name),
             Secrecy::With(other, words) => format!("hide_with={}:{}", self.name_of(*other), words.name),
+        });
+        add(if field.transient {
+            "transient".to_owned()
+        } else {
+            String::new()
         });
         add(field
             .after

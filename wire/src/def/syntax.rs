@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::mark::{Mark, Name};
-use super::model::{Class, Clean, Id, Set, Vitality, Way, Words};
+use super::model::{Class, Clean, Frequency, Id, Set, Vitality, Way, Words};
 
 /// The dialects and the origin of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,7 @@ pub(super) struct Head {
     pub(super) id_mark: Mark,
     pub(super) way: Way,
     pub(super) vitality: Vitality,
+    pub(super) frequency: Frequency,
     pub(super) dead: bool,
     pub(super) explicit: bool,
     pub(super) since: Option<Arc<str>>,
@@ -171,6 +172,7 @@ pub(super) struct RawField {
     pub(super) count_max: Option<u16>,
     pub(super) scale: Option<u32>,
     pub(super) secrecy: RawSecrecy,
+    pub(super) transient: bool,
     pub(super) after: Option<Arc<str>>,
     pub(super) doc: Option<Arc<str>>,
 }

@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use teetap_proxy::session::Time;
+use teetap_wire::def::{Dialect, Frequency, Registry};
 
-use super::{History, Row};
+use super::{History, Row, group};
 
 /// Time over which messages are counted for a rate, in microseconds.
 const SECOND: u64 = 1_000_000;
-
-/// Types of messages that are folded at the start.
-const NOISE: [&str; 4] = ["input", "input_timing", "snap", "keepalive"];
 
 /// The folded types, and their rows.
 #[derive(Debug)]
@@ -22,9 +20,14 @@ pub(super) struct Folds {
 }
 
 impl Default for Folds {
+    /// Folds the messages that are sent many times a second.
     fn default() -> Self {
+        let all = Dialect::ALL
+            .into_iter()
+            .flat_map(|dialect| Registry::builtin().defs(dialect));
+        let continuous = all.filter(|def| def.frequency == Frequency::Continuous);
         Self {
-            folded: NOISE.into(),
+            folded: continuous.map(|def| group(&def.name)).collect(),
             rows: BTreeMap::new(),
         }
     }

@@ -148,6 +148,8 @@ pub struct Field {
     pub count_max: Option<u16>,
     /// The secrets.
     pub secrecy: Secrecy,
+    /// True if the value differs from run to run, as a token or a measured time does.
+    pub transient: bool,
     /// The last release that does not send the field.
     pub after: Option<Arc<str>>,
     /// A description of one line.

@@ -210,6 +210,22 @@ impl Vitality {
     ];
 }
 
+/// How often a peer sends a message during a game.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Frequency {
+    /// When something happens.
+    Event,
+    /// At times that depend on a timer of the sender, or in reply to such a message.
+    Periodic,
+    /// Many times a second.
+    Continuous,
+}
+
+impl Frequency {
+    pub(super) const NAMES: [(&'static str, Self); 2] =
+        [("periodic", Self::Periodic), ("continuous", Self::Continuous)];
+}
+
 /// The size of an object in ints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
@@ -234,6 +250,8 @@ pub struct Def {
     pub way: Way,
     /// The vitality.
     pub vitality: Vitality,
+    /// How often it is sent.
+    pub frequency: Frequency,
     /// True if the id is taken but the message is never sent.
     pub dead: bool,
     /// The first release that has the message, if that matters.

@@ -32,12 +32,13 @@ pub(in crate::def) enum Attribute {
     HideAfter,
     HideCommand,
     HideWith,
+    Transient,
     After,
 }
 
 impl Attribute {
     /// The attributes as written; a value follows a `=`.
-    pub(in crate::def) const NAMES: [(&'static str, Self); 14] = [
+    pub(in crate::def) const NAMES: [(&'static str, Self); 15] = [
         ("limit=", Self::Limit),
         ("default=", Self::Default),
         ("len=", Self::Len),
@@ -51,6 +52,7 @@ impl Attribute {
         ("hide_after=", Self::HideAfter),
         ("hide_command=", Self::HideCommand),
         ("hide_with=", Self::HideWith),
+        ("transient", Self::Transient),
         ("after=", Self::After),
     ];
 }
@@ -119,6 +121,7 @@ fn typed(name: Name, word: Word<'_>, doc: Option<Arc<str>>, errors: &mut Errors)
         count_max: None,
         scale: None,
         secrecy: RawSecrecy::Open,
+        transient: false,
         after: None,
         doc,
     })
@@ -186,6 +189,7 @@ fn attribute(field: &mut RawField, word: Word<'_>, errors: &mut Errors) -> Optio
     match attribute {
         Attribute::Rest => field.len = Some(RawLen::Rest),
         Attribute::Secret => field.secrecy = RawSecrecy::Secret,
+        Attribute::Transient => field.transient = true,
         Attribute::Limit => field.limit = Some(small(0xffff, errors)?),
         Attribute::Ints => field.ints = Some(small(64, errors)?),
         Attribute::Max => field.count_max = Some(small(0xffff, errors)?),

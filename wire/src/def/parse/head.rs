@@ -6,7 +6,7 @@ use super::word::{name, number, plain_number, shortened};
 use crate::def::error::Errors;
 use crate::def::lex::Word;
 use crate::def::mark::Name;
-use crate::def::model::{Class, Id, Vitality, Way};
+use crate::def::model::{Class, Frequency, Id, Vitality, Way};
 use crate::def::syntax::{Head, Layout};
 use crate::def::uuid::{parse_uuid, uuid};
 
@@ -29,7 +29,8 @@ impl Attribute {
     ];
 }
 
-/// Reads `struct NAME` or `CLASS ID NAME [WAY] [vital|nonvital|mirror|either] [dead] [explicit] [since=V] [alias=NAME]`.
+/// Reads `struct NAME` or `CLASS ID NAME [WAY] [vital|nonvital|mirror|either] [periodic|continuous] [dead]
+/// [explicit] [since=V] [alias=NAME]`.
 pub(super) fn layout(
     first: Word<'_>,
     rest: &[Word<'_>],
@@ -53,6 +54,7 @@ pub(super) fn layout(
         id_mark: id.mark,
         way: Way::S2c,
         vitality: Vitality::None,
+        frequency: Frequency::Event,
         dead: false,
         explicit: false,
         since: None,
@@ -130,6 +132,12 @@ fn attributes(mut head: Head, name: Word<'_>, rest: &[Word<'_>], errors: &mut Er
             head.vitality = *vitality;
             continue;
         }
+        let frequency = Frequency::NAMES.iter().find(|(name, _)| *name == word.text);
+        if let (Some((_, frequency)), Class::System | Class::Game | Class::Control) = (frequency, head.class)
+        {
+            head.frequency = *frequency;
+            continue;
+        }
         let key = word.text.split_inclusive('=').next().unwrap_or_default();
         let value = word.from(key.len()).text;
         let found = Attribute::NAMES.iter().find(|(name, _)| *name == key);
@@ -160,10 +168,12 @@ fn attributes(mut head: Head, name: Word<'_>, rest: &[Word<'_>], errors: &mut Er
 fn unknown(class: Class, word: Word<'_>, errors: &mut Errors) {
     let help = match class {
         Class::System | Class::Game => {
-            "c2s, s2c, both, vital, nonvital, mirror, either, dead, since=RELEASE or alias=NAME"
+            "c2s, s2c, both, vital, nonvital, mirror, either, periodic, continuous, dead, since=RELEASE or \
+             alias=NAME"
         }
         Class::Object => "dead, explicit, since=RELEASE or alias=NAME",
-        Class::Control | Class::Connless => "a direction, dead, since=RELEASE or alias=NAME",
+        Class::Control => "a direction, periodic, continuous, dead, since=RELEASE or alias=NAME",
+        Class::Connless => "a direction, dead, since=RELEASE or alias=NAME",
     };
     let what = format!("unknown attribute `{}`", shortened(word.text));
     errors.push(word.mark, what, Some(help.to_owned()));

@@ -113,7 +113,10 @@ fn every_word_of_the_parser_is_explained() {
         assert!(attributes.contains(&word), "{word}: {attributes:?}");
     }
     let head = rows("demo files only");
-    for word in names(&head::Attribute::NAMES).chain(names(&Vitality::NAMES)) {
+    for word in names(&head::Attribute::NAMES)
+        .chain(names(&Vitality::NAMES))
+        .chain(names(&Frequency::NAMES))
+    {
         assert!(head.contains(&word), "{word}: {head:?}");
     }
     let prose = FORM.lines().take_while(|line| line.starts_with('#'));

@@ -148,7 +148,7 @@ for 0.7|game 90 x s2c|  int  position
 for 0.7|enum mine|  0 a|for 0.6 0.7|game 90 x s2c|  a  mine
   6:6: no type `mine` for 0.6 (there is one for 0.7)
 for 0.7|game 90 x s2c|  a  int  optional
-  3:11: unknown attribute `optional` (limit=, default=, len=, rest, expect=, ints=, bytes=, max=, scale=, secret, hide_after=, hide_command=, hide_with=, after=, MIN..MAX)
+  3:11: unknown attribute `optional` (limit=, default=, len=, rest, expect=, ints=, bytes=, max=, scale=, secret, hide_after=, hide_command=, hide_with=, transient, after=, MIN..MAX)
 for 0.7|game 90 x s2c|  a  str  limit= 3
   3:11: `limit=` needs a value directly after it
 for 0.7|game 90 x s2c|  a  str  hide_after=console
@@ -255,6 +255,7 @@ fn what_is_printed_can_be_read() {
                 (
                     again.way,
                     again.vitality,
+                    again.frequency,
                     again.dead,
                     again.size,
                     &again.doc,
@@ -264,6 +265,7 @@ fn what_is_printed_can_be_read() {
                 (
                     def.way,
                     def.vitality,
+                    def.frequency,
                     def.dead,
                     def.size,
                     &def.doc,
